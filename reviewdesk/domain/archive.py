@@ -1,4 +1,4 @@
-"""What the parts of an archive are put together by: repeated ids, the draw and the windows."""
+"""How the parts of an archive are joined: repeated ids, the draw and the windows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from reviewdesk.domain.run.packing import NOTHING, Bar
 from reviewdesk.domain.run.window import VerdictWindow
 
 BUCKETS = 64
-"""Rows are compared within buckets, so that few are in memory at a time. Those of contents follow
-each other in the order of the draw."""
+"""Rows are compared within buckets, so that few are in memory at a time. Buckets of contents follow
+the order of the draw."""
 _SHIFT = np.uint64(64 - 6)
 _ID = np.dtype([("first", "i8"), ("second", "i8"), ("part", "i4"), ("place", "i4")])
 _CONTENT = np.dtype([("key", "u8", 2), ("part", "i4"), ("place", "i4"), ("side", "u1")])
@@ -35,7 +35,7 @@ def id_rows(part: int, ids: Sequence[str]) -> Iterator[tuple[int, bytes]]:
 def content_rows(
     part: int, names: Sequence[str], strata: bytes, seed: str
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the verdicts of a part by bucket: what is drawn, where it is, and its own stratum."""
+    """Yield the verdicts of a part by bucket: key in the draw, place and the verdict's stratum."""
     rows: npt.NDArray[np.void] = np.empty(len(names), _CONTENT)
     rows["key"] = draw_keys(names, seed)
     rows["side"] = np.frombuffer(strata, np.uint8)
@@ -52,7 +52,7 @@ def _bucketed(
 
 
 def repeated(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield part and place of every id in a bucket that is there more than once."""
+    """Yield the part and the place of every id that a bucket holds more than once."""
     rows = np.frombuffer(data, _ID)
     order = np.lexsort((rows["second"], rows["first"]))
     first = rows["first"][order]
@@ -84,7 +84,7 @@ class _Bucket:
 
 
 class DrawnSizes:
-    """The number of contents in each stratum, and of its verdicts decided as a pass or a fail."""
+    """The number of contents in each stratum, and of its verdicts that pass and that fail."""
 
     def __init__(self, buckets: Iterable[bytes]) -> None:
         """Count the contents of all buckets."""
@@ -103,7 +103,7 @@ def kept_verdicts(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield part, place and own stratum of each verdict on a flagged or an audited content.
 
-    The buckets come in ascending order; of each stratum of the rest, the first contents are
+    The buckets come in ascending order; in each stratum of the rest, the first contents are
     audited.
     """
     seen = Counter[int]()
@@ -122,7 +122,7 @@ Name = TypeVar("Name", str, Bar)
 
 
 class JoinedWindows:
-    """Numbers the jurors, quorums and verdicts of windows anew, in the order in which they come."""
+    """Renumbers the jurors, quorums and verdicts of windows in the order of their appearance."""
 
     def __init__(self) -> None:
         """Start without windows."""
@@ -160,7 +160,7 @@ class JoinedWindows:
 
 
 def _renumbered(column: bytes, names: Sequence[Name], known: dict[Name, int]) -> bytes:
-    """Return a column of indices into ``names`` as one of indices into what is known."""
+    """Return a column of indices into ``names`` as a column of indices into ``known``."""
     found = np.frombuffer(column, "<i4")
     table = np.full(len(names) + 1, NOTHING, "<i4")  # the last is for the index -1
     for place in np.unique(found[found >= 0]).tolist():

@@ -1,4 +1,4 @@
-"""Find what a mask leaves of a known key, such as the end of a provider's ``sk-...****3210``."""
+"""Find the part of a known key beside a mask, such as the end of a vendor's ``sk-...****3210``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 SHOWN: Final = 4
-"""The fewest characters of a key's end that are hidden beside a mask; fewer betray nothing."""
+"""The fewest characters of a key's end that are hidden beside a mask; fewer reveal nothing."""
 
 _MASK = re.compile(
     r" ?(?:[*•●∗·.…█▒xX#_-]{2,}|[*•●…]|\\{1,8}u20(?:26|22)|&(?:hellip|bull);"
@@ -20,7 +20,7 @@ _Ends = dict[str, list[tuple[int, int]]]
 
 
 class MaskedKeys:
-    """Replaces masks together with the ends of keys that stand beside them.
+    """Replaces masks together with the ends of keys next to them.
 
     The four characters next to a mask are looked up among those of all keys, so that a text takes
     the same short time whatever it holds.
@@ -29,7 +29,7 @@ class MaskedKeys:
     __slots__ = ("_keys", "_starts", "_tails")
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Store where each four characters of a key end its start, and begin its tail."""
+        """Store which starts of a key any four characters end, and which tails they begin."""
         self._keys = [key.lower() for key in keys]
         self._starts: _Ends = defaultdict(list)
         self._tails: _Ends = defaultdict(list)
@@ -53,9 +53,9 @@ class MaskedKeys:
         return "".join([*parts, text[done:]]) if done else text
 
     def _around(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Return where the ends of a key around a mask begin and end; an empty span for none.
+        """Return where the ends of a key around a mask begin and end, or an empty span.
 
-        A character of the key can be one of the mask's too, so an end may reach into the mask.
+        A character of the key can also be a mask character, so an end may reach into the mask.
         """
         keys: set[int] = set()
         first = start
@@ -72,7 +72,7 @@ class MaskedKeys:
                     keys = keys | {place}
         if not keys:
             return 0, 0
-        # One end gives the key away; what is shown of the other is hidden however short it is.
+        # One end reveals the key, so the visible part of the other is hidden however short it is.
         for key in (self._keys[place] for place in keys):
             for size in range(1, SHOWN):
                 first = min(first, start - size * (text[:start].endswith(key[:size])))

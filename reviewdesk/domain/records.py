@@ -35,7 +35,7 @@ class Design(StrEnum):
     CENSUS = "census"
     FILE = "file"
     SELECTED = "selected sample"
-    """Of a juror that was not always asked: who was asked depended on what others answered."""
+    """For a juror that was not always asked: the answers of other jurors decided whether it was."""
 
     @property
     def stands(self) -> bool:
@@ -64,8 +64,8 @@ class Run(Struct, frozen=True):
     human_labels: int = 0
     """The number of verdicts that came with a person's label, in the label log or not."""
     whole: int = 0
-    """The number of verdicts that the figures are about: in an archive more than ``verdicts``,
-    which the desk holds."""
+    """The number of verdicts that the figures describe; in an archive, more than the ``verdicts``
+    that the desk holds."""
     contents: int = 0
     """The number of contents that were drawn, among the verdicts that the desk holds."""
     by_verdict: bool = False
@@ -95,7 +95,7 @@ class QueueRow(Struct, frozen=True):
     agreement_source: AgreementSource = AgreementSource.OURS
     """Whether ``agreement`` and ``band`` are the report's or recomputed."""
     saving: bool = False
-    """Whether what the reviewer did with the item waits to be saved; it is shown as if it were."""
+    """Whether the reviewer's change to the item waits to be saved; it is shown as if saved."""
     labelled_by_other: bool = False
     """Whether one other person labelled the item, whose label the reviewer may not see yet."""
     open_with: str = ""
@@ -107,7 +107,7 @@ class QueueRow(Struct, frozen=True):
 
 
 SUGGESTION = "suggest"
-"""The kind of event that says what an agent thinks. No state and no figure follows from it."""
+"""The kind of event that records an agent's suggestion. It changes no state and no figure."""
 
 
 class Event(Struct, frozen=True):
@@ -139,7 +139,7 @@ class Head(Struct, frozen=True):
 class Applied(Struct, frozen=True):
     """What one action did: its events, and the bytes of the verdicts whose labels changed.
 
-    Whoever knows the log up to the event before ``first`` knows it up to ``head`` by this.
+    A reader that knows the log up to the event before ``first`` then knows it up to ``head``.
     """
 
     events: tuple[Event, ...]
@@ -192,7 +192,7 @@ class Item(Struct, frozen=True):
 
 
 class TagCount(Struct, frozen=True):
-    """How many items carry a tag, whoever gave it."""
+    """The number of items that have a tag, from any author."""
 
     tag: str
     count: int
@@ -200,16 +200,16 @@ class TagCount(Struct, frozen=True):
 
 STEADY = 5
 WORKED = 120.0
-"""The timed labels, and the seconds that they took in all, from which a pace means something."""
+"""The minimum number of timed labels and their minimum total seconds for a meaningful pace."""
 TELLING = 20
-"""The pass and fail labels from which figures such as Brier are shown.
+"""The number of pass and fail labels from which figures such as Brier are shown.
 
 At 20 labels a 95% interval of an accuracy near 0.8 is still 0.35 wide; below, figures are noise.
 """
 
 
 def labels_missing(n: int, left: int) -> int:
-    """Return how many of the ``left`` verdicts need a label until figures of ``n`` are telling."""
+    """Return how many of the ``left`` verdicts figures of ``n`` labels need to mean something."""
     return max(0, min(TELLING - n, left))
 
 
@@ -261,8 +261,8 @@ class Progress(Struct, frozen=True):
 class Metrics(Struct, frozen=True):
     """Calibration figures of one set of rows; ``None`` means undefined.
 
-    ``n`` counts labels, and ``tp, fn, tn, fp`` share them out by what the judge decided: fractions
-    where it decided differently on one content.
+    ``n`` counts labels, and ``tp, fn, tn, fp`` divide them by the judge's decision; they are
+    fractions where it decided differently on one content.
     """
 
     n: int

@@ -81,7 +81,7 @@ def without_formula(text: str) -> str:
 def cap_marks(text: str, instead: Callable[[str], str]) -> str:
     """Return the text with at most 8 combining marks on each character.
 
-    ``instead`` returns what stands in the place of the marks beyond them.
+    ``instead`` returns the replacement of the marks beyond them.
     """
     if text.isascii():
         return text
@@ -131,7 +131,7 @@ def strip_controls(text: str) -> str:
 
 
 def _is_suspect(text: str) -> bool:
-    # ASCII is told without the expression, which takes a start 3 ms to compile.
+    # ASCII is recognised without the expression, which takes 3 ms to compile at a start.
     if text.isascii():
         return not text.replace("\n", "").isprintable()
     return re.search(_SUSPECT, text) is not None

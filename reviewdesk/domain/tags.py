@@ -59,7 +59,7 @@ def digit_tags(
 
     ``places`` are the desk's: none of them moves, so that a digit keeps its meaning. The next
     digits go to ``configured`` tags and then to the reviewer's ``own``, the most used first. On a
-    desk without any, ``USUAL`` ones come first unless some are configured; they leave digits free.
+    desk without tags, ``USUAL`` ones come first unless some are configured, and leave digits free.
     """
     usual = () if places or configured else USUAL
     return tuple(dict.fromkeys((*places, *configured, *usual, *own)))[:DIGITS]

@@ -22,7 +22,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 def member(kind: type[_Word], word: str, text: str) -> _Word:
-    """Return the member of an enumeration; raise UsageError, ``text`` and all words, if none is."""
+    """Return the member for a word, or raise UsageError with ``text`` and all known words."""
     try:
         return kind(word)
     except ValueError:
@@ -243,19 +243,19 @@ LONGEST_LABEL = 80
 _PASSES = frozenset({"pass", "keep", "yes", "true", "correct", "accept"})
 _FAILS = frozenset({"fail", "reject", "no", "false", "incorrect"})
 _AROUND = " \t\r\n.,:;!*_`'\"()[]{}<>"
-"""What a juror may write around a label without naming another one."""
+"""The characters that a juror may write around a label without changing it."""
 
 Aggregate: TypeAlias = Callable[[Sequence[Any]], tuple[str, bool]]
 """A custom label rule: it takes usable ballots and returns the label and whether they disagree."""
 
 
 def folded(label: str | None) -> str:
-    """Return a label as labels are compared: case-folded, without surrounding blanks."""
+    """Return a label in the form for comparing labels: case-folded, without surrounding blanks."""
     return (label or "").strip().casefold()
 
 
 def label_key(label: str) -> str:
-    """Return a label as replies are compared with it: folded, without punctuation around it."""
+    """Return a label in the form for comparing replies: folded, without punctuation around it."""
     return label.strip(_AROUND).casefold()
 
 
@@ -267,13 +267,13 @@ class LabelRules(Struct, frozen=True):
     use_confidence: bool = True
     """Whether a weighted vote multiplies a juror's weight by its confidence."""
     fallback: str = UNCLEAR
-    """The label of a panel whose count gives none."""
+    """The label of a panel whose count gives no label."""
     aggregate: Aggregate | None = None
     """A custom rule that counts in place of the strategy."""
     share: float | str | None = None
     """The share of the committed jurors that a supermajority needs; 2/3 if ``None``."""
     labels: Sequence[str] = ()
-    """The labels that jurors may answer by; empty if the panel declares none."""
+    """The labels that jurors may answer with; empty if the panel declares none."""
     passing: Sequence[str] = ()
     """The declared labels that pass."""
     failing: Sequence[str] = ()
@@ -283,7 +283,7 @@ class LabelRules(Struct, frozen=True):
         """Return the declared label that a word names, or ``None`` if it names none of them.
 
         Case, and quotes, brackets and punctuation around the word, make no difference. Without
-        declared labels every word stands as it is.
+        declared labels every word is returned unchanged.
         """
         if not self.labels or word is None:
             return word
@@ -324,7 +324,7 @@ class LabelRules(Struct, frozen=True):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The declared labels and what is not the default, as reports and panel hashes state it."""
+        """The declared labels and non-default options, as reports and panel hashes state them."""
         stated = {
             "labels": list(self.labels),
             "passing": list(self.passing),
@@ -373,7 +373,7 @@ def checked_rules(rules: LabelRules) -> LabelRules:
 
 
 def stated_rules(facts: Mapping[str, Any]) -> LabelRules | None:
-    """Return the label rules that a report states, or ``None`` if it states none that are valid."""
+    """Return the label rules that a report states, or ``None`` if it states no valid rules."""
     stated = {key: facts[key] for key in LABEL_FACTS if facts.get(key) is not None}
     if not stated:
         return None
@@ -385,7 +385,7 @@ def stated_rules(facts: Mapping[str, Any]) -> LabelRules | None:
 
 
 def _listed(name: str, words: object) -> tuple[str, ...]:
-    """Return labels as a tuple; raise UsageError for a text, whose letters would be taken."""
+    """Return labels as a tuple; raise UsageError for a text, whose letters would become labels."""
     if words is None:
         return ()
     if isinstance(words, str) or not isinstance(words, Sequence):
@@ -430,7 +430,7 @@ LABEL_RULES = (
 
 
 def label_decision(label: str | None) -> Decision | None:
-    """Return the decision that a label means, in any case, or ``None`` if it means none.
+    """Return the decision that a label means, ignoring case, or ``None`` if it means no decision.
 
     Pass: PASS, KEEP, YES, TRUE, CORRECT, ACCEPT. Fail: FAIL, REJECT, NO, FALSE, INCORRECT.
     """

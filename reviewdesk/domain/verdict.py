@@ -47,7 +47,7 @@ CanonicalCheck: TypeAlias = dict[str, Any]
 
 
 def stored_body(text: str | bytes) -> CanonicalVerdict:
-    """Return a verdict that the desk keeps as JSON, which was checked before it was stored."""
+    """Return a verdict from JSON that the desk stores, which was checked before it was stored."""
     body: CanonicalVerdict = json.loads(text)
     return body
 
@@ -95,7 +95,7 @@ def content_digest(verdict: VerdictModel, *more: str) -> bytes:
 def item_digest(verdict: VerdictModel, content: bytes, run_hash: str) -> bytes:
     """Return the hash that a label is stored under, given the digest of the content.
 
-    It is that of the content, so that a label serves every panel. If the verdict has no output to
+    It is the hash of the content, so a label serves every panel. If the verdict has no output to
     identify the content, run hash and verdict id are added, and the label applies to no other run.
     """
     return content if verdict.output else content_digest(verdict, run_hash, verdict.id)
@@ -247,7 +247,7 @@ class Answer(NamedTuple):
 
 
 class Agreement(Struct, frozen=True):
-    """The agreement that a report states, and the metric that it names for it."""
+    """The agreement that a report states, and the name of its metric."""
 
     value: float | None
     metric: str
@@ -376,7 +376,7 @@ def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
 
 
 def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
-    """Return what a report states as ``read`` gives it, or ``None`` if it is invalid."""
+    """Return a stated value as ``read`` parses it, or ``None`` if it is invalid."""
     try:
         found = read("", stated)
     except UsageError:
@@ -397,7 +397,7 @@ def status_of(stated: str | None, error: object, label: object, *, answered: boo
 
 
 def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
-    """Read what one juror of a canonical body answered."""
+    """Read the answer of one juror of a canonical body."""
     score = number(juror.get("score"))
     stated = juror.get("pass")
     answered = score is not None or stated is not None
@@ -452,8 +452,8 @@ def declared_label(
 ) -> tuple[str | None, Status, bool | None, str | None]:
     """Return the label, status, vote and error of a ballot whose panel declares its labels.
 
-    A word outside the declared labels is a failed ballot. A stated vote stands; else the label
-    votes, and one that is neither passing nor failing casts no vote, whatever the score.
+    A word outside the declared labels is a failed ballot. A stated vote counts; else the label
+    votes, and a label that neither passes nor fails casts no vote, whatever the score.
     """
     label = rules.spelled(word)
     if label is None:
@@ -493,7 +493,7 @@ def read_trim(trim: Mapping[str, Any], marks: Sequence[tuple[str, str | None]]) 
 def _trimmed_ids(
     listed: list[str] | None, marks: Sequence[tuple[str, str | None]], side: str
 ) -> tuple[str, ...] | None:
-    """Return the ids trimmed on one side, by the list or by ballots' marks; ``None`` without."""
+    """Return the ids trimmed on one side, by the list or by ballots' marks, or ``None``."""
     if listed:
         return tuple(listed)
     marked = tuple([name for name, mark in marks if mark == side])

@@ -20,13 +20,13 @@ from reviewdesk.errors import ExitCode
 ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
 SPECIFICITY_LIMIT = 0.80
-"""The least lower end of specificity: of the bad answers, a gate passes at most a fifth."""
+"""The minimum lower end of specificity: a gate passes at most a fifth of the bad answers."""
 FEW = 50
 """Up to this many labels, a perfectly calibrated judge often misses the limit of the ECE."""
 
 FEWEST = MIN_AUDIT
-"""The fewest labels through the draw from which a judge may gate: as many as the smallest audit of
-the draw asks for."""
+"""The minimum number of drawn labels with which a judge may gate: the size of the smallest audit of
+the draw."""
 UNUSUAL = 0.05
 """The p value below which chance alone no longer explains the ECE of a judge."""
 
@@ -73,7 +73,7 @@ def check(
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
-    """Return a note on an ECE: how large that of a calibrated judge would be on these rows.
+    """Return a note on an ECE: how large the ECE of a calibrated judge would be on these rows.
 
     ``n`` is the number of labels; the note warns if there are few.
     """
@@ -285,9 +285,9 @@ class EntryKind(StrEnum):
 
 
 class GateQuestion(Struct, frozen=True):
-    """A question that was asked of a run, and when, after how many labels.
+    """A question that was asked of a run, with the time and the number of labels at that time.
 
-    The answer is that of the moment: a suite of labels files states none.
+    The answer is the current one; a suite of labels files states no answer.
     """
 
     text: str

@@ -17,8 +17,8 @@ ENOUGH = 0.9
 """The share of the labels that a report must hold, and decide, to be gated by them."""
 
 ContentKey: TypeAlias = tuple[str, str]
-"""What identifies a content in every report: its ``item_hash`` and an empty text. Without an answer
-it is the hash of the other texts, and the verdict's id."""
+"""The identity of a content in every report: its ``item_hash`` and an empty text. Without an answer
+it is the hash of the other texts and the verdict's id."""
 
 
 class FrameContent(Struct, frozen=True):
@@ -31,9 +31,9 @@ class FrameContent(Struct, frozen=True):
     empty if there is an answer."""
     id: str = ""
     decision: Decision | None = None
-    """What the panel decided that was labelled; ``None`` too if the suite does not say."""
+    """The decision of the labelled panel; also ``None`` if the suite does not state it."""
     answer: str = ""
-    """As in ``ReportContent``; empty too if the suite does not say."""
+    """As in ``ReportContent``; also empty if the suite does not state it."""
 
     @property
     def key(self) -> ContentKey:
@@ -94,12 +94,12 @@ class ReportContent(Struct, frozen=True):
 
 
 class JoinCounts(Struct, frozen=True):
-    """How many labels of a suite are of an answer in a report, and how much of the frame it holds.
+    """How many labels of a suite match an answer in a report, and how much of the frame it holds.
 
     ``changed`` labels have their id in the report, with another content; ``one_sided`` ones have
-    their id there, but an answer in only one of the two, or in the suite it is not known. ``frame``
+    their id there, but only one side has an answer, or the suite does not say. ``frame``
     is the number of contents that the labels were drawn from, ``None`` if the suite does not say;
-    ``held`` of them are in the report, and it has ``extra`` contents of its own.
+    ``held`` of them are in the report, which has ``extra`` other contents.
     """
 
     labels: int
@@ -111,7 +111,7 @@ class JoinCounts(Struct, frozen=True):
     held: int
     extra: int
     reworded: int = 0
-    """How many of the joined labels are of an answer under another rubric."""
+    """How many of the joined labels belong to an answer under another rubric."""
 
     @property
     def enough(self) -> bool:
@@ -147,7 +147,7 @@ def join(
 
     An id alone joins only where neither side has an answer. A content without an answer must then
     have the same other texts, as far as the suite says. With ``any_rubric``, the same answer to the
-    same input joins as well if it is there once on either side.
+    same input joins as well if each side has it exactly once.
     """
     frame = {one.item_hash: one for one in suite.frame or ()}
     items = {one.key: one.item for one in report}
@@ -267,9 +267,9 @@ def stratum_index(name: object) -> int | None:
 
 
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
-    """Set the sizes of the strata from the weights of the joined labels, for want of a frame.
+    """Set the sizes of the strata from the weights of the joined labels, if there is no frame.
 
-    ``passed`` says of each item that the panel decides whether each of its verdicts is a pass.
+    ``passed`` states for each item that the panel decides whether each of its verdicts passes.
     """
     labels = {item: label for item, label in made.labels.items() if item in passed}
     for h in {label.stratum for label in labels.values() if label.stratum is not None}:

@@ -20,7 +20,7 @@ _RIGHT = {Truth.PASS: Decision.PASS, Truth.FAIL: Decision.FAIL}
 
 
 class PairedDecision(Struct, frozen=True):
-    """What two panels decided of one content, and its label, ``None`` without one."""
+    """The decisions of two panels on one content, and its label or ``None``."""
 
     stratum: int
     new: Decision | None
@@ -29,10 +29,10 @@ class PairedDecision(Struct, frozen=True):
 
 
 class PanelChange(Struct, frozen=True):
-    """The accuracy of a new panel less that of an old one, for such items, with its 95% interval.
+    """The accuracy of a new panel minus that of an old one, for such items, with a 95% interval.
 
     The panels differ on ``apart`` of the ``items``, and ``labelled`` of these have a label.
-    ``estimate`` is ``None`` if a group of them has none.
+    ``estimate`` is ``None`` if a group of them has no label.
     """
 
     items: int
@@ -44,7 +44,7 @@ class PanelChange(Struct, frozen=True):
 
 
 class PanelDecisions(Struct, frozen=True):
-    """What a panel decided, by the line of each label, and by each content of the frame.
+    """The decisions of a panel, by the line of each label and by the content of the frame.
 
     A content whose verdicts differ from each other is undecided, like one that has no decision.
     """
@@ -54,7 +54,7 @@ class PanelDecisions(Struct, frozen=True):
 
     @staticmethod
     def of_report(labels: SuiteLabels, contents: Sequence[ReportContent]) -> PanelDecisions:
-        """Arrange the decisions of a report, whose answers the labels are joined to."""
+        """Arrange the decisions of a report by the labels that are joined to its answers."""
         found = decisions(contents)
         keys = {one.item: one.key for one in contents}
         joined = join(labels, contents, any_rubric=True)
@@ -65,7 +65,7 @@ class PanelDecisions(Struct, frozen=True):
 
     @staticmethod
     def of_suite(labels: SuiteLabels) -> PanelDecisions | None:
-        """Arrange what the panel that was labelled decided; ``None`` if the suite does not say."""
+        """Arrange the decisions of the labelled panel; ``None`` if the suite does not say."""
         frame = {one.item_hash: one.decision for one in labels.frame or ()}
         if not any(frame.values()):
             return None
@@ -78,7 +78,7 @@ def pairs(
 ) -> Iterator[PairedDecision]:
     """Pair the decisions on every content that both panels have and labels are drawn from.
 
-    Labels that were not drawn describe nothing but the contents that have one.
+    Labels that were not drawn describe only the contents that have a label.
     """
     frame = {one.item_hash: one for one in labels.frame or ()} if labels.drawn else {}
     for label in labels.labels:
@@ -94,14 +94,14 @@ def pairs(
 class _End:
     """One end of the interval: the shares of items gained and lost, and the squared distance.
 
-    What has no label counts as lost at the lower end, and as gained at the upper one.
+    Items without a label count as lost at the lower end and as gained at the upper end.
     """
 
     def __init__(self) -> None:
         self.gained = self.lost = self.squares = 0.0
 
     def distance(self, items: int, z: float) -> tuple[float, float]:
-        """Return the end's own difference, and how far from it the end lies."""
+        """Return the difference at this end, and the distance from it to the end."""
         middle = self.gained - self.lost
         of_items = tango(self.gained * items, self.lost * items, items, z)
         return middle, math.hypot(math.sqrt(self.squares), middle - of_items)
@@ -110,7 +110,7 @@ class _End:
 def change(found: Sequence[PairedDecision]) -> PanelChange:
     """Estimate ``right(new) - right(old)`` over such items as the pairs; at least one is needed.
 
-    Where both decide alike the difference is 0 without any label. A cell is what one stratum has
+    If both decide alike, the difference is 0 without any label. A cell holds one stratum's pairs
     of one kind: both decide and differ (+1 or -1), or only one decides (the other is not right
     there: 0, and +1 or -1). MOVER combines the cells' mid-p intervals for finite populations. The
     items are taken as a sample by combining, by squares, the distance of each end with that of
@@ -162,7 +162,7 @@ def _kind(pair: PairedDecision) -> tuple[int, int] | None:
 
 
 def _cell(stratum: int, mine: Sequence[PairedDecision], most: int, rate: float) -> Apart:
-    """Count the pairs of a cell; right are those at the upper end of what a pair can add."""
+    """Count the pairs of a cell; a pair counts as right if it adds the most that it can."""
     known = [one for one in mine if one.truth in _RIGHT]
     better = sum(
         one.new is _RIGHT[one.truth] if most else one.old is not _RIGHT[one.truth]

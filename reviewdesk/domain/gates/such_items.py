@@ -148,7 +148,7 @@ def _answered(
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
-    """Return undrawn rows with each unanswered one wrong, and with each right; () without any."""
+    """Return undrawn rows with all unanswered ones wrong, then all right; () without any."""
     if not unanswered:
         return ()
     n = len(unanswered)
@@ -158,7 +158,7 @@ def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple
 def _with_rows(
     rows: Rows, more: Sequence[UnansweredRow], right: Sequence[bool], weights: Sequence[float]
 ) -> Rows:
-    """Return rows with more behind them, each on a content of its own."""
+    """Return rows followed by more rows, each of them on a separate content."""
     passed = content = None
     if rows.passed is not None:
         passed = np.append(rows.passed, [one.passed for one in more])
@@ -230,7 +230,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
 def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
     """Return the share of such items that should pass; see ``share``.
 
-    Its ends cover what the items without an answer could have been.
+    Its ends cover every truth that the items without an answer could have.
     """
     rates = []
     for one in (made, *as_fail_and_pass(made)):
@@ -241,7 +241,7 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
 
 
 def widest(found: Ranged, others: Sequence[Ranged]) -> Ranged:
-    """Return a figure with the outermost ends of the others, or with its own without any."""
+    """Return a figure with the outermost ends of the others; without others, with its own."""
     if not others:
         return found
     lows = [one.low for one in others if one.low is not None]

@@ -24,13 +24,13 @@ RANGED = ("accuracy", "gap", "brier", "sensitivity", "specificity", "kappa", "ho
 """The figures with an interval, by which ``--require-representative`` checks them; its ends are
 targets too."""
 BAND = "accuracy_band_low"
-"""The lower end of what the accuracy of a run may be, as people err."""
+"""The lower end of the accuracy that a run may have, given that people err."""
 SPLIT = "accuracy_low by "
-"""Begins the target of the worst segment of a run; the property that splits it follows."""
+"""The beginning of the target for a run's worst segment; the property that splits it follows."""
 COMPOSITE = "composite_low"
 """The lower end of the composite of a run's worst subject."""
 COMPOSITE_OF = "composite_low of "
-"""Begins the target of the composite of one subject, whose name follows."""
+"""The beginning of the target for the composite of one subject, whose name follows."""
 ASKED = ("question_low", "question_high")
 """The ends, valid at every look, of the figure that a run was asked about."""
 _OF_A_RUN = "only the labels of a loaded run tell it"
@@ -158,7 +158,7 @@ class CalibrationReadings(Struct, frozen=True):
 
 
 class JuryReadings:
-    """A verdict as a gate reads it: what its report states, else what its ballots give.
+    """A verdict as a gate reads it: the values that its report states, else those from its ballots.
 
     Agreement and band are the pair that every view shows together. If agreement is undefined
     because fewer than two jurors answered, the band reads low and the escalation true, whatever

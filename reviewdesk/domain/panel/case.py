@@ -41,7 +41,7 @@ class Case(Struct, frozen=True):
     """The name of the case; ``None`` if its id is its name."""
 
     def slots(self, rubric: str | None) -> dict[str, str]:
-        """Return the text of each template slot by name; what the case lacks is an empty text."""
+        """Return the text of each template slot by name; a slot that the case lacks is empty."""
         own = {
             "input": self.input,
             "output": self.output,
@@ -95,8 +95,8 @@ _OUTSIDE_KEYS = (
 def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each part of a canonical verdict that comes from outside.
 
-    Any of these texts may address the jurors. Rubric and reference are not among them, because
-    they come from whoever asks the panel.
+    Any of these texts may address the jurors. The rubric and the reference are left out, because
+    they come from the person who asks the panel.
     """
     for name, key in _OUTSIDE_KEYS:
         text = body.get(key)
@@ -108,7 +108,7 @@ def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
 
 
 def outside_columns(verdicts: Sequence[VerdictModel]) -> Iterator[tuple[int, str]]:
-    """Yield the outside texts of many verdicts, each with its verdict's place, in no order."""
+    """Yield the outside texts of many verdicts, each with its verdict's place, unordered."""
     for _, key in _OUTSIDE_KEYS:
         texts = map(attrgetter(key), verdicts)
         yield from [(at, text) for at, text in enumerate(texts) if text is not None]
@@ -134,7 +134,7 @@ def case_key(case: Case) -> str:
 
 
 class CheckResult(Struct, frozen=True):
-    """The result of one check on a response; ``reason`` is a line for a person if it did not pass.
+    """The result of one check on a response; ``reason`` says in one line why it did not pass.
 
     ``passed`` is ``None`` if the check gave no answer, which does not count against the response.
     """

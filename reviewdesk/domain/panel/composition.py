@@ -34,7 +34,7 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
     """Return how many bought jurors ``strategy`` tolerates on a panel of ``seats`` jurors.
 
     One more juror breaks it. For a strategy on scores that number is the breakdown point: the
-    fewest scores that can carry the value anywhere. For a strategy on votes it is the fewest votes
+    fewest scores that can move the value anywhere. For a strategy on votes it is the fewest votes
     that can turn a decision on which all the others agree. The median and the strict majority
     tolerate ``(n - 1) // 2``; a quorum of ``c`` seats breaks at ``c`` false passes or at
     ``n - c + 1`` false fails; a supermajority of share ``s`` tolerates ``floor(n (1 - s))``, at
@@ -67,7 +67,7 @@ _ANSWER_TOKENS = 300
 """The tokens of a typical reply: two or three sentences in JSON."""
 
 _THOUGHT_TOKENS = 1000
-"""The tokens that a model which thinks is taken to spend on a case before it replies."""
+"""The tokens that a thinking model is assumed to spend on a case before it replies."""
 
 _NONCE = "0" * 32
 
@@ -188,7 +188,7 @@ def _size_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
 
 
 def _model_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
-    """Yield which models sit twice, and which are of the generator's own family."""
+    """Yield warnings about models with several seats and models of the generator's family."""
     by_model: dict[str, list[PanelPlace]] = {}
     for seat in seats:
         # Routers write claude-sonnet-5.5 for claude-sonnet-5-5.
@@ -249,7 +249,7 @@ def _thinking_warnings(juror: Juror) -> Iterator[str]:
 
 
 def _plain_http_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
-    """Yield which keys would go to a host that is neither encrypted nor on this machine."""
+    """Yield a warning for each key that would go unencrypted to another machine."""
     for seat in seats:
         parts = urlsplit(seat.juror.base_url or "")
         host = parts.hostname

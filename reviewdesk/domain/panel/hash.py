@@ -18,9 +18,9 @@ JUROR_META = ("reasoning", "extra", "samples", "order")
 Panels had ``reasoning`` and ``rounds`` in 2026; the hashes of their verdicts still verify.
 """
 ANSWERING_KEYS = ("failed_jurors", "min_answered")
-"""What becomes of missing answers, which counts only where it is set."""
+"""The keys for missing answers; each counts only if it is set."""
 ASKING_KEYS = ("stop_when_decided", "swap", "rounds")
-"""How jurors are asked, which counts only where it is set and not the default."""
+"""The keys for how jurors are asked; each counts only if it is set and not the default."""
 RULE_KEYS = ("strategy", "trim_fraction", "rounding", "threshold", "quorum", "rubric_sha256")
 
 
@@ -34,10 +34,10 @@ class HashStatus(StrEnum):
 def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> str:
     """Return the sha256 of the canonical JSON of ``[jurors, rule]``.
 
-    Only ``JUROR_KEYS``, ``RULE_KEYS`` and what is set of the other keys count. A missing key counts
+    Only ``JUROR_KEYS``, ``RULE_KEYS`` and the other keys that are set count. A missing key counts
     as ``null``, and a whole number as an integer, so that 1 and 1.0 are the same threshold. The
     share of a supermajority is added in lowest terms, but only if it is not the default, so that a
-    stated default gives the same hash as none.
+    stated default gives the same hash as an absent one.
     """
     seats = [_seat(juror) for juror in jurors]
     rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
@@ -55,7 +55,7 @@ def _seat(juror: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
-    """Recompute the panel hash from a verdict's report, without what a person filled in.
+    """Recompute the panel hash from a verdict's report, without values that a person filled in.
 
     The keys ``without`` are left out as if they were not set.
     """

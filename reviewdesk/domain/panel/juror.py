@@ -151,18 +151,18 @@ def likely_vendor(model: str) -> Vendor | None:
 
 
 CACHE_WRITE = 1.25
-"""What a token that is written to a vendor's cache costs, in tokens of input, at the vendors that
-count them (Anthropic and OpenAI)."""
+"""The cost of a token that is written to a vendor's cache, in tokens of input, at the vendors that
+count such tokens (Anthropic and OpenAI)."""
 
 
 BATCH_SHARE = 0.5
-"""What a call in a vendor's batch costs, as a share of its price."""
+"""The cost of a call in a vendor's batch, as a share of the usual price."""
 
 
 class Price(Struct, frozen=True):
     """The price of a model, in US dollars per million tokens.
 
-    Without a price of ``cached`` tokens, those that a vendor read from its cache cost as others.
+    Without a price for ``cached`` tokens, tokens read from a vendor's cache cost the usual price.
     """
 
     input: float
@@ -180,10 +180,10 @@ class Price(Struct, frozen=True):
         )
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> float:
-        """Return the cost of one call in US dollars; ``tokens_in`` counts all that was read.
+        """Return the cost of one call in US dollars; ``tokens_in`` counts all tokens read.
 
-        Tokens of byte-level vocabularies are one byte or longer, so the bytes sent and the most
-        tokens answered give the most that a call can cost without a cache.
+        A token of a byte-level vocabulary is at least one byte, so the bytes sent and the token
+        limit of the reply give the maximum cost of a call without a cache.
         """
         rest = max(0, tokens_in - cached - written)
         read = (rest + CACHE_WRITE * written) * self.input
@@ -192,11 +192,11 @@ class Price(Struct, frozen=True):
 
 
 SHORT_LIMIT: Final = 4096
-"""The token limit below which a model that thinks may be cut off before it answers."""
+"""The token limit below which a thinking model may be cut off before it answers."""
 
 PLAIN_MAX_TOKENS: Final = 2048
 THINKING_MAX_TOKENS: Final = 8192
-"""The token limits of jurors that state none."""
+"""The default token limits, for jurors that set no limit."""
 
 _RESERVED_KEYS: Final = frozenset({
     "model", "messages", "system", "stream", "n", "response_format", "max_tokens",
@@ -205,7 +205,7 @@ _RESERVED_KEYS: Final = frozenset({
 """The keys of a request's body that ``extra`` must not set."""
 
 _THINKING_KEYS: Final = ("reasoning_effort", "thinking", "reasoning")
-"""The keys under which the vendors are told how much to think."""
+"""The keys that tell the vendors how much a model should think."""
 
 _OFF: Final = ("none", "disabled", "between_tools", False)
 
@@ -224,7 +224,7 @@ _OTHERS_THINK = re.compile(
 
 
 def reserved_key(extra: Mapping[str, Any]) -> str | None:
-    """Return a key that ``extra`` must not set because the program writes it, if there is one."""
+    """Return a key that ``extra`` sets although only the program may write it, or ``None``."""
     output = extra.get("output_config")
     if isinstance(output, Mapping) and "format" in output:
         return "output_config"
@@ -232,7 +232,7 @@ def reserved_key(extra: Mapping[str, Any]) -> str | None:
 
 
 def told_to_think(extra: Mapping[str, Any]) -> bool | None:
-    """Return whether body keys turn a model's thinking on or off; ``None`` if they say nothing."""
+    """Return whether body keys turn a model's thinking on or off; ``None`` if they do neither."""
     told = [extra[key] for key in _THINKING_KEYS if key in extra]
     if not told:
         return None
@@ -262,7 +262,7 @@ def takes_temperature(vendor: str, model: str, extra: Mapping[str, Any]) -> bool
 
 
 def default_max_tokens(model: str, extra: Mapping[str, Any]) -> int:
-    """Return the token limit of a juror that states none, with room for its thoughts."""
+    """Return the default token limit of a juror, with room for its thoughts."""
     thinking = extra.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
     if isinstance(budget, int):
@@ -271,7 +271,7 @@ def default_max_tokens(model: str, extra: Mapping[str, Any]) -> int:
 
 
 def low_effort(vendor: str, model: str) -> dict[str, Any]:
-    """Return the body keys by which a model that thinks does so briefly, as a verdict is short."""
+    """Return the body keys that make a thinking model think briefly, since a verdict is short."""
     if not thinks(model, {}):
         return {}
     if vendor == "anthropic":
@@ -306,7 +306,7 @@ class Juror:
     temperature: float | None = None
     """The sampling temperature; it is sent only if it is set."""
     max_tokens: int = 0
-    """The most tokens of a reply, thoughts among them; 0 becomes the default of the model."""
+    """The maximum number of tokens in a reply, thoughts included; 0 becomes the model's default."""
     system_prompt: str | None = None
     prompt: str | None = None
     """The template of the user's turn, with slots such as ``{output}``."""
@@ -314,24 +314,24 @@ class Juror:
     timeout: float = DEFAULT_TIMEOUT
     price: Price | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Further keys of the request's body, such as the vendor's own for how much a model thinks."""
+    """Further keys of the request's body, such as the vendor's key for how much a model thinks."""
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     """The variables that hold the values of further headers, by header."""
     deployment: str | None = None
     """The name under which Azure serves the model."""
     api_version: str | None = None
     samples: int = 1
-    """How often the juror is asked; its answers come to one ballot."""
+    """How often the juror is asked; its answers are combined into one ballot."""
     order: int | None = None
     """The place among the jurors of a panel that stops when decided; equal places ask together."""
 
     rpm: int | None = None
-    """The most requests a minute, kept from the first one on."""
+    """The maximum number of requests a minute, enforced from the first request."""
     tpm: int | None = None
-    """The most tokens a minute, sent and answered."""
+    """The maximum number of tokens a minute, in requests and replies together."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for what the juror's vendor cannot be told."""
+        """Raise UsageError for an unknown vendor or a reserved key in ``extra``."""
         object.__setattr__(self, "vendor", OTHER_NAMES.get(self.vendor, self.vendor))
         if self.vendor not in set(Vendor):
             known = ", ".join(Vendor)

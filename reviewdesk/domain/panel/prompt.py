@@ -29,7 +29,7 @@ class ReplyKey(Struct, frozen=True):
     types: tuple[str, ...]
     asked: str
     words: tuple[str, ...] = ()
-    """The words that a text may be, if it must be one of some."""
+    """The allowed words; empty if any text is allowed."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ _NONCE = ReplyKey("nonce", ("string",), '"{nonce}"')
 def parts(labels: LabelRules | None = None) -> tuple[ReplyKey, ...]:
     """Return the keys of a reply in order.
 
-    With ``labels``, a label takes the place of the vote; declared ones take that of the score too.
+    With ``labels``, a label replaces the vote; declared labels also replace the score.
     """
     return _parts(None if labels is None else tuple(labels.labels))
 
@@ -88,7 +88,7 @@ _KINDS = {"string": str, "boolean": bool, "null": type(None), "number": int | fl
 def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | None:
     """Return how a decoded reply breaks the schema, or ``None`` if it follows the schema.
 
-    A missing key is no breach here, because a vote without a reason and a score without a vote are
+    A missing key is not a breach, because a vote without a reason and a score without a vote are
     both answers. The parser rejects a reply that holds neither.
     """
     keys = {part.key: part for part in parts(labels)}
@@ -124,7 +124,7 @@ Alternative response:
 
 _SLOT = re.compile(r"\{([^{}]+)\}")
 _TRUSTED = frozenset({"rubric", "reference"})
-"""The slots filled by whoever asks the panel; every other text comes from outside."""
+"""The slots filled by the person who asks the panel; every other text comes from outside."""
 _FENCES = {"output": "response", "alternative": "response", "input": "input"}
 """The name in the marks around each slot; slots of a case's context use ``context``."""
 
@@ -193,7 +193,7 @@ def render(
     """Fill the slots of a template literally, in one pass: braces in a response stay as they are.
 
     A slot without a text stays as it is written. The rules follow any system prompt, and the form
-    of the reply, with the nonce, ends any template. ``labels`` asks for one of them, not a vote,
+    of the reply, with the nonce, ends any template. ``labels`` asks for a label, not a vote,
     and ``swapped`` shows response and alternative in the other order.
     """
 
@@ -228,7 +228,7 @@ def swapped_template(template: str | None) -> str | None:
     """Return a template with response and alternative in the other order, each with its heading.
 
     Their paragraphs change places, or their lines if they share a paragraph, so that every word
-    keeps its meaning. Return ``None`` if the template does not name both, or on one line.
+    keeps its meaning. Return ``None`` unless the template names both, on different lines.
     """
     text = DEFAULT_PROMPT if template is None else template
     for joint in ("\n\n", "\n"):

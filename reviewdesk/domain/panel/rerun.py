@@ -98,7 +98,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
 
 
 class Rerun(Struct, frozen=True):
-    """One re-run of a verdict, kept beside the first.
+    """One re-run of a verdict; the first verdict is kept too.
 
     ``correct`` says whether its decision agrees with the current label; it is ``None`` unless both
     are pass or fail.
@@ -233,7 +233,7 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
 
 def summed_rates(found: Iterable[FlipRate]) -> tuple[FlipRate, ...]:
-    """Add up the rates of the same jurors, in the order in which these first come."""
+    """Add up the rates of each juror, in the order in which the jurors first appear."""
     asked = Counter[str]()
     flips = Counter[str]()
     for one in found:
@@ -272,7 +272,7 @@ class Arrival(Struct, frozen=True):
 class OpenRerun(Struct, frozen=True):
     """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
 
-    Of several verdicts the ballots are not kept, only the ``progress``.
+    For several verdicts, only the ``progress`` is kept, not the ballots.
     """
 
     keys: frozenset[int]
@@ -321,9 +321,9 @@ class RerunResult(Struct, frozen=True):
 
 
 class RerunExtent(Struct, frozen=True):
-    """Who is asked again about how many verdicts; ``shown`` is the filter that chose them.
+    """The jurors and the number of verdicts of a re-run; ``shown`` is the filter that chose these.
 
-    Of a re-run that was cut off, ``left`` verdicts wait since ``at``.
+    If the re-run was cut off, ``left`` verdicts have been waiting since ``at``.
     """
 
     scope: RerunScope
@@ -337,7 +337,7 @@ class RerunExtent(Struct, frozen=True):
 
 
 class RerunDecision(Struct, frozen=True):
-    """A verdict that was asked about again: the event that planned it, and both decisions."""
+    """A verdict that was re-run: the event that planned it, and both decisions."""
 
     plan: int
     before: Decision | None
@@ -345,7 +345,7 @@ class RerunDecision(Struct, frozen=True):
 
 
 class RerunSummary(Struct):
-    """What a re-run brought: the verdicts that are ``done`` by key, and how many are ``left``."""
+    """The result of a re-run: the verdicts that are ``done``, by key, and how many are ``left``."""
 
     verdicts: int
     done: dict[int, RerunDecision] = field(default_factory=dict)
@@ -365,7 +365,7 @@ class RerunSummary(Struct):
 
     @property
     def text(self) -> str:
-        """How many verdicts were asked about again, and how many decisions turned over."""
+        """The number of verdicts that were re-run, and the number of decisions that changed."""
         flips = self.flips
         turns = ", ".join(f"{count:,} {turn}" for turn, count in flips.items())
         turned = f"{sum(flips.values()):,} turned over" + (f" ({turns})" if turns else "")

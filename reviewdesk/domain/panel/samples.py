@@ -1,6 +1,6 @@
-"""Several answers of one juror, which come to one ballot: samples, and both orders of a pair.
+"""Several answers of one juror, combined into one ballot: samples, and both orders of a pair.
 
-A seat has one vote, however often its juror was asked. The ballot holds what the answers come to,
+A seat has one vote, however often its juror was asked. The ballot holds the combined answer,
 and ``samples`` holds each answer, with ``swapped`` where a panel asks in both orders. Reports of
 panels that had two rounds also state ``round``, and the last one decided.
 """
@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import (
 )
 
 Choice: TypeAlias = bool | str | None
-"""What one answer stands for: a vote, else a label in small letters, else ``None``: it abstains."""
+"""The choice in one answer: a vote, else a label in lower case, else ``None`` for an abstention."""
 
 _SUMS = ("tokens_in", "tokens_out", "cost_usd")
 _SEAT = (
@@ -44,7 +44,7 @@ def one_ballot(
     Of the answers in one order, the score is the median and the vote is that of more than half of
     those that answered; without such a vote the juror abstains. With ``labels`` the same holds for
     the label, whatever it means. Answers that failed are left out.
-    Where a pair was shown in both orders, each order has to come to the same vote, or the juror
+    If a pair was shown in both orders, both orders must give the same vote, or the juror
     abstains; if one order has no answer, the ballot has failed.
     """
     orders = [
@@ -68,7 +68,7 @@ def sample(ballot: Mapping[str, Any]) -> Free:
 
 
 def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the tokens and the cost of answers together, where they are known."""
+    """Return the total tokens and the total cost of answers; unknown values are left out."""
     made: dict[str, float] = {}
     for key in _SUMS:
         known = [value for one in samples if (value := number(one.get(key))) is not None]
@@ -121,9 +121,9 @@ def majority(choices: Sequence[Choice]) -> Choice:
 
 
 def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool = False) -> Choice:
-    """Return what an answer stands for: its vote, stated or by the threshold, else its label.
+    """Return the choice in an answer: its vote, stated or from the threshold, else its label.
 
-    With ``labels`` it is the label alone, as two labels may have the same vote.
+    With ``labels`` it is always the label, because two labels may have the same vote.
     """
     found = answer(cast(CanonicalBallot, ballot), threshold)
     if found.status is not Status.OK:
@@ -149,7 +149,7 @@ def answers(ballot: CanonicalBallot) -> list[Free]:
 
 
 def _groups(ballot: CanonicalBallot) -> Iterator[tuple[tuple[int, bool], list[Free]]]:
-    """Yield each question, a round and an order, and the answers to it that did not fail."""
+    """Yield each question (a round and an order) with the answers to it that did not fail."""
     found: dict[tuple[int, bool], list[Free]] = {}
     for one in answers(ballot):
         if not _failed(one):
@@ -159,10 +159,10 @@ def _groups(ballot: CanonicalBallot) -> Iterator[tuple[tuple[int, bool], list[Fr
 
 
 def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
-    """Return of how many pairs of equal questions the two answers differ, and how many there are.
+    """Return how many pairs of answers to the same question differ, and the number of such pairs.
 
-    Their share is the juror's flip rate: how often an answer differs from another to the same
-    question. Answers in another round or order are not answers to the same question.
+    The ratio is the juror's flip rate: how often two answers to the same question differ.
+    Answers in different rounds or orders are not answers to the same question.
     """
     differing = count = 0
     for _, group in _groups(ballot):
@@ -175,7 +175,7 @@ def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
 
 
 def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Choice]:
-    """Return what a juror says in each order of a pair, by whether the order is the other one."""
+    """Return a juror's choice in each order of a pair; the key is True for the swapped order."""
     last = ballot.get("round") or 1
     return {
         swapped: majority([choice(one, threshold) for one in group])

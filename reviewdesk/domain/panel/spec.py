@@ -71,16 +71,16 @@ class PanelRule:
     supermajority: float | str = DEFAULT_SHARE
     """The share of committed jurors that a supermajority needs; "2/3" is exact."""
     fallback: str | None = None
-    """The label of a count that gives none; ``None`` means UNCLEAR.
+    """The label of a panel whose count gives no label; ``None`` means UNCLEAR.
 
-    If it is set, ballots of which none answered give it, where there is an error without it.
+    If it is set, a panel without any answer gets this label instead of an error.
     """
     stop_when_decided: bool = False
-    """Whether jurors are asked in their order, the next only while the decision can still turn."""
+    """Whether jurors are asked in their order, the next only if the decision can still change."""
     swap: bool = False
     """Whether a pair of responses is shown in both orders, each with all samples of a juror."""
     labels: Sequence[str] = ()
-    """The labels that jurors answer by, in place of a score and a vote of pass or fail."""
+    """The labels that jurors answer with, instead of a score and a vote of pass or fail."""
     passing: Sequence[str] = ()
     """The labels that pass. Without ``passing`` and ``failing``, words such as KEEP and REJECT."""
     failing: Sequence[str] = ()
@@ -153,7 +153,7 @@ def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     """Return the rule of a verdict; ``other`` fills in what its report leaves unknown."""
     policy = verdict.policy
     trim = verdict.trim
-    # A panel file's labels are for verdicts whose jurors answered by labels.
+    # A panel file's labels apply to verdicts whose jurors answered with labels.
     rules = other.counting if labelled(verdict.ballots) else LabelRules()
     counting = policy.counting or rules
     return dataclasses.replace(
@@ -189,7 +189,7 @@ class PanelSpec:
     name: str
     jurors: tuple[Juror, ...]
     rule: PanelRule = field(hash=False)
-    """It holds mappings, which have no hash."""
+    """Left out of the hash, because it holds mappings."""
     rubric: str | None = None
 
     def verdict(
@@ -200,7 +200,7 @@ class PanelSpec:
         generator: Generator | str | None = None,
         case: str = "case",
     ) -> Verdict:
-        """Make a verdict of the ballots, before it is assessed."""
+        """Return the verdict of the ballots, not yet assessed."""
         case_tags = list(tags)
         writer = generator if isinstance(generator, Generator) else Generator(generator)
         rule = self.rule
@@ -234,8 +234,8 @@ class PanelSpec:
     ) -> Assessment:
         """Decide one case by collected ballots in seat order, without any call.
 
-        If every juror abstains, the assessment has no decision. If none answered otherwise, raise
-        NoJurorsError, unless the panel has a ``fallback`` label of its own.
+        If every juror abstains, the assessment has no decision. If no juror answers for any other
+        reason, raise NoJurorsError, unless the panel has a ``fallback`` label.
         """
         # Imported here because it loads numpy.
         from reviewdesk.domain.assessment.assess import assess
@@ -286,7 +286,7 @@ class PanelSpec:
     def counting_for(self, tags: Iterable[str]) -> LabelRules:
         """Return how labels of a case with these tags are counted.
 
-        A route to a strategy that reads no labels leaves the declared ones out.
+        If the strategy of a route reads no labels, the declared labels are left out.
         """
         tags = list(tags)
         rules = self.rule.counting
@@ -301,9 +301,9 @@ class PanelSpec:
 
     @property
     def stages(self) -> tuple[tuple[int, ...], ...]:
-        """The seats that are asked together, one group after the other.
+        """The groups of seats that are asked together, in order.
 
-        A panel that stops when decided asks in the order of its jurors, then those without one, a
+        A panel that stops when decided asks jurors by their ``order``, then jurors without one, a
         seat at a time; any other panel asks all seats at once.
         """
         if not self.rule.stop_when_decided:
@@ -337,15 +337,15 @@ class PanelSpec:
 
     @property
     def answering(self) -> dict[str, Any]:
-        """What becomes of missing answers, as panel hash and reports state it: what is set."""
+        """The settings for missing answers that are set, as panel hash and reports state them."""
         return without_nulls(
             {"failed_jurors": self.rule.failed_jurors, "min_answered": self.rule.min_answered}
         )
 
     def asking(self, tags: Iterable[str] | None = None) -> dict[str, Any]:
-        """How the panel asks, as panel hash and reports state it: what is not the default.
+        """The settings for asking that are not the default, as panel hash and reports state them.
 
-        The labels are left out for a case with tags whose route asks for none.
+        The labels are left out for a case with tags whose route asks for no labels.
         """
         rule = self.rule
         stated = {"stop_when_decided": rule.stop_when_decided or None, "swap": rule.swap or None}
@@ -362,7 +362,7 @@ def _as_ballot(one: Cast) -> Ballot:
         return one
     if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
         raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
-    # What a caller's mapping says is read as a report's; an error may be its words alone.
+    # A caller's mapping is read like a report's ballot; its error may be a plain text.
     said = {**one}
     error = one.get("error")
     if error:
@@ -401,7 +401,7 @@ def panel_of(
 
 
 def _juror_settings(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return each juror's settings by id, which a report of this program keeps of its panel."""
+    """Return each juror's settings by id, as a report of this program states them."""
     panel = (header.get("meta") or {}).get("panel")
     listed = panel.get("jurors") if isinstance(panel, Mapping) else None
     if not isinstance(listed, list):

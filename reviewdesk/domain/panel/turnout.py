@@ -22,7 +22,7 @@ class Host(Struct, frozen=True):
     proxy: str | None = None
     is_encrypted: bool = True
     jurors: tuple[str, ...] = ()
-    """The jurors that are asked there with their models, where a plan tells them by host."""
+    """The jurors that are asked at this host, with their models, if a plan lists them by host."""
 
 
 class ConsentPlan(Struct, frozen=True):
@@ -38,25 +38,25 @@ class ConsentPlan(Struct, frozen=True):
     cases: int | None = None
     """The number of cases of a batch; ``None`` for re-runs."""
     stored: int = 0
-    """The calls of a batch whose answer is stored, and that are not made."""
+    """The calls of a batch that are not made because their answers are stored."""
     again: Mapping[str, int] = field(default_factory=dict)
-    """Those of ``calls`` that were made before without an answer, counted by kind of fault."""
+    """How many of ``calls`` were made before without an answer, by kind of fault."""
     again_usd: float | None = None
-    """The most that the calls in ``again`` may cost in US dollars; ``None`` if it is unknown."""
+    """The maximum cost of the calls in ``again`` in US dollars; ``None`` if it is unknown."""
     batched: int = 0
-    """Those of ``calls`` that go to the vendors' batch interfaces, at the price of batches."""
+    """How many of ``calls`` go to the vendors' batch interfaces, at the price of batches."""
     waiting: int = 0
-    """The calls that wait at a vendor, and that are not made."""
+    """The calls that are not made because they already wait at a vendor."""
     live: tuple[str, ...] = ()
     """The jurors that are asked live beside batches, as their vendors have no batch interface."""
     unpriced: tuple[str, ...] = ()
     """The models without a price."""
     cached: int = 0
-    """The calls that the cache answers, and that are not made."""
+    """The calls that are not made because the cache answers them."""
 
 
 STOPPED = "juror_stopped"
-"""The kind of error of a ballot for which a juror was not asked, as nobody answers for it."""
+"""The kind of error of a ballot whose juror was not asked because it was stopped."""
 
 RATE_LIMITED = "rate_limited"
 """The kind of error of a ballot that was lost to a rate limit."""
@@ -76,10 +76,10 @@ class Turnout(Struct):
     why: Counter[str] = field(default_factory=Counter)
     """The number of lost ballots by kind of error."""
     stopped: str | None = None
-    """Why the juror was stopped or set aside for the run, or last lost to a rate limit."""
+    """Why the juror was stopped or set aside for the run, or last lost a ballot to a rate limit."""
     not_asked: int = 0
     flips: tuple[int, int] = (0, 0)
-    """Of how many pairs of answers to one question the two differ, and how many there are."""
+    """How many pairs of answers to the same question differ, and the number of such pairs."""
 
     @property
     def failed(self) -> int:
@@ -87,7 +87,7 @@ class Turnout(Struct):
 
 
 class Turnouts(Struct):
-    """The turnout of a whole panel, by juror in order of first appearance, and in sum."""
+    """The turnout of a whole panel, by juror in order of first appearance, and in total."""
 
     by_juror: dict[str, Turnout] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Turnouts(Struct):
     """The number of lost ballots by kind of error."""
 
     def add(self, ballots: Iterable[CanonicalBallot], threshold: float | None = None) -> None:
-        """Add canonical ballots to the counts; the threshold gives samples without a vote one."""
+        """Add canonical ballots to the counts; the threshold decides samples without a vote."""
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
             status = Status(ballot["status"])
@@ -155,9 +155,9 @@ class ModelPause(Struct, frozen=True):
 
 
 class LiveProgress(Struct, frozen=True):
-    """How far a live run is: cases that are done, calls a second, cost and remaining seconds.
+    """The progress of a live run: cases done, calls a second, cost and remaining seconds.
 
-    ``spent_usd`` is ``None`` if a juror has no price, ``left`` while nothing was called.
+    ``spent_usd`` is ``None`` if a juror has no price, ``left`` is ``None`` before the first call.
     """
 
     done: int
@@ -169,7 +169,7 @@ class LiveProgress(Struct, frozen=True):
     """The models that calls wait for."""
     calls: int = 0
     seconds: float = 0.0
-    """How many calls were made since the run began, and in how many seconds."""
+    """The number of calls made since the run began, and the seconds in which they were made."""
 
 
 class BatchSummary(Struct):

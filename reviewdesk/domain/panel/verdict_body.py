@@ -64,7 +64,7 @@ def verdict_body(
     decision = found.decision
     cautious = found.rule.used is not None and STRATEGIES[found.rule.used].cautious
     if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
-        # A re-run of some jurors asks none of those that the first panel did not need.
+        # A re-run of some jurors does not ask the jurors that the first panel did not need.
         decision = Decision.INCONCLUSIVE
     stated = pair.metric is not None and not stopped
     made = {
@@ -95,7 +95,7 @@ def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) ->
 def failed_check_body(
     case: Case, panel: PanelSpec, checks: Sequence[CheckResult]
 ) -> CanonicalVerdict:
-    """Return the verdict of a case of which a deterministic check failed, so no juror was asked."""
+    """Return the verdict of a case that failed a deterministic check, so no juror was asked."""
     failed = next(one for one in checks if one.failed)
     reason = f"the check {failed.name} failed: {failed.reason}"
     case = case.under(panel.rubric)

@@ -1,4 +1,4 @@
-"""Complete a filter or an order: what can be typed next, with a word on what it means."""
+"""Complete a filter or an order: the texts that can be typed next, each with its meaning."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 EXAMPLE = "esc|bias !(mark note)"
 """A filter that uses the whole rule: one of two flags, and not both of two facts."""
 HELP = f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not (mark and note)"
-"""The rule, and on a second line the example with what it keeps."""
+"""The rule, and a second line that explains the example."""
 
 
 class Piece(Enum):
@@ -282,7 +282,7 @@ def hidden_order(order: str) -> bool:
 
 
 DEEPEST = 50
-"""The deepest nesting of parentheses: more than anybody reads, far from the stack's limit."""
+"""The maximum nesting of parentheses: more than anybody reads, and far below the stack's limit."""
 MOST = 500
 """The maximum number of conditions in a filter; SQLite accepts a thousand in a row."""
 
@@ -304,7 +304,7 @@ class _Reader:
         self._place = 0
 
     def read(self, depth: int = 0) -> Filter:
-        """Parse the whole text, which stands inside ``depth`` parentheses."""
+        """Parse the whole text, which is nested in ``depth`` parentheses."""
         found = self._filter(depth)
         if (token := self._next) is not None:
             hint = "Take it away, open one before it, or put a text that holds it in quotes."
@@ -350,7 +350,7 @@ class _Reader:
         return tuple(parts)
 
     def _named_again(self, first: Token | None, token: Token | None) -> str:
-        """Return the hint for alternatives of which only the first names its fact."""
+        """Return the hint for alternatives where only the first one names its fact."""
         before, word = (self.text[one.start : one.end] if one else "" for one in (first, token))
         name, _, value = before.partition(":")
         again = value and word and _CONDITION.fullmatch(word) is None

@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Sequence
 
 _FEW = 5_000
-"""Up to this many keys a plain loop is quick, and spares loading numpy."""
+"""The number of keys up to which a plain loop is fast enough, without loading numpy."""
 
 
 def place_of(keys: array[int], key: int) -> int | None:
-    """Return the index of a key in a queue, ``None`` if it is not there."""
+    """Return the index of a key in a queue, or ``None`` if the queue does not hold it."""
     if len(keys) <= _FEW:
         return keys.index(key) if key in keys else None
     import numpy as np
@@ -32,7 +32,7 @@ def places_of(keys: array[int], wanted: array[int]) -> array[int]:
 
 
 def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
-    """Return a queue in which each key of a move stands right behind the other, in turn.
+    """Return a queue after moves in turn; each puts its first key directly after its second key.
 
     A move of keys that are not both in the queue changes nothing.
     """
@@ -60,11 +60,11 @@ def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
 def members(
     keys: Sequence[int], first: int, marks: bytearray, contents: Sequence[int] | None = None
 ) -> tuple[bytearray, int]:
-    """Return which verdicts stand for the contents of a queue, and how many have no mark.
+    """Return which verdicts represent the contents of a queue, and how many of them have no mark.
 
     ``marks`` has a byte for each verdict of the run, whose first key is ``first``, and ``contents``
-    a number for each: the first verdict of the queue on a content stands for it. Without
-    ``contents`` no two verdicts share one.
+    a number for each: the first verdict of the queue on a content represents it. Without
+    ``contents`` no two verdicts share a content.
     """
     found = bytearray(len(marks))
     if len(keys) <= _FEW:

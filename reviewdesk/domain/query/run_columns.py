@@ -41,7 +41,7 @@ _SORTED = NUMBERS.keys() & ORDERS
 
 
 class QueueFacts(Struct, frozen=True):
-    """What is known of some verdicts: columns, and where a term holds that columns cannot tell."""
+    """The facts of some verdicts: columns, and a function for terms that columns cannot decide."""
 
     size: int
     columns: Mapping[str, Column]
@@ -73,7 +73,7 @@ def told_by_columns(kept: Filter) -> bool:
 
 
 def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None = None) -> Rows:
-    """Return the rows where a mask holds, in an order; with ``limit`` at most the first so many."""
+    """Return the rows that a mask selects, in an order; with ``limit``, at most that many."""
     name, descending = parse_order(order)
     if name == "file":
         rows = np.arange(facts.size, dtype=np.int32)
@@ -90,7 +90,7 @@ def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None 
 
 
 def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
-    """Return the rows by ascending values; equal ones stay in the order that they have."""
+    """Return the rows by ascending values; rows with equal values keep their order."""
     if limit is not None and limit < len(values):
         bound = np.partition(values, limit)[limit]
         if not np.isnan(bound):
@@ -101,7 +101,7 @@ def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
 
 
 def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
-    """Return where a filter holds; ``None`` if it is empty, and so holds everywhere."""
+    """Return the mask of a filter; ``None`` if it is empty and so matches every verdict."""
     return _filter(facts, kept) if kept.groups else None
 
 
@@ -123,7 +123,7 @@ def _part(facts: QueueFacts, part: Part) -> Mask:
 
 
 def _condition(term: Term) -> Callable[[Mapping[str, Column], Term], Mask] | None:
-    """Return how columns tell where a term holds; ``None`` if the desk must be asked."""
+    """Return the function that finds a term in columns; ``None`` if the desk must be asked."""
     if term.name == "label" and term.value in HALVES:
         return None
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
@@ -162,11 +162,11 @@ _CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
     **dict.fromkeys(WRONG, _wrong),
     **dict.fromkeys(UNANIMOUS, lambda columns, term: columns[term.name] != 0),
 }
-"""The conditions that columns can tell, by the name of the term; all others ask the desk."""
+"""The conditions that columns can decide, by the name of the term; all others need the desk."""
 
 
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "run", "flip"})
-"""Terms that hold of the same verdicts for as long as the same runs are loaded."""
+"""Terms that match the same verdicts for as long as the same runs are loaded."""
 _MOST_MASKS = 16
 _TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)
 """The code of a truth by its bits in the byte of a label."""
@@ -174,7 +174,7 @@ _TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS],
 
 @dataclass(slots=True)
 class RunColumns:
-    """What has been read of a run; the verdict of row 0 has the key ``first``.
+    """The data read from a run so far; the verdict of row 0 has the key ``first``.
 
     Arrays are never changed, so that threads may share them.
     """
@@ -186,7 +186,7 @@ class RunColumns:
     masks: dict[Term, npt.NDArray[np.uint8]] = field(default_factory=dict)
     """The newest masks of fixed terms, as bits."""
     memo: dict[str, Any] = field(default_factory=dict)
-    """What the desk read of the run to find terms, and need not read again."""
+    """Data that the desk read from the run to find terms, and need not read again."""
 
     def add(self, name: str, values: array[Any]) -> None:
         self.columns[name] = _column(name, values)
@@ -194,9 +194,9 @@ class RunColumns:
     def stretch(
         self, rows: array[int], held: Iterable[str], read: Mapping[str, array[Any]]
     ) -> QueueFacts:
-        """Return columns of some rows: those named that are ``held``, and those that were read.
+        """Return the columns of some rows: the ``held`` ones by name, and those that were ``read``.
 
-        Only terms that columns can tell are asked of them.
+        The result answers only terms that columns can decide.
         """
         places = np.frombuffer(rows, np.int32)
         found = {name: self.columns[name][places] for name in held}
@@ -208,14 +208,14 @@ class RunColumns:
         self.masks.clear()
 
     def add_labels(self, marks: bytearray, not_told: Iterable[int] = ()) -> None:
-        """Keep the truths in the bytes of all labels; the keys ``not_told`` have one untold."""
+        """Store the truths from the bytes of all labels; those of ``not_told`` keys are hidden."""
         held = np.frombuffer(marks, np.uint8)
         truth = _TRUTHS[held & TRUTH]
         truth[self.mask(not_told)] = CODES["truth"].index(NOT_TOLD)
         self.columns["truth"] = truth
 
     def mask(self, keys: Iterable[int]) -> Mask:
-        """Return where the verdicts of these keys lie; keys of other runs are left out."""
+        """Return the mask of the verdicts with these keys; keys of other runs are ignored."""
         rows = np.fromiter(keys, dtype=np.int64) - self.first
         found = np.zeros(self.size, dtype=bool)
         found[rows[(rows >= 0) & (rows < self.size)]] = True
@@ -226,7 +226,7 @@ class RunColumns:
         return QueueFacts(self.size, self.columns, partial(self._matching, find))
 
     def _matching(self, find: Callable[[Term], Iterable[int]], term: Term) -> Mask:
-        """Return where a term holds that columns cannot tell; keep it if it cannot change."""
+        """Return the mask of a term that columns cannot decide; keep it if it cannot change."""
         known = self.masks.pop(term, None)
         if known is not None:
             self.masks[term] = known
@@ -265,7 +265,7 @@ def rows_with_seat(
 ) -> Iterator[int]:
     """Yield the rows of the verdicts with a seat that has one of the codes in a packed column.
 
-    Each window is its first row, and the columns ``name`` and ``seated`` of its verdicts.
+    Each window is a pair of its first row and the columns ``name`` and ``seated``.
     """
     wanted = list(codes)
     for first, window in windows:

@@ -1,6 +1,6 @@
 """The vocabulary of filters and orders: every word of the language and what it means.
 
-How flags are spelled is said beside the flags, in ``domain/assessment/result.py``.
+The spelling of flags is defined beside the flags, in ``domain/assessment/result.py``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ CHOICES = {
     },
 }
 HALVES = frozenset({"tuning", "holdout"})
-"""The values of ``label`` that the split of the labels tells, and no column."""
+"""The values of ``label`` that come from the split of the labels, not from a column."""
 NAMED = {
     "tag": "a tag of a reviewer or of the report",
     "juror": "a juror or model on the panel",
@@ -116,7 +116,7 @@ RETIRED = {
     "breach": "Write mism: it keeps every verdict that differs from its rule.",
     "share": "Write agreement<.5, or order by agreement.",
 }
-"""Facts that older filters may name, each with what to write instead."""
+"""Facts that older filters may name, each with its replacement."""
 RETIRED_ORDERS = {
     "range": "The filter range>.5 keeps the wide ones.",
     "share": "Order by agreement: it shows first where the jurors differ most.",
@@ -124,7 +124,7 @@ RETIRED_ORDERS = {
     "pivotal": "The filter pivot keeps them.",
     **{name: f"The filter {name} keeps them." for name in ("rule", "trim", "degr", "disp")},
 }
-"""Orders that older sessions and scripts may name, each with what to write instead."""
+"""Orders that older sessions and scripts may name, each with its replacement."""
 
 
 def short(flag: Flag) -> str:
@@ -138,9 +138,9 @@ CODES: Mapping[str, tuple[str, ...]] = {
     "band": ("high", "medium", "low"),
     "truth": ("pass", "fail", "unsure", "disputed", NOT_TOLD),
 }
-"""The words of the coded columns; a code is the index of its word, and -1 is none."""
+"""The words of the coded columns; a code is the index of its word, and -1 means no word."""
 PLACES = frozenset({"draw", "mix", "id"})
-"""Columns that hold the rows in an order, and not a fact about each row."""
+"""Columns that hold an order of the rows instead of a fact about each row."""
 LABELS = frozenset({"truth"})
 """The columns that change with the labels."""
 TYPES: Mapping[str, str] = {

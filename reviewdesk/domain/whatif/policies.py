@@ -2,8 +2,8 @@
 
 ``flipped`` counts verdicts that change from pass to fail or the reverse, against the decision as it
 stands (the report's, else ours). ``changed`` counts all verdicts whose decision differs in any way.
-``inconclusive`` counts verdicts that the policy decides neither way, and ``undecided`` those of
-them that lack what the policy needs: a threshold, a quorum, a score or a vote. ``pass_rate`` is
+``inconclusive`` counts verdicts that the policy decides neither way, and ``undecided`` those among
+them that lack an input of the policy: a threshold, a quorum, a score or a vote. ``pass_rate`` is
 passes / (passes + fails).
 
 ``accuracy``, ``brier`` and ``ece`` are computed over the ``n_labelled`` verdicts that have a pass
@@ -11,7 +11,7 @@ or fail label and that the policy decides, weighted like the headline of the cal
 confidence is the policy's value for a pass, and one minus the value for a fail. A majority has
 confidence 1 either way; other rules on votes take the mean of the scores as their value. If a
 verdict that such a rule decides has no score, all of the policy's verdicts take the share of votes
-for the decision instead. No policy here reads labels: panels with nothing else stay undecided.
+for the decision instead. No policy here reads labels: panels with labels alone stay undecided.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
 QUORUMS: tuple[float | str, ...] = (0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0)
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 MOST_LEFT_OUT = 40
-"""The most jurors that a whole table leaves out, one at a time."""
+"""The maximum number of jurors that a whole table leaves out, one at a time."""
 
 
 class Group(StrEnum):
@@ -131,9 +131,9 @@ class Result(Struct, frozen=True):
 
 
 class PolicyCounts(Struct, frozen=True):
-    """What one policy decides over some verdicts, in counts; those of two parts add up.
+    """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
 
-    ``valued`` says that every verdict that it decides has a value, ``own`` that every verdict
+    ``valued`` is True if every verdict that it decides has a value, ``own`` if every verdict
     names this policy itself.
     """
 
@@ -180,7 +180,7 @@ class WhatIfTable(Struct, frozen=True):
 
 
 class PolicyResult(Struct, frozen=True):
-    """The value and the decision of one panel under one policy; ``None`` if there is none."""
+    """The value and the decision of one panel under one policy; each is ``None`` if undefined."""
 
     variant: Variant
     value: float | None
@@ -226,7 +226,7 @@ def outliers() -> tuple[Variant, ...]:
 
 
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
-    """Return the whole table's variants: every strategy with the run's own settings, then those."""
+    """Return a whole table's variants: each strategy with the run's settings, then ``settings``."""
     return (*map(Variant, STRATEGIES), *settings(names))
 
 

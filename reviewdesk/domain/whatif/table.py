@@ -75,7 +75,7 @@ def changed(panels: Panels, variant: Variant) -> Panels:
 
 
 def under(panels: Panels, variant: Variant) -> Panels:
-    """Return panels, whose ballots are those of the variant already, under its rule."""
+    """Return panels that already have the ballots of a variant, under the variant's rule."""
     return panels.ruled(ruled(panels.columns, variant))
 
 
@@ -86,7 +86,7 @@ VOTE_SHARE = "vote_share"
 
 
 class Truths(Struct, frozen=True):
-    """The k verdicts whose label is pass or fail and counts: their rows, truth and weight, ``[k]``.
+    """The k verdicts with a pass or fail label that counts: their rows, truth and weight, ``[k]``.
 
     In a weighted design, the weight is how many verdicts the label stands for; otherwise it is 1.
     """
@@ -96,7 +96,7 @@ class Truths(Struct, frozen=True):
     weight: Floats
     design: Design
     content: Ints | None = None
-    """A number for what was judged; ``None`` if no two verdicts share a label."""
+    """The number of the judged content; ``None`` if no two verdicts share a label."""
 
 
 def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
@@ -200,7 +200,7 @@ def _decided(
 
 
 def _ballots(variant: Variant) -> Variant:
-    """Return what a variant changes of the ballots themselves."""
+    """Return only those changes of a variant that affect the ballots."""
     return Variant(threshold=variant.threshold, dropped=variant.dropped)
 
 
@@ -250,7 +250,7 @@ def _rows(panels: Panels, made: Small, source: str, labels: Truths) -> Rows:
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:
-    """Return True if a variant names the settings that every verdict of the run has already."""
+    """Return True if every verdict of the run already has the settings of a variant."""
     if not len(columns) or variant.dropped is not None or variant == Variant():
         return False
     same: list[Bools] = []
@@ -282,8 +282,8 @@ def busiest(columns: Columns) -> tuple[str, ...]:
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
     """Decide one panel by each variant.
 
-    Labels are ignored, because no threshold, trim or quorum changes what they decide. What labels
-    decided stays undecided unless a variant names a strategy, which then reads the votes alone.
+    Labels are ignored, because no threshold, trim or quorum changes what they decide. Panels
+    decided by labels stay undecided unless a variant names a strategy, which reads only votes.
     """
     panels = _panels(verdict)
     ballots: dict[Variant, Panels] = {}
@@ -324,7 +324,7 @@ def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list
 
 
 MOST_TRIES = 400
-"""The most tries for one number of bought jurors; a number that needs more is left out."""
+"""The maximum number of tries for one number of bought jurors; one that needs more is left out."""
 
 
 class Attack(Struct, frozen=True):
@@ -345,8 +345,8 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     Every set of jurors of each size is tried, and all of the set give the same score. A strategy
     never falls when a score rises, so the scores 0 and 1 give the ends of the range. A rule on
     outliers may fall, so each score of the panel is tried too, and the true range may be wider
-    than the one returned. A bought vote follows the bought score. Empty for a variant that is no
-    rule, such as another threshold.
+    than the one returned. A bought vote follows the bought score. Empty if the variant is not
+    a rule, such as another threshold.
     """
     if variant.group is not Group.RULES:
         return ()
