@@ -1,4 +1,4 @@
-"""What goes with a panel's answers that should not: a response's length, the order of a pair."""
+"""Tests what a panel's answers should not depend on: a response's length, the order of a pair."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class BiasProbe(Struct, frozen=True):
 
     @property
     def shown(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         low, high = self.found.low, self.found.high
         return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -> BiasProbe:
-    """Return how scores go with length; a row is content, weight, score and length.
+    """Return how scores relate to length; a row is content, weight, score and length.
 
     Spearman's correlation of weighted ranks. Its interval is Fisher's, with the variance
     ``(1 + r²/2)/(n - 3)``, n Kish's effective number of contents. Source: Bonett and Wright 2000.
@@ -63,7 +63,7 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
 
 
 def _ranks(values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return of each value the weight below it and half the weight of its equals."""
+    """Return for each value the weight of lower values plus half the weight of equal ones."""
     mass = defaultdict[float, float](float)
     for value, weight in zip(values, weights, strict=True):
         mass[value] += weight
@@ -79,7 +79,7 @@ def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
     """Return how votes turn with the order of a pair; ``None`` if nothing was asked both ways.
 
     A vote is the number of its item, and whether a response passes in the first and in the second
-    place. Intervals are Wilson's at an effective number, as votes on one item go together.
+    place. Intervals are Wilson's at an effective number, as votes on one item are correlated.
     """
     if not votes:
         return None

@@ -65,9 +65,9 @@ def cusum(z: Iterable[float], k: float = STEP, h: float = 5.0) -> int | None:
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
     """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
-    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where there is none.
+    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where one is missing.
     At most 5% of driftless runs have an alarm of any juror. A juror without ten usual offsets, or
-    whose usual offsets do not vary, has no alarm; if all are such, the limit is ``None``.
+    whose usual offsets do not vary, has no alarm; if this is true of all, the limit is ``None``.
     """
     if not usual.shape[1] or not len(later):
         return None, [None] * usual.shape[1]
@@ -302,7 +302,7 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
 
 
 class Level(Struct, frozen=True):
-    """A juror's scores and votes in one window, whatever the other jurors said."""
+    """A juror's scores and votes in one window, regardless of the other jurors."""
 
     scores: Moments = Moments()
     votes: int = 0
@@ -349,7 +349,7 @@ def level_changes(now: Columns, past: Past) -> dict[str, LevelChange]:
 
 
 class EarlierOffsets(Struct, frozen=True):
-    """What is known of a juror from the earlier runs in which it has offsets."""
+    """A juror's figures from the earlier runs in which it has offsets."""
 
     runs: int
     moments: Moments
@@ -367,7 +367,7 @@ class Past(Struct, frozen=True):
 def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
     """Combine the earlier runs of exactly these jurors, read one at a time, the oldest first.
 
-    Runs of other panels are skipped: an offset is taken from the other jurors, so it changes with
+    Runs of other panels are skipped: an offset is relative to the other jurors, so it changes with
     them without any drift.
     """
     made: dict[str, EarlierOffsets] = {}

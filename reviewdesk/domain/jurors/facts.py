@@ -142,8 +142,8 @@ def paired(
     p_c is the share of a cell on which the first rater is right; where the raters agree, the
     difference is 0 without any label. Cells are strata; those of flagged verdicts, and those of the
     rest, are merged if they are sampled at one rate. MOVER combines their mid-p intervals for
-    finite populations, or for ``target`` new items of one without end, which takes the share on
-    which the two differ as it is; a cell without a label adds N_c/N to either side, and leaves no
+    finite populations, or for ``target`` new items of an infinite one, where the share on which the
+    two differ is taken as fixed; a cell without a label adds N_c/N to either side, and leaves no
     estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
@@ -310,7 +310,7 @@ class LevelChange(Struct, frozen=True):
 class Offset(Struct, frozen=True):
     """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
 
-    A positive mean is that of a more lenient juror.
+    A positive mean marks a more lenient juror.
     """
 
     mean: float
@@ -332,7 +332,7 @@ class Quoted(Struct, frozen=True):
 
 
 class JurorFacts(Struct, frozen=True):
-    """One juror: against the labels, through the draw, and over all its verdicts of the run.
+    """One juror's figures: from the labels, through the draw, and over all its verdicts of the run.
 
     ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
     other rates are through the draw. Sensitivity and specificity are the shares of right votes on
@@ -497,7 +497,7 @@ class Basis(Struct, frozen=True):
 
 
 class Added(Struct, frozen=True):
-    """What a juror adds: the panel as it is less the same panel without the juror."""
+    """What a juror adds: the panel's figures less those of the same panel without the juror."""
 
     juror: str
     difference: Difference
@@ -507,7 +507,7 @@ class SubPanel(Struct, frozen=True):
     """Some of the jurors under one rule, over the labels that count.
 
     ``accuracy`` is weighted by the draw; ``difference`` is this panel less the run's own, paired,
-    and ``cost`` the mean cost of asking its jurors once, in US dollars, or else how many they are.
+    and ``cost`` the mean cost of asking its jurors once, in US dollars, or else their number.
     """
 
     jurors: tuple[str, ...]
@@ -556,7 +556,7 @@ class JurorsPage(Struct, frozen=True):
     of_archive: bool = False
     """Whether the run is an archive: its jurors are not compared, as most ballots are not here."""
     worth: PanelWorth | None = None
-    """``None`` if it was not asked for."""
+    """``None`` if not requested."""
 
     @property
     def designs(self) -> tuple[Design, ...]:

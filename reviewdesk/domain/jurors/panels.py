@@ -22,7 +22,7 @@ from reviewdesk.domain.stats.stratified import stratified_rates
 from reviewdesk.domain.verdict import Decision
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
-"""What the first panel decided of an item, what the second did, and the item's label."""
+"""The decisions of the first and the second panel on an item, and the item's label."""
 _DECIDED = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
 """The decisions that are right or wrong, each with the label that makes it right."""
 _KNOWN = frozenset(_DECIDED.values())
@@ -123,7 +123,7 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
 
 
 Decisions: TypeAlias = tuple[Decision | None, Decision | None]
-"""What the panel of a run decided of an item, and what the other run's panel did."""
+"""The decisions on an item by the panel of a run and by the panel of the other run."""
 _VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
 
@@ -163,8 +163,8 @@ def compare_panels(
     """Compare two panels, paired on the items that both decided.
 
     ``cells`` counts the common items, and ``labels`` one verdict for each content. The labels of
-    the run for whose draw more of them count are used, those of ``first`` if equally many do; which
-    run that is depends on what was labelled, never on what the labels say.
+    the run in whose draw more of them count are used, those of ``first`` on a tie; the choice
+    depends on which items are labelled, never on what the labels say.
     """
     swapped = second.counted > first.counted
     base = second if swapped else first

@@ -137,7 +137,7 @@ def question_items(
 
     ``places`` are the stratum and the rank of each verdict; the first on a content stands for it. A
     vote is taken to be as likely right as the share of the panel's votes that are alike, between 1
-    and 19 of 20. There are none if the run has no such rater.
+    and 19 of 20. The result is empty if the run has no such rater.
     """
     votes = votes_of(found) | {PANEL: panel_votes(found)}
     if not votes.keys() >= set(of):
@@ -193,7 +193,7 @@ def _counting(votes: Small, labels: Labels) -> Bools:
 
 
 def clusters(votes: Small, labels: Labels) -> Clusters | None:
-    """Gather a rater's labels that count by content and case; ``None`` if none are alike."""
+    """Gather a rater's labels that count by content and case; ``None`` if no two share one."""
     kept = _counting(votes, labels)
     cast = votes >= 0
     stratum = labels.stratum[kept]
@@ -209,7 +209,7 @@ def clusters(votes: Small, labels: Labels) -> Clusters | None:
 
 
 def _cells(votes: Small, labels: Labels, kept: Bools, *, by_label: bool = False) -> list[Cells]:
-    """Count votes by stratum and cell; ``by_label`` shares a label out to the votes on it."""
+    """Count votes by stratum and cell; ``by_label`` divides a label among the votes on it."""
     code = 4 * labels.stratum[kept] + 2 * votes[kept] + labels.truth[kept]
     _, place, times = np.unique(labels.content[kept], return_inverse=True, return_counts=True)
     share = 1 / times[place] if by_label and len(times) < len(code) else None
@@ -256,7 +256,7 @@ def compare(
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
     """Mark, by name, where each juror dissents alone, or is trimmed and dissents: ``[n]``.
 
-    ``stated`` is as ``trimmed`` takes it.
+    ``stated`` is the same as for ``trimmed``.
     """
     marked = lone(dissents(found), trimmed(found, stated))
     made = np.zeros((len(found.names), len(found)), np.bool_)
@@ -405,7 +405,7 @@ def juror_counts(
 ) -> tuple[JurorCounts, ...]:
     """Return each juror's counts over labelled verdicts, sorted by seat and then by name.
 
-    ``deserved`` says of each verdict if its label is a pass; ``stated`` gives, by row, the trimmed
+    ``deserved`` marks the verdicts whose label is a pass; ``stated`` gives, by row, the trimmed
     seats that the report itself names.
     """
     cast = found.votes >= 0

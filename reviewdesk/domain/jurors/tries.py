@@ -1,4 +1,4 @@
-"""What a holdout says about a candidate panel beside its parent, asked about the same items."""
+"""Compares a candidate panel with its parent on a holdout, where both are asked the same items."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TriedCell(Struct, frozen=True):
 def cells(
     sizes: Mapping[int, int], found: Sequence[tuple[int, bool, bool]]
 ) -> tuple[TriedCell, ...]:
-    """Count asked items by stratum: each has its stratum, and if parent and candidate are right.
+    """Count asked items by stratum; each has its stratum, and if parent and candidate are right.
 
     Strata without an asked item are left out; the figures are then about the others.
     """
@@ -85,7 +85,7 @@ def difference(found: Sequence[TriedCell], k: int) -> Estimate:
 
 
 def sign_tail(found: Sequence[TriedCell]) -> float:
-    """Return how likely changes that do nothing would gain as much as these, or more.
+    """Return the probability that changes without effect would gain at least as much as these.
 
     Given which items the panels differ on, each is then a gain or a loss with chance one half; an
     item weighs what its stratum's items stand for, ``N_h/n_h``, rounded to 1..``_STEPS``. The tail
@@ -109,10 +109,10 @@ def sign_tail(found: Sequence[TriedCell]) -> float:
 
 
 def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
-    """Return the one word of a try: the paired interval and the sign test must agree on it.
+    """Return the result of a try, on which the paired interval and the sign test must agree.
 
-    The interval is about the difference through the draw, and holds a change that wins in one group
-    what it loses in another. Where few items differ its ends are approximate, and the exact test
+    The interval is about the difference through the draw, so gains in one group are offset by
+    losses in another. Where few items differ its ends are approximate, and the exact test
     bounds how often a change that does nothing is called better.
     """
     made = difference(found, k)
@@ -125,10 +125,10 @@ def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
 
 
 def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
-    """Return the smallest gain that a try after ``k`` others could show; ``None`` if none.
+    """Return the smallest gain that a try after ``k`` others could show; ``None`` without one.
 
     It is that of a candidate which is right on some items where its parent is wrong, spread over
-    the strata like the asked items, and nowhere the reverse. Only how many items are asked counts.
+    the strata like the asked items, and nowhere the reverse. Only how many items are asked matters.
     """
     asked = sum(one.asked for one in found)
     size = sum(one.size for one in found)
@@ -147,7 +147,7 @@ def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
 
 
 def figures(found: Sequence[TriedCell], k: int) -> TryFigures:
-    """Return what an adoption tells: both accuracies through the draw, and the difference."""
+    """Return the figures of an adoption: both accuracies through the draw, and the difference."""
     made = difference(found, k)
     size = sum(one.size for one in found)
 

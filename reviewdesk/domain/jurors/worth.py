@@ -27,7 +27,7 @@ RULES = (
 )
 """The rules that every smaller panel is tried with."""
 MOST = 9
-"""The most jurors of which every smaller panel is tried."""
+"""The most jurors for which every smaller panel is tried."""
 ENOUGH = 20
 """The fewest labels that count for these figures."""
 _RESAMPLES = 1_000
@@ -74,7 +74,7 @@ def _weights(labels: Labels, rows: np.ndarray) -> Floats:
 def error_correlation(wrong: Floats, weights: Floats, strata: np.ndarray) -> Ranged:
     """Return the mean over pairs of the weighted phi of two jurors' errors, ``[s, n]``.
 
-    NaN marks an item without a vote; a pair of which one never errs, or always, has no phi and is
+    NaN marks an item without a vote; a pair in which one never or always errs has no phi and is
     left out. The 95% interval is the bootstrap's over items, 1,000 times within strata from a fixed
     seed. ``None`` without any pair. Source: Pearson's phi; Efron 1979.
     """
@@ -151,7 +151,7 @@ def _frontier(
     """Try every smaller panel with every rule; return those that no other beats, and how many."""
     some, mass = _distinct(columns.at(rows.astype(np.int32)), labels.truth[rows], weights)
     own = panel_votes(columns)
-    # A panel that decides less than the run's own is no alternative to it.
+    # A panel that decides less than the run's own is not an alternative to it.
     least = 0.98 * float(weights[own[rows] >= 0].sum())
     candidates: list[tuple[float, float, tuple[str, ...], Strategy]] = []
     for size in range(1, len(names) + 1):

@@ -17,7 +17,7 @@ from reviewdesk.domain.stats.sequence import ConfidenceSequence, DrawnGroup, Lea
 from reviewdesk.domain.verdict import SLACK, Decision
 
 BLOCK = 10
-"""How many contents are drawn at the same chances, and may be labelled in any order."""
+"""How many contents are drawn with the same chances, and may be labelled in any order."""
 
 
 def _value(
@@ -27,9 +27,9 @@ def _value(
     one: Given,
     truth: Truth | None = None,
 ) -> float | None:
-    """Return what one label adds to the mean; ``None`` if there is no pass or fail.
+    """Return what one label adds to the mean; ``None`` if it is neither pass nor fail.
 
-    ``truth`` takes the place of the row's own.
+    ``truth`` replaces the row's own.
     """
     row = one.row
     if row is None:
@@ -61,11 +61,11 @@ def answer(
 ) -> RunAnswer:
     """Answer a question from every labelled content of the run, as it stands now.
 
-    ``items`` are what a question about jurors asks of; a label of any other content does not count.
+    ``items`` are the contents that a question about jurors covers; other labels do not count.
 
-    Contents are drawn in blocks, each at the chances that the first decisions of the blocks before
-    it decide. A label enters once those drawn before it have entered. When the question is closed,
-    contents without a label that others were drawn behind count 0 for the lower end and 1 for the
+    Contents are drawn in blocks, each with chances that depend on the first decisions in earlier
+    blocks. A label enters once those drawn before it have entered. When the question is closed,
+    unlabelled contents that were drawn before labelled ones count 0 for the lower end and 1 for the
     upper.
     """
     value_of = partial(_value, question, figures, items)
@@ -88,7 +88,7 @@ def answer(
     sequence = ConfidenceSequence(
         groups, question.planned, question.level, whole=question.figure != "brier"
     )
-    # Labels from before are left out of the chances: one that is corrected must not move the draw.
+    # Earlier labels do not affect the chances, as a corrected label must not move the draw.
     learned = Learned.of({h: DrawnGroup(one.left, one.guess) for h, one in groups.items()})
     following = {h: _unknown(h, held, known) for h, held in ranks.items()}
     drawn: list[tuple[int, int]] = []
@@ -182,7 +182,7 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 def _reply(
     question: RunQuestion, sequence: ConfidenceSequence, look: Look, scale: float, *, narrow: bool
 ) -> tuple[Reply, int | None]:
-    """Return the reply so far, and about how many labels more decide the question.
+    """Return the reply so far, and about how many more labels decide the question.
 
     ``scale`` is how far the figure moves if the mean of the sequence moves from 0 to 1.
     """

@@ -1,4 +1,4 @@
-"""The events of a chain as they travel between desks, and what each of them is held to.
+"""The events of a chain as they are exchanged between desks, and the checks on each of them.
 
 A chain is what one reviewer did on one desk. Its events are numbered, each holds the hash of the
 one before it, and each carries a counter that is higher than any that its desk had seen.
@@ -23,18 +23,18 @@ DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and
 re-runs. No reviewer's name begins with ``@``."""
 AGENT = "@agent"
-"""The chain of what programs suggest. Its events are no labels and stand beside all of them."""
+"""The chain of what programs suggest. Its events are not labels and are kept apart from them."""
 STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 COUNTED = "counted"
-"""The kind of the event that gives a counter to each event from before events carried one."""
+"""The kind of the event that assigns counters to the events that carry none."""
 
 _HASHED = (
     "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
     "tentative", "detail", "action", "target", "prev_hash",
 )  # fmt: skip
 _LEAP = 1 << 31
-"""The most by which a counter exceeds the one before it: as many events no team has ever made."""
+"""The most by which a counter may exceed the one before it: more events than any team makes."""
 LONGEST = 1 << 25
 """The most characters of an event's detail."""
 _DESK_ID = re.compile(r"[0-9a-f]{32}")
@@ -51,7 +51,7 @@ def event_hash(row: Mapping[str, Any]) -> str:
 
 
 class ChainEvent(Struct, frozen=True):
-    """An event with its place in its chain, as the log stores it but for its key."""
+    """An event with its place in its chain, as the log stores it, without its key."""
 
     desk: str
     reviewer: str
@@ -75,11 +75,11 @@ class ChainEvent(Struct, frozen=True):
 
 
 COLUMNS = ChainEvent.__struct_fields__
-"""The columns of the log but for its key."""
+"""The columns of the log, without its key."""
 
 
 class ChainProblem(ValueError):
-    """Something is wrong with an event of a chain; ``seq`` is 0 if it is not known which."""
+    """A problem with an event of a chain; ``seq`` is 0 if the event is not known."""
 
     def __init__(self, seq: int, text: str) -> None:
         self.seq = seq
@@ -88,10 +88,10 @@ class ChainProblem(ValueError):
 
 
 class Covered(Struct, frozen=True):
-    """The events of a chain from before events carried counters, and the counters that they have.
+    """The events of a chain that carry no counters, and the counters assigned to them.
 
     They end with the event ``seq``, whose hash is ``hash``. Each of the ``places`` is the number of
-    an event and its counter; the events up to the next one are counted on from there.
+    an event and its counter; the events up to the next place continue its count.
     """
 
     seq: int
@@ -108,7 +108,7 @@ def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     """Read what an event of the kind ``counted`` covers, by reviewer.
 
     Raises:
-        ValueError: it has another form.
+        ValueError: it does not have the expected form.
     """
     made = {}
     try:
@@ -127,7 +127,7 @@ def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
 
 
 class ChainCheck:
-    """Holds the events of one chain, one after the other, to their hashes, order and counters."""
+    """Checks the hashes, order and counters of the events of one chain, one after the other."""
 
     def __init__(self, desk: str, reviewer: str, older: Covered | None = None) -> None:
         self._desk = desk
@@ -138,7 +138,7 @@ class ChainCheck:
         self.counter = 0
 
     def add(self, event: ChainEvent) -> int | None:
-        """Take the next event; return the counter that its desk gave it, None if it carries one.
+        """Check the next event; return the counter that its desk gave it, None if it carries one.
 
         Raises:
             ChainProblem: the event is not the next one of this chain, or not as it was written.
@@ -197,7 +197,7 @@ _DETAIL: Mapping[str, tuple[type, ...]] = {
     "hosts": (list,), "tags": (list, str), "added": (str, list),
     "scope": _TEXT,
 }  # fmt: skip
-"""The types of the facts that are read again somewhere; others are kept as they are."""
+"""The types of the facts that are read later; other facts are kept as they are."""
 _NEEDS = {
     "tags": ("tags",), "mark": ("on",), "note": ("note",), "undo": ("was", "count"),
     "redo": ("was", "count"), COUNTED: ("chains",),
@@ -228,7 +228,7 @@ def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
 
 
 def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
-    """Yield the names of fields, each with True if its value is none that an event may have."""
+    """Yield the names of fields, each with True if an event may not have its value."""
     own = event.reviewer in {DESK, AGENT}
     yield "desk", not _DESK_ID.fullmatch(event.desk)
     yield "reviewer", not event.reviewer or (event.reviewer.startswith("@") and not own)
@@ -271,7 +271,7 @@ def checked_detail(event: ChainEvent) -> dict[str, Any]:
 
 
 def json_object(text: str, seq: int) -> dict[str, Any]:
-    """Read an object of strict JSON; raise ChainProblem for the event ``seq`` if it is none."""
+    """Read an object of strict JSON; raise ChainProblem for the event ``seq`` if it is not one."""
     try:
         found = _DECODER.decode(text)
         if "\\u" in text:
@@ -303,7 +303,7 @@ _MARK = SCHEMA.partition("/")[0] + "/"
 _PLAIN = re.compile(r"[a-z0-9_-]")
 _NAME = 150
 FILE = re.compile(r"[0-9a-f]{32}/by-[a-z0-9_%~-]{1,250}\.jsonl")
-"""What the name of a chain's file looks like, under the folder of all chains."""
+"""The pattern of a chain's file name, under the folder of all chains."""
 
 
 class ChainName(Struct, frozen=True):
@@ -341,10 +341,10 @@ def read_header(line: bytes) -> ChainName:
 
 
 def read_events(lines: Iterable[bytes]) -> Iterator[ChainEvent]:
-    """Yield the events of the lines behind the first.
+    """Yield the events of the lines after the first.
 
     Raises:
-        ChainProblem: a line is no event, or the last one is cut off.
+        ChainProblem: a line is not an event, or the last line is cut off.
     """
     for seq, line in enumerate(lines, start=1):
         values = json_object(_text(line, seq), seq)
@@ -370,8 +370,8 @@ def _text(line: bytes, seq: int) -> str:
 def file_name(name: ChainName) -> str:
     """Return the name of a chain's file: the id of its desk as a folder, and the reviewer.
 
-    Whatever a name holds, the file is in that folder, and two names are two files also where case
-    does not count.
+    Every name gives a file in that folder, and two names give two files even where file names
+    ignore case.
     """
     text = "".join(
         char if _PLAIN.fullmatch(char) else "".join(f"%{byte:02x}" for byte in char.encode())

@@ -1,4 +1,4 @@
-"""Weighs the dimensions of each subject of a run into one figure, through the draw."""
+"""Combines the dimensions of each subject of a run into one weighted figure, through the draw."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
 
 UNNAMED = "no subject"
-"""Stands for the subject of verdicts whose report names none."""
+"""The subject of verdicts whose report names no subject."""
 
 
 class WeighedDimension(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Composite(Struct, frozen=True):
     """The weighted sum of a subject's dimensions, in the order of the weights.
 
     ``panel`` weighs the panel's pass rates and ``found`` the shares that should pass. Both are
-    ``None`` with a reason if a dimension has no verdict: the others are never weighed anew. If a
+    ``None`` with a reason if a dimension has no verdict: the weights are never rescaled. If a
     group of a dimension has no label, the ends of ``found`` are bounds.
     """
 
@@ -66,8 +66,8 @@ def composites(
     distances ``a_d`` from each dimension's estimate to its lower end, the composite's lower end is
     ``Σ w_d·p_d - √(Σ_d Σ_e r_de·w_d·a_d·w_e·a_e)``, and the upper end likewise (MOVER). In this run
     r is 0: the draw samples the dimensions apart. For new items ``r_de = √(s_d·s_e)``, s_d the
-    share of the labels of d on cases that also have a label of e: the most by which labels of the
-    same cases can go together. Those ends also cover what items without an answer could have been.
+    share of the labels of d on cases that also have a label of e: the largest correlation that
+    labels of the same cases can have. Those ends also cover any answer of the unanswered items.
     Source: Zou, Huang and Zhang 2009, with the correlation replaced by its upper bound.
     """
     # Imported here because it loads numpy.

@@ -18,7 +18,7 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 
 _SOME = 4096
 _KEY = 16
-"""Bytes of a sha256 that are compared: nobody finds two contents with equal ones."""
+"""The bytes of a sha256 that are compared; it is infeasible to find two contents that match."""
 
 
 class Draw(Struct, frozen=True):
@@ -51,10 +51,10 @@ def draw(
     """Permute every stratum by the seed and order the queue; ``share`` of the rest is audited.
 
     ``names`` holds the content of each verdict, and ``strata`` the stratum of the verdict by
-    itself. The permutation sorts contents by the sha256 of the seed followed by the name. One
+    itself. The permutation sorts contents by the sha256 of the seed followed by the name. It
     covers all contents, and each stratum takes its order from it, so that a blind queue in that
-    order extends every stratum's labelled prefix as it goes. Given ids in the place of contents, it
-    draws verdicts, as reviewdesk did before it drew contents.
+    order extends every stratum's labelled prefix as it goes. Given ids instead of contents, it
+    draws verdicts.
     """
     own = np.asarray(strata, np.int8)
     mixed, first, stratum = _contents(names, own, seed)
@@ -87,7 +87,7 @@ def _contents(
     Verdicts on one content are adjacent: the first flagged one, or else the first, leads them, and
     the second column marks these leaders in the order of the draw.
     """
-    # Sorted as texts, which takes the room of neither a column for each half nor a copy.
+    # Sorted as texts, which needs no memory for a copy or for a column of each half.
     keys = np.frombuffer(_keys(names, len(own), seed), f"S{_KEY}")
     order = np.argsort(keys).astype(np.int32)
     first = np.ones(len(own), np.bool_)
@@ -127,7 +127,7 @@ def _queue(
 
 def draw_keys(names: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:
     made = np.frombuffer(_keys(names, len(names), seed), np.uint64).reshape(-1, 2)
-    # In their place, as a copy would take as much room again.
+    # Sorted in place, as a copy would double the memory.
     return made.byteswap(inplace=True) if sys.byteorder == "little" else made
 
 
@@ -140,7 +140,7 @@ def _keys(names: Iterable[str], count: int, seed: str) -> bytearray:
         digest.update(name.encode())
         return digest.digest()[:_KEY]
 
-    # A few at a time, because a million of them as objects take four times the room.
+    # A few at a time, because a million of them as objects take four times the memory.
     keys = bytearray(_KEY * count)
     given = iter(names)
     for at in range(0, len(keys), _KEY * _SOME):

@@ -30,7 +30,7 @@ ESCALATED_ONLY = "describes escalated verdicts only"
 
 
 class RunCounts(Struct, frozen=True):
-    """What is counted over the labelled contents of a run, whatever their draw.
+    """Counts over the labelled contents of a run, independent of their draw.
 
     A content with several verdicts is ``usable`` or ``decided`` if one of them is.
     """
@@ -54,7 +54,7 @@ def calibration_of(
 ) -> Calibration:
     """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
 
-    ``counted`` is how many labels of each stratum count, and others wait behind ``gaps``.
+    ``counted`` is how many labels of each stratum count; the others wait behind ``gaps``.
     """
     design = run_design(found.usable, figures.sizes, counted, figures.decided)
     empty = empty_strata(figures.sizes, counted, figures.decided)
@@ -143,7 +143,7 @@ class Contents(Struct, frozen=True):
     bounds: Ints
 
     def any_of(self, found: Bools) -> Bools:
-        """Return for each content whether something holds for one of its entries."""
+        """Return for each content whether ``found`` is true for one of its entries."""
         if not len(found):
             return found
         made: Bools = np.logical_or.reduceat(found[self.order], self.bounds[:-1])
@@ -155,7 +155,7 @@ class LabelColumns:
     """One entry for each labelled verdict, by ascending ``key``; a missing number is NaN.
 
     ``mark`` is the byte of its label, ``decision`` an index into ``CODES``, -1 for none. The
-    properties say of every entry what those of ``LabelledRow`` and its place say of one.
+    properties give for every entry what those of ``LabelledRow`` and its place give for one.
     """
 
     key: Column
@@ -179,7 +179,7 @@ class LabelColumns:
 
     @staticmethod
     def none() -> LabelColumns:
-        """Return the columns of no label."""
+        """Return columns without labels."""
         kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
         kinds |= dict.fromkeys(("score", "stated_score", "confidence"), np.float64)
         kinds |= dict.fromkeys(("passes", "answered", "stratum", "rank"), np.int32)
@@ -190,7 +190,7 @@ class LabelColumns:
     ) -> LabelColumns:
         """Return the columns of the labels that stand now, given the marks of consecutive keys.
 
-        ``read`` returns the facts of verdicts by their marks; it is asked for those that are new.
+        ``read`` returns the facts of verdicts by their marks; it is called for those that are new.
         """
         held = np.frombuffer(marks, np.uint8)
         known = np.zeros(len(marks), np.bool_)
@@ -253,19 +253,19 @@ class LabelColumns:
 
     @cached_property
     def contents(self) -> Contents:
-        """The entries by content, which are those with one place in the draw."""
+        """The entries by content; those of one content share a place in the draw."""
         if not np.any(self.mark & COPY):
             every = np.arange(len(self) + 1)
             return Contents(every[:-1], every[:-1], every)
         codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-        # In the order of the file, in which the entries are.
+        # In file order, which is the order of the entries.
         number = np.argsort(np.argsort(first))[place.reshape(-1)]
         order = np.argsort(number, kind="stable")
         return Contents(number, order, np.searchsorted(number[order], np.arange(len(first) + 1)))
 
     def rows(self, source: str, *, scores_stated: bool, where: Bools | None = None) -> Rows:
-        """Return the rows of those that give one, each at weight 1."""
+        """Return the rows of the entries that give one, each at weight 1."""
         sure = self.confidences(source, scores_stated=scores_stated)
         kept = self.decided & ~np.isnan(sure)
         kept = kept if where is None else kept & where
@@ -276,7 +276,7 @@ class LabelColumns:
 
 
 def strip_lines(figures: RunFigures, found: LabelColumns, source: str | None = None) -> Calibration:
-    """Return both lines of the strip: the labels alone, and the population if it stands.
+    """Return both lines of the strip: the labels alone, and the population if it is defined.
 
     They equal ``summary.summarise`` of the same verdicts: words and counts exactly, floats to
     1e-12. ``source`` replaces the run's own confidence mapping.

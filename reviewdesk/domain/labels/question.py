@@ -17,7 +17,7 @@ from reviewdesk.domain.stats.figures import Look
 from reviewdesk.errors import UsageError
 
 FIGURES = {"accuracy": "accuracy", "pass_rate": "pass rate", "brier": "Brier score"}
-"""What may be asked about, by its name in a question, and as it is said."""
+"""The figures that may be asked about: the name of each in a question, and in words."""
 LEVEL = 0.95
 PLANNED = 100
 _MOST_PLANNED = 100_000
@@ -26,7 +26,7 @@ _ASKED = re.compile(
     r"\s*([a-z][a-z_ ]*?)(?:\s+of\s+(.+?))?\s*(?:(>=|<=)\s*(-?[0-9.]+)\s*(%?))?\s*", re.IGNORECASE
 )
 PANEL = "panel"
-"""How a question names the panel beside its jurors."""
+"""The name of the panel in a question, as opposed to its jurors."""
 _LESS = " less "
 _EXAMPLE = 'Ask, for example, "accuracy >= 0.9", or "accuracy" with --width 0.1.'
 
@@ -40,7 +40,7 @@ class Reply(StrEnum):
 
 
 class RunQuestion(Struct, frozen=True):
-    """What is asked of a run: a limit on a figure, or an interval no wider than ``width``.
+    """A question about a run: a limit on a figure, or an interval no wider than ``width``.
 
     The figure is the panel's, or the accuracy ``of`` one juror, or of one rater less another's.
     """
@@ -77,16 +77,16 @@ class RunQuestion(Struct, frozen=True):
         return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
     def detail(self) -> dict[str, Any]:
-        """Return what the event holds; the rest of the question follows from the event itself."""
+        """Return the event's detail; the rest of the question follows from the event itself."""
         held = to_builtins(self, str_keys=True)
         return {"question": {name: held[name] for name in held if name not in _OF_EVENT}}
 
     @staticmethod
     def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
-        """Read a question as its event holds it.
+        """Read a question from the detail of its event.
 
         Raises:
-            ValueError: it is none that this program asks, as an event of another desk may be.
+            ValueError: this program asks no such question, but an event of another desk may.
         """
         held = convert(detail["question"], RunQuestion, str_keys=True)
         if len(held.of) > 2:
@@ -102,7 +102,7 @@ def parse_question(
 ) -> RunQuestion:
     """Read ``accuracy >= 0.9``, ``accuracy of JUROR >= 90%``, or a figure alone with a width.
 
-    Who is named after ``of`` stands there as one text, until ``with_raters`` takes it apart.
+    The names after ``of`` are kept as one text until ``with_raters`` splits it.
 
     Raises:
         UsageError: it names no such figure, or neither a limit nor a width between 0 and 1.
@@ -170,11 +170,11 @@ def _check(asked: RunQuestion, *, difference: bool = False) -> None:
 
 
 class QuestionItems(Struct, frozen=True):
-    """The contents that a question about jurors asks of, by their places in the draw.
+    """The contents that a question about jurors covers, by their places in the draw.
 
-    ``passes`` tells by stratum and rank whether the juror passes a content, or the first of two
-    raters on which they differ. ``items`` are those that both decided: where they agree, the
-    difference is 0 without a label. ``guesses`` are as in the question.
+    ``passes`` says by stratum and rank whether the juror passes a content, or whether the first of
+    two raters passes one on which they differ. ``items`` are those that both decided: where they
+    agree, the difference is 0 without a label. ``guesses`` are as in the question.
     """
 
     passes: Mapping[int, Mapping[int, bool]]
@@ -206,7 +206,7 @@ class RunAnswer(Struct, frozen=True):
     reply: Reply
     look: Look
     more: int | None
-    """About how many labels more decide it, at the rates so far; ``None`` before any rate."""
+    """About how many more labels decide it, at the rates so far; ``None`` before any rate."""
     safe: bool
     """Whether one may stop: the question is answered, or the interval is as narrow as asked."""
     waiting: int

@@ -25,17 +25,17 @@ def is_double(item: bytes, share: float) -> bool:
 
     The first eight bytes of sha256 over a constant and the content's hash, read as a number from 0
     to 1, lie below the share. So the choice is the same on every desk and in every run, and a
-    larger share adds items and takes none away.
+    larger share adds items and removes none.
     """
     digest = hashlib.sha256(_SEED + item.hex().encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64
 
 
 class Withheld(Struct, frozen=True):
-    """The items whose few labels, all of others, the reviewer must not see yet.
+    """The items whose few labels, all by other people, the reviewer must not see yet.
 
-    Of those ``waiting`` the reviewer's own label is asked for, so for the reviewer they have none.
-    All ``others`` are decided by one other person, but what they were labelled is not told.
+    The ``waiting`` items need the reviewer's own label, and appear unlabelled to the reviewer.
+    All ``others`` are decided by one other person, whose label is hidden.
     """
 
     reviewer: str = ""
@@ -65,9 +65,9 @@ _SPREAD = 25
 class RepeatDraw:
     """The labelled items that may come back for a second label, kept up to date label by label.
 
-    An item is its content's hash, and stands by the key of its newest label. It is drawn if a keyed
+    An item is its content's hash, under the key of its newest label. It is drawn if a keyed
     hash, read as a number from 0 to 1, is below ``share``, and may come back after ``OTHERS`` other
-    labels and some more, which the hash tells.
+    labels and some more, as the hash determines.
     """
 
     def __init__(self, seed: str, share: float) -> None:
@@ -81,14 +81,14 @@ class RepeatDraw:
         """The drawn items among those that are offered, by the keys of their newest labels."""
 
     def move(self, old: int | None, new: int | None) -> None:
-        """Take in that an item's newest label has another key; ``None`` means no label."""
+        """Record that an item's newest label has another key; ``None`` means no label."""
         if old is not None:
             del self._newest[bisect_left(self._newest, old)]
         if new is not None:
             insort(self._newest, new)
 
     def offer(self, item: bytes, key: int | None) -> None:
-        """Let an item come back after its label with this key, or with ``None`` not at all."""
+        """Let an item come back after its label with this key; with ``None`` it never does."""
         if (old := self._offered.pop(item, None)) is not None:
             del self._drawn[bisect_left(self._drawn, (old, item))]
         least = self._share * 2**64

@@ -27,7 +27,7 @@ AUDIT_SHARE = 0.1
 
 Decided: TypeAlias = Mapping[int, tuple[int, int]]
 """How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
-was drawn verdict by verdict, and its name says what they are."""
+was drawn verdict by verdict, and its name states their decision."""
 NOT_STATED: Decided = MappingProxyType({})
 
 
@@ -47,7 +47,7 @@ class LabelledVerdict(Struct, frozen=True):
     """False if every label of the item says that the response was not on screen: the verdict then
     stops its stratum's prefix as if it had no label."""
     content: bytes = b""
-    """What was judged. Verdicts on one content have one label; empty if no other has it."""
+    """The judged content. Verdicts on one content share a label; empty if no other has it."""
 
     @property
     def unit(self) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def _weight(
     ends: Mapping[int, int],
     counted: Mapping[int, int],
 ) -> float:
-    """Return how many contents one stands for, given its units; 0 if no label counts there."""
+    """Return how many contents one represents, given its units; 0 if no label counts there."""
     inside = Counter(h for h, _ in units)
     if len(units) == 1:
         (h,) = inside
@@ -188,7 +188,7 @@ def empty_strata(
 def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, tuple[int, int]]:
     """Return by stratum the length of the labelled prefix, and the number of labels.
 
-    The prefix are the stratum's first verdicts that all have a label; labels beyond it wait.
+    The prefix consists of the stratum's first verdicts that all have a label; later labels wait.
     """
     ranks: dict[int, set[int]] = {}
     for row in labelled:

@@ -35,7 +35,7 @@ class SegmentVerdict(Struct, frozen=True):
 
 
 class SegmentFigures(Struct, frozen=True):
-    """The figures of one segment: of its ``verdicts`` the panel ``passed`` some, else failed them.
+    """The figures of one segment; the panel ``passed`` some of its ``verdicts``, failed the rest.
 
     The figures are ``None`` under ``FEW`` labels. ``false_passes`` is a share of what should fail
     and ``false_fails`` of what should pass; both are ``None`` in a segment of one decision.
@@ -58,8 +58,8 @@ def segment_table(
 
     The worst accuracy comes first, and the segments with too few labels last.
 
-    The labels of a stratum that lie in a segment are a random sample of those verdicts of the
-    stratum that do, whose number is known: so each segment is estimated by its own counts in each
+    The labels of a stratum in a segment are a random sample of the stratum's verdicts in that
+    segment, whose number is known: so each segment is estimated by its own counts in each
     stratum (post-stratification, Holt and Smith 1979).
     """
     held = defaultdict[str, list[SegmentVerdict]](list)
@@ -79,9 +79,9 @@ def segment_table(
 def worst_low(
     made: LabelledRows, frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
-    """Return the least lower end of accuracy of any segment, for such items, and which it is.
+    """Return the lowest lower end of accuracy over all segments, for such items, and its segment.
 
-    It covers what the items without an answer could have been. ``None`` without enough labels.
+    It covers any answer of the unanswered items. ``None`` without enough labels.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import as_wrong_and_right
@@ -137,7 +137,7 @@ def counted_labels(part: LabelledRows) -> int:
 def segment_rows(
     made: LabelledRows, mine: Sequence[SegmentVerdict], places: Mapping[int, int]
 ) -> LabelledRows:
-    """Return the labels of a segment as those of a run; its strata have its own sizes.
+    """Return the labels of a segment as those of a run; strata have their sizes in the segment.
 
     ``places`` are those of the labelled verdicts in ``made``, by key.
     """

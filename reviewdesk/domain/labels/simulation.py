@@ -34,7 +34,7 @@ def simulate(
 ) -> tuple[SimulatedFigure, ...]:
     """Draw ``runs`` runs like the one at hand and check the intervals for this run.
 
-    ``every`` has all verdicts. A content deserves what its first verdict says with the rate
+    ``every`` has all verdicts. A content deserves its first verdict's decision with the rate
     ``(k + 1/2)/(m + 1)``, k of the m labels that count in its stratum and decision being right.
     Each stratum is drawn anew, and as many of its contents are labelled as count now. The seed is
     fixed.

@@ -1,7 +1,7 @@
 """The honest split of a rubric's labels: a half to tune a panel on, and a half to test it on.
 
-Every step is an event, and the split follows from the events of all desks in their order. What was
-ever in a tuning half stays there; an adoption moves its whole holdout there.
+Every step is an event, and the split follows from the events of all desks in their order. A group
+in a tuning half stays there; an adoption moves its whole holdout there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Half(StrEnum):
 
 
 class TryVerdict(StrEnum):
-    """All that a try tells."""
+    """The result of a try."""
 
     BETTER = "better"
     NOT_SHOWN = "not shown"
@@ -51,7 +51,7 @@ class SplitMade(Struct, frozen=True, tag="split"):
     holdout: tuple[str, ...]
     seed: str
     open_labels: bool = False
-    """Whether labels count that were given with the panel's answer in view."""
+    """Whether labels given with the panel's answer in view count."""
 
 
 class TryBegun(Struct, frozen=True, tag="try"):
@@ -68,7 +68,7 @@ class TryBegun(Struct, frozen=True, tag="try"):
     items: tuple[str, ...]
     asks: bool
     exact: str = ""
-    """A hash of all that both panel files say, of which the panel hashes leave out some."""
+    """A hash of everything in both panel files; the panel hashes leave some of it out."""
 
 
 class TryEnded(Struct, frozen=True, tag="tried"):
@@ -80,7 +80,7 @@ class TryEnded(Struct, frozen=True, tag="tried"):
 
 
 class TryFigures(Struct, frozen=True):
-    """What an adoption tells of the try before it: accuracies through the draw, and counts."""
+    """The figures that an adoption reveals of its try: accuracies through the draw, and counts."""
 
     before: float
     after: float
@@ -114,13 +114,13 @@ Step: TypeAlias = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
 def detail(step: Step) -> dict[str, Any]:
-    """Return what the event of a step holds."""
+    """Return the detail of a step's event."""
     held: dict[str, Any] = {KIND: to_builtins(step)}
     return held
 
 
 def step_of(held: Mapping[str, Any]) -> Step | None:
-    """Read the step of an event; ``None`` if it is none of this program, or hand-made."""
+    """Read the step of an event; ``None`` if this program has no such step, or it is hand-made."""
     try:
         step: Step = convert(held.get(KIND), Step)
     except ValidationError:
@@ -129,7 +129,7 @@ def step_of(held: Mapping[str, Any]) -> Step | None:
 
 
 class TriedCandidate(Struct, frozen=True):
-    """A try on the present holdout; without a verdict it was cut off."""
+    """A try on the current holdout; a try without a verdict was interrupted."""
 
     begun: TryBegun
     k: int
@@ -190,7 +190,7 @@ def replay(rubric: str, steps: Iterable[Step]) -> Split:
 def group_of(text: str | None, test: str, verdict: str) -> str:
     """Return the name of the group of near-copies of a case: a hash of its input and its test.
 
-    Case and blanks of the input do not count, nor does a test that only repeats the verdict's id.
+    Case and blanks of the input are ignored, as is a test that only repeats the verdict's id.
     """
     plain = " ".join((text or "").casefold().split())
     name = "" if plain and test == verdict else test
@@ -208,8 +208,8 @@ def halved(
     """Return the groups that join the tuning half and the holdout; each has a name and a stratum.
 
     In each stratum the new groups, in the order of a hash with the seed, fill up the holdout to
-    half of all groups, and the rest joins the tuning half. What is left over by odd strata is
-    carried to the next one. Groups that are known keep their halves.
+    half of all groups, and the rest joins the tuning half. The remainder of an odd stratum is
+    carried to the next one. Known groups keep their halves.
     """
     strata: dict[str, list[str]] = {}
     for name, stratum in dict(reversed([*groups])).items():
@@ -327,9 +327,9 @@ class SplitLabels(Struct, frozen=True):
 
 
 class OfferedChange(Struct, frozen=True):
-    """A change that can be made to a panel; ``right`` of ``of`` items of the tuning half.
+    """A change that can be made to a panel, then right on ``right`` of ``of`` tuning items.
 
-    ``right`` is ``None`` if jurors must be asked to know. Without a ``change`` it is the panel.
+    ``right`` is ``None`` if only asking jurors can tell. Without a ``change`` it is the panel.
     """
 
     change: str

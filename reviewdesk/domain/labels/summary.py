@@ -57,7 +57,7 @@ from reviewdesk.domain.verdict import Decision
 class LabelledRows:
     """The labelled verdicts of a run with their draw, and the rows that they give.
 
-    ``verdicts``, ``rows`` and ``weights`` are of those that give a row.
+    ``verdicts``, ``rows`` and ``weights`` cover the verdicts that give a row.
     """
 
     labelled: Sequence[LabelledRow]
@@ -68,10 +68,10 @@ class LabelledRows:
     weighing: Weighing
     source: str
     again: Callable[[Mapping[int, Truth]], LabelledRows] | None = None
-    """Builds the rows anew with the truths of some verdicts, where ``make_rows`` cannot."""
+    """Rebuilds the rows with the truths of some verdicts, where ``make_rows`` cannot."""
 
     def with_truths(self, truths: Mapping[int, Truth]) -> LabelledRows:
-        """Return the rows as they are if some verdicts, by key, had these truths."""
+        """Return the rows as they would be if some verdicts, by key, had these truths."""
         if self.again is not None:
             return self.again(truths)
         labelled = [
@@ -94,7 +94,7 @@ class LabelledRows:
 
     @cached_property
     def clusters(self) -> Clusters | None:
-        """The labels that count by content and case; ``None`` if each is of a case of its own."""
+        """The labels that count by content and case; ``None`` if no two verdicts share one."""
         rows = [
             (verdict, weight)
             for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
@@ -192,7 +192,7 @@ def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[La
     """Answer every unanswered item of the draw, first with False and then with True.
 
     Where the labels do not represent the run, every unanswered item counts, as every label does.
-    ``is_pass`` takes what the panel decided and the answer, and returns if the item should pass.
+    ``is_pass`` takes the panel's decision and the answer, and returns if the item should pass.
     """
     everywhere = not made.weighing.design.stands
     passed = {
@@ -313,9 +313,9 @@ def described(made: LabelledRows) -> str | None:
 
 
 def audited(made: LabelledRows) -> list[bool]:
-    """Return, for each audit label that counts (confidence or not), if the panel was right.
+    """Return, for each audit label that counts (confidence or not), if the panel is right.
 
-    It was right on a content if it was on each of its verdicts.
+    The panel is right on a content if it is right on each of its verdicts.
     """
     audits = made.figures.audits
     found: dict[tuple[int, int], bool] = {}
@@ -333,9 +333,9 @@ def panel_intervals(
 ) -> PanelIntervals:
     """Compute the panel's intervals through the draw.
 
-    Those for such items, which gates use, cover what the items without an answer could have been.
-    ``sums`` holds the confidences of all verdicts by stratum. Without it, Brier and gap also carry
-    the doubt about the confidences of the verdicts without a label; so do those of such items,
+    Those for such items, which gates use, cover any answer of the unanswered items.
+    ``sums`` holds the confidences of all verdicts by stratum. Without it, Brier and gap also cover
+    the uncertain confidences of the verdicts without a label; so do those of such items,
     which are the same for a run, a file of its labels and a new report.
     """
     found = _of_answers(made, target, sums)
@@ -354,7 +354,7 @@ def panel_intervals(
 
 
 def _widest(found: Any, others: Sequence[Any]) -> Any:
-    """Return an interval with the outermost ends of the others, or with its own without any."""
+    """Return an interval with the outermost ends of the others, or itself without any."""
     known = [one for one in others if one is not None]
     if found is None or not known:
         return found

@@ -1,4 +1,4 @@
-"""What several people said of the items of a run: their labels, their work, their disagreements."""
+"""What several people did on the items of a run: their labels, their work, their disagreements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RatedStratum(Struct, frozen=True):
         return sum(self.items.values())
 
     def of(self, raters: Sequence[int] | None = None) -> RatedStratum:
-        """Return the items with two labels or more of all raters, or of those at some places."""
+        """Return the items with two or more labels by all raters, or by those at some places."""
         kept: Counter[Labels] = Counter()
         for every, n in self.items.items():
             labels = every if raters is None else tuple(every[at] for at in raters)
@@ -91,7 +91,7 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
 def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
     """Estimate how often people err from the items with pass or fail labels of two or more.
 
-    An item is alike as often as two of its labels are. The share is through the draw if every
+    An item counts by the share of its pairs that are alike. The rate is through the draw if every
     stratum has such an item, else each item counts for itself.
     """
     held = [RatedStratum(_clear(one.items), one.size) for one in strata]
@@ -99,13 +99,13 @@ def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
     parts = []
     for one in _standing(held):
         alike = sum(_alike(labels, ())[0] * times for labels, times in one.items.items())
-        # Without a draw, the items are a sample of a population without end.
+        # Without a draw, the items are a sample of an infinite population.
         parts.append(Part(one.size or 1_000_000 * max(one.n, 1), one.n, alike))
     return reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
 
 
 def _clear(items: Mapping[Labels, int]) -> Mapping[Labels, int]:
-    """Return the items with two clear labels or more; others are no opinions."""
+    """Return the items with two clear labels or more; others give no second opinion."""
     found: Counter[Labels] = Counter()
     for labels, times in items.items():
         kept = tuple(one for one in labels if one in (Truth.PASS, Truth.FAIL))
@@ -146,7 +146,7 @@ def _figure(
     figure: Callable[[Floats], float | None],
     undefined: str,
 ) -> Ranged:
-    """Return a figure of the items of all strata, each of which adds a weighted row of sums."""
+    """Return a figure over the items of all strata; each item adds a weighted row of sums."""
     held = [one for one in strata if one.items]
     n = sum(one.n for one in held)
     if not n:
@@ -219,8 +219,8 @@ class TeamMember(Struct, frozen=True):
 class TeamPage(Struct, frozen=True):
     """How the people who labelled a run work and agree.
 
-    ``items`` counts those that two people labelled. If the agreement is ``drawn``, it is of those
-    of them that were drawn, and stands for the run; else it is of them all. ``disputed`` and
+    ``items`` counts those that two people labelled. If the agreement is ``drawn``, it covers
+    the drawn ones alone and represents the run; else it covers them all. ``disputed`` and
     ``adjudicated`` count verdicts.
     """
 

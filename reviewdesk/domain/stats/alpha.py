@@ -1,9 +1,9 @@
 """Krippendorff's alpha of a run: how far its jurors agree beyond chance.
 
-The units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing; fastest is the
-transpose of a juror-major one. A unit is *pairable* if it has two ballots or more; other units
+The units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing; the transpose of a
+juror-major matrix is fastest. A unit is *pairable* if it has two ballots or more; other units
 count in neither observed nor expected disagreement.
-Every function raises ValueError if the units are no matrix or a ballot is infinite.
+Every function raises ValueError if the units are not a matrix or a ballot is infinite.
 Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 2007.
 """
 
@@ -32,7 +32,7 @@ from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK
 
 MOST = 1 << 18
-"""The distinct values in a table."""
+"""The most distinct values in one table."""
 
 
 class RankTable(Struct, frozen=True):
@@ -41,11 +41,11 @@ class RankTable(Struct, frozen=True):
     values: Floats
     middle: Floats
     below: int
-    """How many ballots are no higher than the last value: where the next table goes on."""
+    """The number of ballots up to and including the last value; the next table starts there."""
 
 
 class RankTables(Protocol):
-    """Where tables are kept: a list, or what holds only one of them in memory."""
+    """A store of tables: a list, or an object that holds only one of them in memory."""
 
     def append(self, table: RankTable, /) -> None:
         """Keep a table."""
@@ -62,7 +62,7 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
     for block in blocks:
         kept = block[:, np.asarray(given(block)) >= 2]
         found = kept[~np.isnan(kept)]
-        # A value that is dropped here is too high for the final table too, so counts are whole.
+        # A value that is dropped here is too high for the final table too, so counts are complete.
         below = values[-1] if len(values) == most else np.inf
         more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
         if len(values):
@@ -79,7 +79,7 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
 
 
 def ranks(block: Floats, tables: Iterable[RankTable]) -> Floats:
-    """Return the mid-rank of each ballot of a block; NaN for one that no table holds."""
+    """Return the mid-rank of each ballot of a block; NaN for a ballot that is in no table."""
     made = np.full(block.shape, np.nan)
     for table in tables:
         if not len(table.values):
@@ -177,7 +177,7 @@ class NominalState(Struct, frozen=True):
         count = np.zeros(len(distinct), np.int64)
         alike = 0.0
         for part in found:
-            # How many ballots of each unit have a value; those are alike in pairs.
+            # Count the ballots of each unit that have the value; these form the like pairs.
             for place, value in enumerate(distinct):
                 cast = counted(part.values == value).astype(np.int64)
                 count[place] += cast.sum()
@@ -234,10 +234,10 @@ def alpha_ordinal(units: Units) -> float | None:
 def rank_state(
     blocks: Callable[[], Iterable[Floats]], tables: RankTables, most: int = MOST
 ) -> AlphaState:
-    """Compute the state of the mid-ranks of all pairable ballots; ``tables`` is empty before.
+    """Compute the state of the mid-ranks of all pairable ballots; ``tables`` must be empty.
 
-    ``blocks`` yields all units, ``[jurors, verdicts]``, some at a time, as often as it is called.
-    A table holds ``most`` distinct values.
+    Each call of ``blocks`` yields all units, ``[jurors, verdicts]``, in parts.
+    A table holds up to ``most`` distinct values.
     """
     table = None
     while table is None or len(table.values) == most:
@@ -285,7 +285,7 @@ def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None
 def merged_ci(
     state: AlphaState, blocks: Iterable[Floats], level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return what ``interval_ci`` does, from the merged state and all units a part at a time.
+    """Return the ends as ``interval_ci`` does, from the merged state and the units in parts.
 
     The ``blocks`` are juror-major, ``[jurors, verdicts]``.
     """
@@ -343,9 +343,9 @@ class _Units(Struct, frozen=True):
 
 
 def _pairable(units: Units) -> list[_Units]:
-    """Return the pairable units, a few thousand with as many ballots at a time.
+    """Return the pairable units in groups of a few thousand with equally many ballots.
 
-    Raise ValueError if one is infinite.
+    Raise ValueError if a ballot is infinite.
     """
     found = _matrix(units).T
     ends = (np.fmin.reduce(found, axis=None), np.fmax.reduce(found, axis=None)) if found.size else 0

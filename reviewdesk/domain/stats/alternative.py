@@ -18,15 +18,15 @@ REVIEWERS = 3
 ITEMS = 30
 """The fewest items that a reviewer must share with two others."""
 EDGE = 0.15
-"""What a person is worth more than a panel, as they cost more: .2 for experts, .1 for a crowd."""
+"""How much worse a panel may be, because people cost more: .2 for experts, .1 for a crowd."""
 _RATE = 0.05
 
 
 class LeftOut(Struct, frozen=True):
-    """One reviewer against the panel, by how often each is alike with the other reviewers.
+    """One reviewer compared with the panel, by how often each agrees with the other reviewers.
 
-    ``panel`` and ``person`` are the shares of the ``items`` on which each is alike with at least as
-    many of the others as the opponent; ``p`` is of the panel being worse by ``EDGE``.
+    ``panel`` and ``person`` are the shares of the ``items`` on which each agrees with at least as
+    many of the others as the opponent does; ``p`` tests that the panel is worse by ``EDGE``.
     """
 
     reviewer: str
@@ -38,7 +38,7 @@ class LeftOut(Struct, frozen=True):
 
 
 class AlternativeTest(Struct, frozen=True):
-    """The test over all reviewers; ``reason`` says why there is none."""
+    """The test over all reviewers; ``reason`` says why it was not possible."""
 
     reviewers: tuple[LeftOut, ...] = ()
     reason: str = ""
@@ -51,7 +51,7 @@ class AlternativeTest(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the panel may stand in for a person: for half of the reviewers, or more."""
+        """Whether the panel may stand in for at least half of the reviewers."""
         return (self.winning or 0.0) >= 0.5
 
 
@@ -60,9 +60,9 @@ def alternative_test(
 ) -> AlternativeTest:
     """Test the panel against each reviewer in turn, over the items that both decided.
 
-    ``labels`` are of each item by each of the ``names``, ``panel`` its decision; an item counts for
-    a reviewer if two others labelled it too. A paired t-test holds the difference of both shares
-    against ``EDGE``; Benjamini and Yekutieli bound the false discoveries over reviewers at 5%.
+    ``labels`` has each item's label by each of the ``names``, ``panel`` its decision; an item is
+    used for a reviewer if two others labelled it. A paired t-test compares the difference of both
+    shares with ``EDGE``; Benjamini and Yekutieli bound the false discoveries over reviewers at 5%.
     """
     found = []
     for j, name in enumerate(names):

@@ -22,8 +22,8 @@ class Rows(Struct, frozen=True):
     """Labelled verdicts as columns of equal length.
 
     ``correct`` is whether the judge agrees with the label, and ``passed`` whether it passed the
-    response: ``None`` for a labels file without the judge's decisions. ``content`` numbers what was
-    judged, and rows with one number have one label; ``None`` if no two share a label.
+    response: ``None`` for a labels file without the judge's decisions. ``content`` numbers the
+    judged contents; rows with the same number share one label; ``None`` if no two share a label.
     """
 
     confidence: Floats
@@ -70,7 +70,7 @@ class Rows(Struct, frozen=True):
 
     @property
     def share(self) -> Floats:
-        """How much of a label each row is: 1, or the reciprocal of the rows on its content."""
+        """The share of a label that each row has: 1, or 1 over the count of rows on its content."""
         if self.content is None:
             return np.ones(len(self.weight))
         _, place, times = np.unique(self.content, return_inverse=True, return_counts=True)
@@ -84,9 +84,9 @@ class Rows(Struct, frozen=True):
         return np.bincount(place, weights=self.weight).astype(np.float64)
 
     def by_label(self) -> Rows:
-        """Return the rows with those of one content and outcome as one, whose weights are added.
+        """Return the rows, those of one content and outcome merged and their weights added.
 
-        Tests that take rows as independent take these. The confidence is their weighted mean.
+        Tests that assume independent rows use these. The confidence is their weighted mean.
         """
         if self.content is None:
             return self

@@ -131,14 +131,14 @@ def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) ->
 
 
 class PeopleErr(Struct, frozen=True):
-    """How often people err, and what that leaves of the judge's accuracy."""
+    """How often people err, and what the judge's accuracy may be given these errors."""
 
     error: ReviewerError
     band: SensitivityBand | None
 
 
 class WorstSegment(Struct, frozen=True):
-    """The segment with the least accuracy, of those that a property splits the run into."""
+    """The segment with the lowest accuracy among those of one property."""
 
     by: str
     segment: str
@@ -222,18 +222,18 @@ class CalibrationPage(Struct, frozen=True):
     people: PeopleErr | None = None
     """``None`` if one person gave every label."""
     worst: tuple[WorstSegment, ...] = ()
-    """By each property of which two or more segments have figures, if asked for."""
+    """One for each property with figures for two or more segments, if requested."""
     probes: tuple[BiasProbe, ...] = ()
-    """What goes with the scores that should not, if asked for."""
+    """Associations that the scores should not have, if requested."""
     blockers: tuple[Blocker, ...] = ()
-    """What labels wait behind, by the draw."""
+    """The places of the draw that labels wait behind."""
     skipped: tuple[Blocker, ...] = ()
-    """What a blind session tells in its place, if it was asked for."""
+    """The blockers that a blind session shows instead, if requested."""
 
     def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
-        """Return the interval of one headline figure, or ``None`` if there is none.
+        """Return the interval of one headline figure, or ``None`` without one.
 
-        It is about ``target`` if the population line stands, else about the labels alone.
+        It describes ``target`` if there is a population line, else the labels alone.
         """
         drawn = self.intervals if target is Target.RUN else self.such
         if self.calibration.population is not None and drawn is not None:
@@ -242,9 +242,9 @@ class CalibrationPage(Struct, frozen=True):
         return getattr(self.fit, figure, None)
 
     def telling(self, *, blind: bool = False) -> bool:
-        """Return whether labels are enough for figures to mean something, or no more can follow.
+        """Return whether there are enough labels for meaningful figures, or no more can follow.
 
-        That all decided verdicts have a label tells a blind session of the panel.
+        A blind session ignores a census, which would reveal what the panel decided.
         """
         n = self.calibration.labelled.n
         left = self.counts.verdicts - self.counts.labelled
@@ -326,7 +326,7 @@ class BinPosition(StrEnum):
 
 
 def band(one: Bin) -> Interval:
-    """Return where the accuracy of a calibrated judge's bin would lie 95 times in 100.
+    """Return the interval that holds a calibrated judge's accuracy in a bin 95 times in 100.
 
     ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
     to 0..1: the normal approximation, which is rough under about five labels.
@@ -352,7 +352,7 @@ def edges(index: int) -> tuple[float, float]:
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     """Return a drill-down to the labelled verdicts of each bin.
 
-    Return none in a blind session: its bins use confidences from the labelled verdicts alone, but a
+    Empty in a blind session: its bins use confidences from the labelled verdicts alone, but a
     filter reads the run's confidence, which may be of another kind.
     """
     if blind or page.fit is None:

@@ -1,4 +1,4 @@
-"""What several verdicts on one content, and several contents of one case, cost a rate in labels.
+"""The effect on a rate of several verdicts on one content, and of several contents of one case.
 
 The verdicts on a content share its label, so a label of fifty verdicts is one observation and not
 fifty. Contents of one case (its epochs, say) are alike, which matters for such items.
@@ -100,13 +100,13 @@ class Clusters(Struct, frozen=True):
     def effect(self, hits: Sequence[int], misses: Sequence[int], target: Target) -> Effect:
         """Return the design effect of the rate ``hits / (hits + misses)``, given as cells.
 
-        The residuals ``w(a - Rb)`` of the contents, a their hits and b their hits and misses,
-        within strata, are set beside those that as many verdicts drawn one by one would have; never
-        under 1. For such items those of the whole run are, too, and the sum over a case's contents
-        is set beside the contents one by one: ``C/(C-1) Σ_c(Σ r)²`` over ``n/(n-1) Σ r²``, with t
-        at C - 1 degrees of freedom for z. The excess over 1 is averaged with that of cases whose
-        contents are all alike, which counts as one case that was wrong: so without an observed
-        error the effective number of labels is C. Source: Miller 2024, arXiv 2411.00640; Kish 1965.
+        Within strata, the squared residuals ``w(a - Rb)`` of the contents, a their hits and b their
+        hits and misses, are divided by those of as many verdicts drawn one by one; at least 1. For
+        such items those of the whole run are compared too, and those of cases with those of single
+        contents: ``C/(C-1) Σ_c(Σ r)²`` over ``n/(n-1) Σ r²``, with t at C - 1 degrees of freedom
+        for z. The excess over 1 is averaged with that of cases whose contents are all alike, which
+        counts as one wrong case: without an observed error the effective number of labels is C.
+        Source: Miller 2024, arXiv 2411.00640; Kish 1965.
         """
         a = self.cells[:, list(hits)].sum(axis=1)
         b = a + self.cells[:, list(misses)].sum(axis=1)
@@ -165,7 +165,7 @@ class Clusters(Struct, frozen=True):
         if not grouped and len(contents) == int(self.cells[known].sum()):
             return ALONE
         mass = (self.weight * b)[known]
-        # Of groups that differ in size, the degrees of freedom are those of so many of one size.
+        # Groups of unequal size have the degrees of freedom of this many groups of one size.
         groups = float(mass.sum()) ** 2 / _squares(mass, tests if grouped else contents)
         z = t_quantile(1 - TAIL, max(groups - 1, 1))
         if not grouped:

@@ -175,7 +175,7 @@ def _clamp01(value: float) -> float:
 
 BINS = 10
 EDGE = 1e-9
-"""The bins of confidence, and the share of one by which a confidence may miss its lower edge."""
+"""The number of bins, and by how much of a bin a confidence may miss its bin's lower edge."""
 _MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
 _BINS = _CELLS + len(CELLS)
 _PLACES = _BINS + BINS
@@ -189,11 +189,11 @@ class Counters:
     """
 
     decided: bool = True
-    """Whether the rows say what the judge decided; without it there is no confusion."""
+    """Whether the rows say what the judge decided; if not, the confusion is undefined."""
     counts: list[float] = field(default_factory=lambda: [0.0] * (1 + len(CELLS)))
     """The number of all labels, then of those in each cell.
 
-    A label of a content on which the judge decided differently is shared between cells.
+    A label whose content the judge decided in several ways is shared between cells.
     """
     sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
     """Weights, squared weights, confidence less right, right, squared error, cells, bins.
@@ -203,7 +203,7 @@ class Counters:
 
     @staticmethod
     def blend(parts: Iterable[tuple[Counters, float]]) -> Counters:
-        """Return the counters of several sets of rows, each with its weights times its factor."""
+        """Return the combined counters of sets of rows, the weights of each times its factor."""
         made = Counters()
         columns = []
         for one, factor in parts:
@@ -295,5 +295,5 @@ class Counters:
 
 
 def whole(count: float) -> float:
-    """Return a count of labels as a whole number, if it is one but for rounding errors."""
+    """Return a count of labels as a whole number if only rounding errors separate it from one."""
     return round(count) if abs(count - round(count)) < 1e-9 * max(count, 1) else count

@@ -1,7 +1,7 @@
 """Kernels over juror-major matrices, ``[s, n]``: one contiguous row per juror, a column per unit.
 
 Sums, ranks and counts are then a few passes over long rows. Units with the same number of values
-form a matrix without gaps, so that no arithmetic has to step over a missing one.
+form a matrix without gaps, so that no arithmetic has to skip a missing value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = Ints | slice
-"""Which units: their indices, or all of them as a slice."""
+"""A selection of units: their indices, or a slice of all."""
 
 BLOCK = 8192
 """Units processed at a time, so that intermediate rows stay in the processor's cache."""
@@ -76,15 +76,15 @@ def given(values: Floats) -> Ints:
 
 
 def every(s: int, n: int) -> Ints:
-    """Count the values of n units that have all s: ``[n]``, in no memory of its own."""
+    """Count the values of n units that each have all s: ``[n]``, without memory for each unit."""
     return np.broadcast_to(np.min_scalar_type(s).type(s), n)
 
 
 def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
-    # Most columns of a run hold one value, which is seen without sorting them.
-    # One that is broadcast has no memory of its own per unit.
+    # Most columns of a run hold one value, which is detected without sorting.
+    # A broadcast column has no memory for each unit.
     mixed = [
         one
         for one in (columns if n != 1 else ())
@@ -165,7 +165,7 @@ def dense(rows: Rows, m: int, values: Floats, *more: Floats) -> list[Floats]:
     """
     if isinstance(rows, slice) and m == len(values):
         return [values, *more]
-    # Taken unit by unit, the values that are there come out in seat order.
+    # Unit by unit, the values that are not missing come out in seat order.
     here = ~np.isnan(values[:, rows]).T
     return [np.ascontiguousarray(one[:, rows].T[here].reshape(-1, m).T) for one in (values, *more)]
 
@@ -178,8 +178,8 @@ def parts(n: int) -> Iterator[slice]:
 def ranked(values: Floats, cut: int | None = None) -> list[Floats]:
     """Sort each unit of a matrix without NaN, ``[m, k]``: the row of the lowest values first.
 
-    With a ``cut``, only what stands in the first ``cut`` rows, in the last, and between them is
-    settled, not its order there. Each comparison of the sorting network is two passes over rows.
+    With a ``cut``, only which values are in the first ``cut`` rows, in the last, and between is
+    settled, not their order there. Each comparison of the sorting network is two passes over rows.
     """
     rows = list(values)
     for low, high in network(len(rows), cut):
@@ -194,7 +194,7 @@ def ranked(values: Floats, cut: int | None = None) -> list[Floats]:
 def network(m: int, cut: int | None = None) -> tuple[tuple[int, int], ...]:
     """Return the comparisons, in order, that sort m values; the lower one goes to the first place.
 
-    With a ``cut``, those are left out that only order values within the same part.
+    With a ``cut``, comparisons that only order values within the same part are left out.
     Source: Batcher's odd-even merge sort, Knuth, The Art of Computer Programming 3, 5.2.2 M.
     """
     whole = []

@@ -71,9 +71,9 @@ class NullEce(Struct, frozen=True):
 
 
 class LabelSpread(Struct, frozen=True):
-    """How the labels of one stratum lie in contents of different sizes.
+    """How the labels of one stratum are spread over contents of different sizes.
 
-    ``labels`` of its ``contents`` are labelled, which are worth as much as ``effective`` contents
+    Of its ``contents``, ``labels`` are labelled, which are worth as much as ``effective`` contents
     of one size (Kish's number); the stratum stands for ``mass`` verdicts.
     """
 
@@ -91,7 +91,7 @@ class Effect(Struct, frozen=True):
 
 
 ALONE = Effect()
-"""The effect where each label is of one verdict, and no two are of one case."""
+"""The effect if each label is of one verdict, and no two labels are of one case."""
 
 
 class Part(Struct, frozen=True):
@@ -110,7 +110,7 @@ class Part(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """What the stratum weighs in a rate."""
+        """The weight of the stratum in a rate."""
         return self.size if self.mass is None else self.mass
 
 
@@ -132,7 +132,7 @@ class Pair(Struct, frozen=True):
 
 
 class ConfidenceSums(Struct, frozen=True):
-    """The confidences c of all decided verdicts of a stratum that have one, as sums.
+    """Sums of the confidences c of all decided verdicts of a stratum that have one.
 
     ``powers`` are the sums of c, c², c³ and c⁴ over the ``n`` verdicts.
     """
@@ -170,7 +170,7 @@ class PanelIntervals(Struct, frozen=True):
     If a stratum has no label, a rate is ``None`` between bounds, and the ends of Brier, gap and
     kappa are bounds. Brier and gap are ``None`` without a label that gives a row, kappa also if
     chance would agree on all. ``counted`` is the number of labels behind the rates; at 0 their
-    bounds hold no information. They are on ``tests`` cases.
+    bounds carry no information. These labels are on ``tests`` cases.
     """
 
     target: Target
@@ -185,7 +185,7 @@ class PanelIntervals(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """How confidence relates to being right in one set of rows, and what chance would show.
+    """How confidence relates to being right in one set of rows, and what chance alone would give.
 
     Intervals and tests are ``None`` where they are undefined. ECE has no interval.
     """
@@ -219,7 +219,7 @@ class Look(Struct, frozen=True):
 
 
 class SimulatedFigure(Struct, frozen=True):
-    """How one interval does over the ``runs`` in which its figure is defined.
+    """How one interval performs over the ``runs`` in which its figure is defined.
 
     ``bias`` is the mean of estimate less truth, ``coverage`` the share of intervals that hold the
     truth, ``width`` their mean width; all ``None`` if no run defines the figure.

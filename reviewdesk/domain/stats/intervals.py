@@ -22,7 +22,7 @@ _HALVINGS = 50
 
 
 class Known(Struct, frozen=True):
-    """What is known of a quantity of all verdicts of a stratum: its mean, variance and doubt.
+    """The mean, variance and uncertainty of a quantity over all verdicts of a stratum.
 
     ``off`` is the distance of the mean from the ends of its 95% interval, 0 if all are known.
     """
@@ -41,7 +41,7 @@ class Bounded(Struct, frozen=True):
     most: float
 
     def interval(self, n: float, size: float | None, z: float) -> tuple[float, float]:
-        """Return the interval of the mean from n values: of ``size``, or of a whole process.
+        """Return the interval of the mean of ``size`` values, or of a process, from n of them.
 
         It is that of a share of the range at n/f values: mid-p in a stratum of ``size``, Wilson's
         without one. f is the variance as a share of the largest that the mean allows, with one
@@ -67,7 +67,7 @@ class Bounded(Struct, frozen=True):
 class LossStratum(Struct, frozen=True):
     """One stratum for Brier and gap: its labels, and what is known without labels.
 
-    Of a verdict with confidence c that is wrong (e = 1) or right (e = 0), the squared error is
+    The squared error of a verdict with confidence c, wrong (e = 1) or right (e = 0), is
     ``(1-c)² + e(2c-1)``. ``part`` counts its labels and how many are right; ``confidence`` and
     ``sure`` describe c and ``(1-c)²``; ``excess`` describes ``e(2c-1)``.
     """
@@ -86,9 +86,9 @@ def loss_strata(
 ) -> list[LossStratum]:
     """Describe the strata of labelled rows; ``parts`` counts the labels of each and its size.
 
-    ``sums`` says what is known of all verdicts. Without it the rows also estimate the confidence,
+    ``sums`` describes all verdicts. Without it the rows also estimate the confidence,
     with the spread of all rows for each stratum, as some strata have few; confidences beyond those
-    of the rows are taken not to occur.
+    of the rows are assumed not to occur.
     """
     place = np.asarray(stratum)
     c = rows.confidence
@@ -130,7 +130,7 @@ def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def _known(sums: ConfidenceSums) -> list[Known]:
-    """Return what the sums say of the confidences c, and of ``(1-c)²``."""
+    """Return the mean and variance of the confidences c, and of ``(1-c)²``, from their sums."""
     one, two, three, four = (power / sums.n for power in sums.powers)
     mean = 1 - 2 * one + two
     square = 1 - 4 * one + 6 * two - 4 * three + four
@@ -148,13 +148,13 @@ def _doubt(values: Floats, weight: Floats) -> float:
 def gap_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:
     """Return the 95% ends of mean confidence less accuracy.
 
-    They are the mean confidence less the ends of the accuracy's interval. The doubt about the mean
-    confidence is combined in by squares. Source: Zou and Donner 2008.
+    They are the mean confidence less the ends of the accuracy's interval. The uncertainty of the
+    mean confidence is combined in by squares. Source: Zou and Donner 2008.
     """
     parts = [one.part for one in strata]
     right = drawn_rate(parts, target, z)
     mean, off = _mean_of([one.confidence for one in strata], parts, target, z)
-    # Without an estimate, as a stratum has no label, the ends are bounds that nothing joins.
+    # If a stratum has no label, there is no estimate, and the ends are used as bounds.
     low = right.low if right.estimate is None else right.estimate
     high = right.high if right.estimate is None else right.estimate
     return Interval(
@@ -226,7 +226,7 @@ def kappa_interval(
         return found
     made = []
     for end, side in ((found.low, -1), (found.high, 1)):
-        # The run as a sample, each decision as one part; what has no label is at this end.
+        # The run as a sample, each decision as one part; parts without a label are at this end.
         whole = []
         for decision in (True, False):
             mine = [p for p, one in zip(parts, passed, strict=True) if one is decision]
@@ -299,7 +299,7 @@ def _kappa_ends(
 
 
 def _root(falling: Callable[[float], float]) -> float:
-    """Return where a falling function of kappa is 0, within -1..1."""
+    """Return the kappa within -1..1 at which a falling function is 0."""
     low = -1.0
     high = 1.0
     for _ in range(_HALVINGS):

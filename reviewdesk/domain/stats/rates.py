@@ -136,8 +136,8 @@ def midp(k: float, n: float, z: float = Z) -> tuple[float, float]:
 
     The lower end is the rate at which ``P(X > k) + P(X = k)/2`` of a binomial X is the upper tail
     of z, 2.5% by default; the upper end likewise. Counts may be fractions: the probabilities are
-    those of the beta distribution. Each end misses in about half of what ``z`` allows both, where
-    Wilson's upper end misses in up to 10% of strata with few labels and few misses. Source:
+    those of the beta distribution. Each end misses about half as often as ``z`` allows for both,
+    while Wilson's upper end misses in up to 10% of strata with few labels and few misses. Source:
     Lancaster 1961; Berry and Armitage 1995.
     """
     if n <= 0:
@@ -190,7 +190,7 @@ def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifferenc
 
 
 def sign_test(one: int, two: int) -> float | None:
-    """Return the two-sided mid-p value that ``one`` and ``two`` are halves of their sum n.
+    """Return the two-sided mid-p value for ``one`` and ``two`` being halves of their sum n.
 
     ``2·(P(X > k) + P(X = k)/2)``, at most 1, for a binomial X of n at one half and k the larger
     count; ``None`` if n is 0. It is McNemar's test of paired answers in its mid-p form. Source:

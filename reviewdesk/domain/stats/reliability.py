@@ -45,7 +45,7 @@ PLACES = 12
 
 
 def weighted_rows(rows: Rows) -> Rows:
-    """Return the rows of positive weight; rows of weight 0 stand for no verdict."""
+    """Return the rows of positive weight; rows of weight 0 represent no verdict."""
     return rows if bool((rows.weight > 0).all()) else rows.weighted(rows.weight)
 
 
@@ -55,7 +55,7 @@ def levels(confidence: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
 
 
 def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
-    """Return the populated ones of ten equal bins ``min(floor(10c + 1e-9), 9)``, by index.
+    """Return the populated bins among ten of equal width, ``min(floor(10c + 1e-9), 9)``, by index.
 
     Mean confidence and accuracy are weighted. The accuracy's Wilson interval uses the bin's Kish
     effective sample size as n, which is the row count if all weights are equal.
@@ -207,7 +207,7 @@ def poisson_binomial(chances: Floats) -> Floats:
 
 
 def _bins(rows: Rows) -> Iterator[list[Chances]]:
-    """Yield the chances of ``w·(hits - mean hits)`` per distinct weight, bin by populated bin."""
+    """Yield the chances of ``w·(hits - mean hits)`` per distinct weight, for each populated bin."""
     index = bin_index(rows.confidence)
     weight = np.round(rows.weight, PLACES)
     for place in np.unique(index):
@@ -249,8 +249,8 @@ def _mean_size(cells: Sequence[Chances]) -> float | None:
 def fit(rows: Rows) -> Fit:
     """Compute every figure of the rows, with the rows' weights.
 
-    Intervals take the rows as drawn at random, from such items, with Kish's effective number of
-    labels; a draw's strata are used by ``panel_intervals``.
+    Intervals assume rows drawn at random from such items, with Kish's effective number of labels;
+    ``panel_intervals`` uses the strata of a draw.
     """
     labels = rows.by_label()
     heavy = weighted_rows(rows)
@@ -276,7 +276,7 @@ def fit(rows: Rows) -> Fit:
 
 
 def _part(rows: Rows, kept: Bools | None = None) -> Part:
-    """Count some rows and the right ones, in labels of one weight that are worth as much."""
+    """Count some rows and the right ones, as an equivalent number of labels of equal weight."""
     ess = effective_sample_size(rows.masses()) or 0.0
     total = float(rows.weight.sum())
     weight = rows.weight if kept is None else rows.weight * kept
@@ -287,9 +287,9 @@ def _part(rows: Rows, kept: Bools | None = None) -> Part:
 
 
 def share_ends(rows: Rows, hit: Bools) -> tuple[float, float]:
-    """Return Wilson's interval of the share of rows that ``hit``; 0..1 if there are none.
+    """Return Wilson's interval of the share of rows that ``hit``; 0..1 without rows.
 
-    It takes Kish's effective number of labels. With equal weights it is the plain Wilson interval.
+    It uses Kish's effective number of labels. With equal weights it is the plain Wilson interval.
     """
     ess = effective_sample_size(rows.masses()) or 0.0
     part = float((rows.weight * hit).sum() / rows.weight.sum()) if ess else 0.0

@@ -1,4 +1,4 @@
-"""How often people err, from second opinions, and what that leaves of an accuracy."""
+"""Estimates how often people err, from second opinions, and what an accuracy may then be."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from reviewdesk.domain.stats.figures import Estimate, Ranged
 from reviewdesk.domain.stats.rates import wilson
 
 _MOST = 100_000
-"""The most second opinions that are counted ahead."""
+"""The most second opinions that the search looks ahead."""
 
 
 class ReviewerError(Struct, frozen=True):
     """How often a reviewer's label is wrong, from ``n`` items that two people labelled blind.
 
     ``ceiling`` is the accuracy that a perfect panel would get from such labels, and ``more`` the
-    second opinions more that would halve the interval of ``rate``.
+    number of further second opinions that would halve the interval of ``rate``.
     """
 
     n: int
@@ -34,7 +34,7 @@ class ReviewerError(Struct, frozen=True):
 class SensitivityBand(Struct, frozen=True):
     """What an accuracy may be, given that people err: sensitivity, not a confidence interval.
 
-    ``corrected`` is ``(a - e)/(1 - 2e)``, right if people's errors have nothing to do with the
+    ``corrected`` is ``(a - e)/(1 - 2e)``, right if people's errors are independent of the
     panel's; ``None`` if e is a half or more.
     """
 
@@ -44,7 +44,7 @@ class SensitivityBand(Struct, frozen=True):
 
 
 def error_rate(disagreement: float) -> float:
-    """Return ``e = (1 - √(1 - 2d))/2``, at most a half: two people who each err so often differ d.
+    """Return ``e = (1 - √(1 - 2d))/2``, at most a half: the error rate of people who differ on d.
 
     Their errors are taken to be independent; errors that both make do not show.
     """
@@ -72,7 +72,7 @@ def _width(d: float, n: float) -> float:
 
 
 def _to_halve(n: int, d: float) -> int:
-    """Return how many items more with two labels halve the interval of the error rate."""
+    """Return how many more items with two labels would halve the interval of the error rate."""
     wanted = _width(d, n) / 2
     low = n
     high = n
@@ -88,10 +88,10 @@ def _to_halve(n: int, d: float) -> int:
 def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | None:
     """Return the band of an accuracy a under people's error e; ``None`` if either is undefined.
 
-    It contains ``(a - e)/(1 - 2e)``, for errors apart from the panel's, and ``a - e`` to ``a + e``,
-    for errors that follow the panel's or go against them. Its lower end goes down to ``a - d``, d
-    the share of items on which two people differ: people who err where the panel errs, and there up
-    to half the time, are wrong so often, and differ no more. The intervals are joined as by MOVER:
+    It contains ``(a - e)/(1 - 2e)``, for errors independent of the panel's, and ``a - e`` to
+    ``a + e``, for errors that follow or oppose the panel's. Its lower end reaches ``a - d``, d the
+    share of items on which two people differ: people who err where the panel errs, up to half the
+    time there, are wrong that often and differ no more. The intervals are joined as by MOVER:
     ``a - d - √((a - l)² + (u - d)²)``, and the upper end likewise with e. Source: Zou and Donner
     2008 for the joining; Rogan and Gladen 1978 for the correction.
     """

@@ -1,7 +1,7 @@
 """An interval for a mean over a run that stays valid at every look, however often one looks.
 
-One bets against each candidate total; each label's stratum is drawn with a chance that the labels
-before it decide. Source: Shekhar, Xu, Lipton, Liang and Ramdas, UAI 2023 (arXiv 2305.06884);
+It bets against each candidate total; the stratum of each label is drawn with chances that depend
+on the labels before it. Source: Shekhar, Xu, Lipton, Liang and Ramdas, UAI 2023 (arXiv 2305.06884);
 Waudby-Smith and Ramdas, JRSS-B 2024.
 """
 
@@ -19,7 +19,7 @@ from reviewdesk.domain.stats.figures import Look
 GRID = 2_001
 """The most candidates that are tried: totals in a run of fewer contents, shares in a larger one."""
 FLOOR = 0.1
-"""The part of each draw that is in proportion to what is left, so that no stratum starves."""
+"""The part of the chances in proportion to the contents left, so that no stratum starves."""
 FARTHEST = 10_000
 """The most labels that a forecast looks ahead."""
 _PRIOR = 4.0
@@ -84,15 +84,15 @@ class Learned:
         self.counts[h] += 1
 
     def precision(self, size: int, means: Mapping[int, float]) -> float:
-        """Return ``(N/R)²/s²``: what the next label adds to what is known about the mean."""
+        """Return ``(N/R)²/s²``: what the next label adds to the precision of the mean."""
         rest = sum(self.left.values())
         q = shares(self.left, means)
         return (size / rest) ** 2 / _variance(self.left, rest, q, means)
 
     def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
-        """Return how many labels reach a precision, were the means as predicted, and what they do.
+        """Return how many labels reach a precision, if means are as predicted, and what they add.
 
-        Stops after ``most`` labels, and where fewer than one content is left.
+        Stop after ``most`` labels, or once less than one content is left.
         """
         means = self.means()
         future = Learned(dict(self.left), self.sums, self.counts)
@@ -141,8 +141,8 @@ class ConfidenceSequence:
     def __post_init__(self) -> None:
         """Fix the bets for the number of labels planned, before the first of them.
 
-        At most half of what is left is planned for: towards the end of a census every label tells
-        so much that bets for it would be too small until then.
+        At most half of the contents left are planned for: near the end of a census each label tells
+        so much that bets planned for it would be too small before.
         """
         self.size = sum(one.left + one.known for one in self.groups.values())
         self.learned = Learned.of(self.groups)
@@ -165,7 +165,7 @@ class ConfidenceSequence:
         return sum(self.learned.left.values())
 
     def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
-        """Take the label of the next content drawn, of stratum ``h``; ``None`` counts 0 and 1.
+        """Add the label of the next content drawn, in stratum ``h``; ``None`` counts as 0 and as 1.
 
         ``q`` are the chances with which its stratum was drawn.
         """
@@ -216,11 +216,11 @@ class ConfidenceSequence:
 
     @property
     def _step(self) -> float:
-        """The distance between candidates where not every total is one, else 0."""
+        """The distance between candidates if some totals are not candidates, else 0."""
         return 0.0 if self.whole and self.size < GRID else self.size / (len(self.candidates) - 1)
 
     def look(self) -> Look:
-        """Return what is known now."""
+        """Return the estimate and its interval as of now."""
         known = all(n for _, n in self._values.values())
         estimate = None
         if known:
@@ -232,9 +232,9 @@ class ConfidenceSequence:
         return Look(self.labels, estimate, *self._ends, *self._now())
 
     def more(self, distance: float) -> int:
-        """Return about how many labels more bring an end of the interval so near to the estimate.
+        """Return about how many more labels bring an end of the interval this near to the estimate.
 
-        At the rates so far; at most what is left, and at most ``FARTHEST``.
+        It uses the rates so far; at most the contents left, and at most ``FARTHEST``.
         """
         rest = int(self._rest)
         speed = self.bet * distance - self.bet**2 / 2

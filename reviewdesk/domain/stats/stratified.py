@@ -74,7 +74,7 @@ class Voted(Struct, frozen=True):
     """A rater's decisions in one stratum; the rater is the panel or a juror.
 
     ``counted`` are those whose label counts for the draw, ``labelled`` all with a label. ``spread``
-    says how these lie in contents, if some contents have several verdicts.
+    says how these are spread over contents, if some contents have several verdicts.
     """
 
     stratum: int
@@ -139,7 +139,7 @@ def pass_part(found: Voted, deff: float = 1.0) -> Part:
 
 
 def _part(found: Voted, hits: float, deff: float) -> Part:
-    """Return a stratum's counts in labels, each worth what contents and cases leave of it."""
+    """Return a stratum's counts in labels, reduced by the effect of shared contents and cases."""
     spread = found.spread
     n = found.counted.n
     if spread is None and deff == 1:
@@ -188,7 +188,7 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: floa
         q = pair.misses / pair.labelled
         one = hits.add(Part(pair.size, pair.labelled, pair.hits, pair.mass), z)
         two = misses.add(Part(pair.size, pair.labelled, pair.misses, pair.mass), z)
-        # All labels are one or the other kind: the two shares are one share.
+        # All labels are of one kind or the other, so the two shares sum to 1.
         r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
         lower += r * one[0] * two[1]
         upper += r * one[1] * two[0]
