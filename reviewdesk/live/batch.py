@@ -37,20 +37,20 @@ from reviewdesk.live.wires.requests import hashed
 from reviewdesk.live.wires.vendors import endpoint
 
 MOST: Final = 50_000
-"""The replies that a cache holds; the oldest make room when it is opened."""
+"""The most replies that a cache holds; when it is opened, the oldest ones beyond are removed."""
 _LARGEST: Final = 4_000_000
 _SUFFIX: Final = ".reply.json"
 
 
 class ReplyCache:
-    """A private folder with a file for each reply, named by address, body without nonce and sample.
+    """A private folder with a file per reply, named by address, body without nonce, and sample.
 
-    Keys of vendors are in no reply that is kept. A file that is damaged, or that somebody else put
-    there, is no reply: what it says is checked like what an endpoint sends.
+    No stored reply contains a vendor's key. A file that is damaged, or that somebody else put
+    there, is not trusted: its content is checked like the answer of an endpoint.
     """
 
     def __init__(self, folder: Path, most: int = MOST) -> None:
-        """Make the folder if it is not there, and remove the oldest replies beyond ``most``.
+        """Create the folder if it does not exist, and remove the oldest replies beyond ``most``.
 
         Raises:
             UsageError: the folder cannot be used.
@@ -66,7 +66,7 @@ class ReplyCache:
             raise UsageError(f"--cache: {folder}: {reason}", "Name a folder of yours.") from error
 
     def reply(self, call: Call) -> Exchange | None:
-        """Return the exchange in which the same question was answered, or ``None``."""
+        """Return the exchange that answered the same question, or ``None``."""
         try:
             with self._path(call).open("rb") as file:
                 found = msgspec.json.decode(file.read(_LARGEST), type=Exchange)
@@ -75,7 +75,7 @@ class ReplyCache:
         return replace(found, call=call.key, headers={**found.headers, CACHE_HEADER: "yes"})
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Write a reply, but no fault, in a thread; if that fails, it is only asked for again."""
+        """Write a reply, but no fault, in a thread; if that fails, the question is asked again."""
         if isinstance(reply_or_fault(exchange, endpoint(call.juror).wire), Fault):
             return
         asyncio.get_running_loop().run_in_executor(None, self._write, self._path(call), exchange)
@@ -101,7 +101,7 @@ class CaseCalls:
         stages: Sequence[Sequence[int]] = (),
         is_decided: Callable[[CaseCalls], bool] = lambda _: False,
     ) -> None:
-        """Make no call; ``stages`` are the seats that are asked together, at first all."""
+        """Make no call; ``stages`` are the seats that are asked together, by default all."""
         self.calls = calls
         self.answers: dict[str, CanonicalBallot] = {}
         """The answers by the keys of the calls."""
@@ -110,7 +110,7 @@ class CaseCalls:
         self._open = 0
 
     def next(self) -> list[Call]:
-        """Return the calls to make now; none if the case is finished, or some are still open."""
+        """Return the calls to make now; empty if the case is finished or calls are still open."""
         if self._open or not self._stages or (self.answers and self._is_decided(self)):
             return []
         seats = self._stages.popleft()
@@ -119,13 +119,13 @@ class CaseCalls:
         return found
 
     def take(self, call: Call, ballot: CanonicalBallot) -> bool:
-        """Keep the answer to a call; return True if no call is open any more."""
+        """Keep the answer to a call; return True if no call remains open."""
         self.answers[call.key] = ballot
         self._open -= 1
         return not self._open
 
     def split(self, is_first: Callable[[Call], bool]) -> None:
-        """Ask some calls first, and all others once these have their answers."""
+        """Make some calls first, and all others once these are answered."""
         groups = [
             {one.seat for one in self.calls if is_first(one) is first} for first in (True, False)
         ]
@@ -139,7 +139,7 @@ class CaseCalls:
 
 
 def panel_calls(case: Case, panel: PanelSpec) -> CaseCalls:
-    """Return the calls of a panel about a case, in its stages if it stops when decided."""
+    """Return the calls of a panel about a case, in stages if the panel stops when decided."""
 
     def is_decided(found: CaseCalls) -> bool:
         return not can_turn(case, panel, seat_ballots(case, panel, found))
@@ -170,17 +170,17 @@ class CaseForJurors(Protocol):
     """A case that jurors are to be asked about."""
 
     def begin(self) -> CaseCalls:
-        """Plan the calls that it takes; none if no juror is asked about it."""
+        """Plan the calls about the case; no calls if no juror is asked about it."""
 
 
 Q = TypeVar("Q", bound=CaseForJurors)
 
 
 class Unstored:
-    """Stores no reply, but hands each to a caller before it is used."""
+    """Stores no replies, but hands each one to a callback before it is used."""
 
     def __init__(self, keep: Keep | None) -> None:
-        """Drop replies if there is no ``keep``."""
+        """Drop replies if ``keep`` is ``None``."""
         self._keep = keep
 
     def reply(self, key: str) -> Exchange | None:  # noqa: ARG002
@@ -195,7 +195,7 @@ class Unstored:
 
 
 class RunLimits(Struct, frozen=True):
-    """What a person allows a run: money, open calls, time, and lost ballots."""
+    """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
 
     max_cost: float | None = None
     concurrency: int = CONCURRENCY
@@ -210,7 +210,7 @@ class RunLimits(Struct, frozen=True):
 
 
 class World(Struct, frozen=True):
-    """What a run needs from outside: variables, time and network."""
+    """The outside resources of a run: variables, time and network."""
 
     environment: Mapping[str, str]
     clock: Clock
@@ -230,7 +230,7 @@ class World(Struct, frozen=True):
 class BatchProgress:
     """Progress of a run: ``reused`` answers were on disk, ``calls`` were made in ``seconds``.
 
-    ``failed`` of the calls brought no answer.
+    ``failed`` is the number of calls without an answer.
     """
 
     cases: int = 0
@@ -238,12 +238,12 @@ class BatchProgress:
     reused: int = 0
     failed: int = 0
     spared: int = 0
-    """The calls that were not needed, because the panel had decided without them."""
+    """The calls that were not needed, because the panel decided without them."""
     waiting: int = 0
-    """The calls that wait at vendors, ``fetched`` those whose batch ended in this run."""
+    """The calls that wait at vendors; ``fetched`` counts those whose batch ended in this run."""
     fetched: int = 0
     unsent: int = 0
-    """The calls that no vendor took for a batch."""
+    """The calls that no vendor accepted for a batch."""
     seconds: float = 0.0
     idle: float = 0.0
     """The seconds in which every call waited."""
@@ -255,10 +255,10 @@ class BatchProgress:
         return self.calls / self.seconds if self.seconds > 0 else 0.0
 
     def of(self, cases: int, calls: int, spent_usd: float | None) -> LiveProgress:
-        """Return how far a run of so many cases and calls is.
+        """Return the progress of a run of so many cases and calls.
 
-        The remaining seconds are those of the remaining calls at the rate so far, leaving out the
-        time in which every call waited, and at least those of each pause and of the calls after it.
+        The remaining seconds are those of the remaining calls at the rate so far, without the time
+        in which every call waited, and at least those of each pause and of the calls after it.
         """
         rest = max(0, calls - self.calls - self.spared)
         working = self.seconds - self.idle
@@ -308,7 +308,7 @@ class Batch(Generic[Q]):
         ``report`` is called after each ballot, and each second while every call waits.
 
         Raises:
-            DeskError: a reply cannot be stored; those before it are.
+            DeskError: a reply cannot be stored; earlier ones are.
         """
         self._cases = iter(cases)
 
@@ -334,7 +334,7 @@ class Batch(Generic[Q]):
                 await vendors.end()
 
     async def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
-        """Return further calls, of a new case only when none of earlier cases is left."""
+        """Return further calls; a new case begins only when no call of earlier cases is left."""
         if not self._waiting:
             question = next(self._cases, None)
             if question is None:
@@ -348,7 +348,7 @@ class Batch(Generic[Q]):
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
     async def _advance(self, question: Q, found: CaseCalls) -> None:
-        """Use the stored answers of a case, and queue the calls that none answers."""
+        """Use the stored answers of a case, and queue the calls that have none."""
         hidden = self._asking.redactor
         while calls := found.next():
             is_open = False
@@ -392,12 +392,11 @@ async def ask_all(
 ) -> BatchProgress:
     """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
 
-    Each reply is in the store of the meter before it is used. With ``batches``, jurors are asked
-    through the batch interfaces of their vendors, where these have one, and their calls may be left
-    waiting.
+    Each reply is in the store of the meter before it is used. With ``batches``, jurors whose vendor
+    has a batch interface are asked through it, and their calls may still wait at the end.
 
     Raises:
-        DeskError: a reply cannot be stored; those before it are.
+        DeskError: a reply cannot be stored; earlier ones are.
     """
 
     def keep(call: Call, exchange: Exchange) -> None:

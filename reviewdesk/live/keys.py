@@ -28,18 +28,18 @@ SHORTEST: Final = 8
 word."""
 
 LONG: Final = 64 * 1024
-"""The characters from which a text that holds a key is hidden as a whole. No juror writes so much,
-and a hostile one must not take up the time of the others."""
+"""The length from which a text with a key is hidden as a whole. No juror writes this much, and a
+hostile one must not use up the time of the others."""
 
 _ROUNDS: Final = 4
 """The most layers of escapes that are undone."""
 
 _NOISE: Final = b"\\;=\0\r\n"
-"""Bytes that escapes leave behind, that break lines, or that UTF-16 has between letters."""
+"""Bytes that escapes leave behind, that break lines, or that UTF-16 puts between letters."""
 
 _REFERENCES: Final = LONG // 4
 """The most numeric HTML references that are decoded, as they take the longest. A text with more is
-hidden unread, as only a hostile one has so many."""
+hidden unread, because only a hostile text has so many."""
 
 _REFERENCE = re.compile(rb"&#0{0,5}(\d{2,3});|&#x0{0,5}([0-9a-f]{2});")
 
@@ -76,7 +76,7 @@ class Redactor:
         return self._masked.without(text, HIDDEN)
 
     def short(self, text: str, most: int) -> str:
-        """Return the beginning of a text without any key, nor part of one where it is cut."""
+        """Return the beginning of a text without any key, or part of a key at the cut."""
         hidden = self.text(text)
         if len(hidden) <= most:
             return hidden
@@ -167,7 +167,7 @@ UNKNOWN: Final = "is not among your settings' api keys"
 
 
 class KeyReferenceError(KeyError):
-    """A reference gives no key; ``problem`` says why, and holds nothing that a command printed."""
+    """A reference gives no key; ``problem`` says why, without any output of a command."""
 
     def __init__(self, name: str, problem: str) -> None:
         """Store the sentence about the reference."""
@@ -192,7 +192,7 @@ class KeyEnvironment(Mapping[str, str]):
         keyring: Callable[[str, str], str | None] = _from_keyring,
         seconds: float = SECONDS,
     ) -> None:
-        """Store where keys are; nothing is run or read yet."""
+        """Store the places of keys; nothing is run or read yet."""
         self._variables = variables
         self._keyring = keyring
         self._seconds = seconds
@@ -209,7 +209,7 @@ class KeyEnvironment(Mapping[str, str]):
         return "KeyEnvironment()"
 
     def __getitem__(self, name: str) -> str:
-        """Return a variable or the key of a reference; raise KeyReferenceError for none."""
+        """Return a variable or the key of a reference; raise KeyReferenceError if it has no key."""
         if not name.startswith(MARK):
             return self._variables[name]
         with self._reading:
@@ -218,14 +218,14 @@ class KeyEnvironment(Mapping[str, str]):
             return self._found[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return True for a variable that is set and a reference that is known; none is read."""
+        """Return True for a variable that is set or a reference that is known; read no key."""
         if isinstance(name, str) and name.startswith(MARK):
             bare = name.removeprefix(MARK)
             return bare in self._commands or bare in self._entries
         return name in self._variables
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the variables; references are no part of the environment."""
+        """Yield the variables; references are not part of the environment."""
         return iter(self._variables)
 
     def __len__(self) -> int:
@@ -271,7 +271,7 @@ class KeyEnvironment(Mapping[str, str]):
 
 
 PROCESS: Final = KeyEnvironment(os.environ)
-"""The environment of this process; ``refer`` adds what the user's settings name."""
+"""The environment of this process; ``refer`` adds the references of the user's settings."""
 
 
 _USABLE = re.compile(r"[!-~]+")
@@ -312,7 +312,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:
-    """Return what is wrong with a key or header as far as it is known before references are read.
+    """Return the problem with a key or header that is known before references are read.
 
     The result begins with the name of the variable.
     """

@@ -1,7 +1,7 @@
-"""Keep the calls to each model at a host, under one key, within what the host admits.
+"""Keep the calls to each model at a host, under one key, within the limits of the host.
 
-A limit is shared by all calls of the process, whatever thread and event loop they run in. It never
-waits itself: it lets a call go, or says how long it holds the call back.
+All calls of the process share a limit, whatever thread and event loop they run in. It never waits
+itself: it admits a call, or states how long the call must wait.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 
 
 def worst(call: Call, *, in_batch: bool = False) -> float | None:
-    """Return the most that one request of a call can cost, or ``None`` without a price."""
+    """Return the highest cost of one request of a call, or ``None`` without a price."""
     price = call.juror.price
     price = price.in_batch if price is not None and in_batch else price
     if price is None:
         return None
     sent = encoded(payload(call, endpoint(call.juror)))
-    # A vendor with marks for its cache may write, and charge, all of it as cached.
+    # A vendor with cache marks may write the whole prompt to its cache, and charge for that.
     written = len(sent) if endpoint(call.juror).wire is Wire.MESSAGES else 0
     return price.cost(len(sent), call.juror.max_tokens, written=written)
 
 
 def booked(call: Call, exchange: Exchange) -> float | None:
-    """Return what an exchange cost, in US dollars, or ``None`` if that is unknown.
+    """Return the cost of an exchange in US dollars, or ``None`` if it is unknown.
 
-    The endpoint's own cost or token count is used where it states one. A request that was refused
+    The endpoint's own cost or token count is used if it states one. A request that was refused
     or never arrived, or that a batch did not answer, costs nothing; any other without a count costs
     its worst case.
     """
@@ -64,10 +64,10 @@ def booked(call: Call, exchange: Exchange) -> float | None:
 class Meter:
     """Stores each exchange of a run with its cost, and keeps the run below a ceiling.
 
-    Before a request goes out, its worst case is reserved; its actual cost then replaces the
+    Before a request is sent, its worst case is reserved; its actual cost then replaces the
     reservation. A call that waits for another attempt reserves nothing, and without a ceiling the
-    money is only counted. ``promised`` is the most that calls cost which wait at vendors, or will
-    be submitted to them; all amounts are US dollars.
+    money is only counted. ``promised`` is the highest cost of the calls that wait at vendors or
+    will be submitted to them; all amounts are US dollars.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Meter:
         spent: float = 0.0,
         promised: float = 0.0,
     ) -> None:
-        """Start with what earlier runs have ``spent``."""
+        """Start with the amount that earlier runs have ``spent``."""
         self.store = store
         self.ceiling = ceiling
         self.spent = spent
@@ -85,15 +85,15 @@ class Meter:
         """Whether the ceiling has stopped the run; a closed meter never opens again."""
         self._promised = promised
         self._held: dict[str, float] = {}
-        """What is reserved for each open request, by the key of its call."""
+        """The amount reserved for each open request, by the key of its call."""
         self._open = 0
         self._freed = asyncio.Condition()
 
     async def begin(self, call: Call) -> bool:
         """Reserve the worst case of a request; return ``False`` if the ceiling forbids it.
 
-        While other requests are open, wait for what they free. If the request might exceed the
-        ceiling even with none open, stop the run.
+        While other requests are open, wait for the amounts that they free. If the request might
+        exceed the ceiling even without open requests, stop the run.
         """
         most = worst(call) or 0.0
         async with self._freed:
@@ -109,7 +109,7 @@ class Meter:
             return True
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Store an exchange with its cost, which replaces what was reserved for it."""
+        """Store an exchange with its cost, which replaces the amount reserved for it."""
         usd = booked(call, exchange)
         self.store.keep(call, exchange, usd)
         if exchange.is_batched:
@@ -118,7 +118,7 @@ class Meter:
         self.spent += usd or 0.0
 
     async def end(self, call: Call) -> None:
-        """End a request, and free what was reserved for it and not used."""
+        """End a request, and free the unused part of its reservation."""
         async with self._freed:
             self._held.pop(call.key, None)
             self._open -= 1
@@ -135,7 +135,7 @@ which may deliver a late request and the first of the next minute closer togethe
 sent."""
 
 TICK: Final = 1e-6
-"""Seconds that are not waited for; the sum of two times may be off by less."""
+"""Seconds too short to wait for; the error of the sum of two times is smaller."""
 
 REFUSED: Final = "429"
 SPENT: Final = "spent budget"
@@ -172,7 +172,7 @@ class _Rates:
 
 
 class CallTurn(Struct, frozen=True):
-    """A request that a limit let go."""
+    """A request that a limit admitted."""
 
     pauses: int
     """How many pauses of the model had begun when it was sent."""
@@ -181,16 +181,16 @@ class CallTurn(Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Host:
-    """What the models of one host under one key have in common."""
+    """The state that the models of one host under one key share."""
 
     lock: RLock = field(default_factory=RLock)
     refused: set[str] = field(default_factory=set)
     """The models that answered 429 since any model of the host last answered something else."""
     held: set[Callable[[], None]] = field(default_factory=set)
-    """Callbacks of those that a limit holds back, called at each change."""
+    """Callbacks of the callers that a limit holds back, called at each change."""
 
     def changed(self) -> None:
-        """Let everybody that is held back look again."""
+        """Call every callback of those held back, so that they try again."""
         held = self.held
         self.held = set()
         for look in held:
@@ -202,12 +202,12 @@ class ModelLimit:
     """The pause, the open calls and the jurors' rates of one model at a host under one key.
 
     A 429 pauses the model until the time that it names, and so does a spent budget in the headers
-    of any answer. The limit of open calls falls to half of those open with each pause that a 429
-    begins, and grows by one for each round of answers at the limit.
+    of any answer. Each pause that a 429 begins lowers the limit of open calls to half of those
+    open; each round of answers at the limit raises it by one.
 
-    Once two models of a host answer 429 and none has answered anything else since the first of
-    these, the host itself refuses: each other model then sends one call at a time, until a model
-    answers.
+    If two models of a host answer 429 and no model has answered anything else since the first 429,
+    the host itself counts as refusing: each other model then sends one call at a time, until a
+    model answers.
     """
 
     def __init__(self, host: str, model: str, shared: _Host, clock: Clock) -> None:
@@ -228,14 +228,14 @@ class ModelLimit:
         self.refusing_since: float | None = None
         """When the model first answered 429 since it last answered anything else."""
         self.told = ""
-        """What the answer that began the pause says of it."""
+        """What the answer that began the pause says about it."""
 
     def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
-        """Let a request of so many tokens go, or return the seconds that it must wait at least.
+        """Admit a request of so many tokens, or return the least seconds that it must wait.
 
-        The seconds are infinite if it waits for an open call to end. A call that must wait is held
-        nowhere: ``changed`` is called once, from any thread, when it may be worth trying again.
-        A request that is let go counts as open until ``leave``.
+        The seconds are infinite if it waits for an open call to end. The limit keeps no queue:
+        ``changed`` is called once, from any thread, when it may be worth trying again. An
+        admitted request counts as open until ``leave``.
         """
         with self._shared.lock:
             now = self._clock.monotonic()
@@ -252,13 +252,13 @@ class ModelLimit:
             return wait if wait >= TICK else math.inf
 
     def leave(self) -> None:
-        """Count a request as open no longer."""
+        """Stop counting a request as open."""
         with self._shared.lock:
             self._open -= 1
             self._shared.changed()
 
     def note(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
-        """Take in what became of a request; return the seconds of the pause that it began, or 0."""
+        """Record the result of a request; return the seconds of the pause that it began, or 0."""
         with self._shared.lock:
             now = self._clock.monotonic()
             is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
@@ -292,7 +292,7 @@ class ModelLimit:
             return ModelPause(self.model, self._reason, left, self._is_named)
 
     def _answered(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
-        """Count an answer, and return the seconds until a budget that it spent is filled again."""
+        """Count an answer, and return the seconds until a budget that it spent is refilled."""
         if exchange.status is None:
             return 0.0
         self.refusing_since = None

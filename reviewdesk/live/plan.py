@@ -1,6 +1,6 @@
-"""Work out what calls would send, to whom, and at what cost at most, for consent and dry runs.
+"""Compute the content, hosts and highest cost of calls, for consent and dry runs.
 
-Nothing here opens a connection, and no key is part of a plan.
+Nothing here opens a connection, and a plan contains no key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def hosts(
     *,
     counts: Mapping[Juror, int] | None = None,
 ) -> ConsentPlan:
-    """Return where jurors are asked, and which of their keys are missing.
+    """Return the hosts at which jurors are asked, and which of their keys are missing.
 
     With ``counts``, each host states how many calls it receives; otherwise it names its jurors.
 
@@ -85,22 +85,22 @@ class Survey:
         self._held = held
         self._jurors: Counter[Juror] = Counter()
         self._digest = hashlib.sha256()
-        # A reference's command runs for stored replies alone: their texts may repeat the key.
+        # A reference's command runs only for stored replies, as their texts may repeat the key.
         self._hidden = functools.cache(lambda juror: redactor([juror], environment))
         self._stored = self._cached = self._batched = self._waiting = 0
         self._again: Counter[str] = Counter()
         self.worst_usd: float | None = 0.0
-        """The most that the calls cost; ``None`` if a juror has no price."""
+        """The highest cost of the calls; ``None`` if a juror has no price."""
         self.again_usd: float | None = 0.0
         self.waiting_usd = 0.0
-        """The most that the calls cost that wait at a vendor."""
+        """The highest cost of the calls that wait at a vendor."""
         self.batched_usd = 0.0
-        """The most that the calls cost that go to a vendor's batch interface."""
+        """The highest cost of the calls that go to a vendor's batch interface."""
 
     def add(self, found: CaseCalls) -> None:
         """Count the calls about a case.
 
-        As stored answers may decide the case, they are used in the order in which a panel asks.
+        Stored answers are used in the order in which a panel asks, as they may decide the case.
 
         Raises:
             TransportError: a juror's address cannot be used.
@@ -113,7 +113,7 @@ class Survey:
             is_open = not all(answered)
 
     def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
-        """Return what a person consents to."""
+        """Return the plan to which a person consents."""
         places = hosts(self._jurors, self._environment, proxies, counts=self._jurors)
         return replace(
             places,
@@ -167,7 +167,7 @@ def plan(
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
-    """Sum up what the calls would send, counting one attempt each.
+    """Summarize what the calls would send, counting one attempt each.
 
     Raises:
         TransportError: a juror's address cannot be used.

@@ -23,14 +23,14 @@ MAX_BODY: Final = 2_000_000
 """The most bytes of the body of a reply."""
 
 BATCH_HEADER: Final = "reviewdesk-batch"
-"""The header of a stored exchange that names the vendor's batch in which it came."""
+"""The header of a stored exchange that names the vendor's batch that returned it."""
 
 CACHE_HEADER: Final = "reviewdesk-cached"
-"""The header of a stored exchange that an earlier run had, and that this one did not pay for."""
+"""The header of a stored exchange that an earlier run made and this run did not pay for."""
 
 
 class Call(Struct, frozen=True):
-    """One juror to be asked about one case; ``about`` identifies the case by its content."""
+    """One question to a juror about a case; ``about`` identifies the case by its content."""
 
     case: str
     about: str
@@ -42,11 +42,11 @@ class Call(Struct, frozen=True):
     sample: int = 0
     """Which of several equal questions this is, from 0 on."""
     swapped: bool = False
-    """Whether response and alternative stand in the other order."""
+    """Whether response and alternative are in the other order."""
 
     @property
     def key(self) -> str:
-        """The key of a stored reply: a hash of case, seat and all that is sent but the nonce."""
+        """The key of a stored reply: a hash of case, seat and everything sent except the nonce."""
         juror = self.juror
         parts = [
             self.about, self.seat, juror.name, juror.model, juror.vendor, juror.base_url,
@@ -62,10 +62,10 @@ class Call(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """One request and its response or failure, keys redacted; stored before it is used.
+    """One request and its response or failure, with keys redacted; stored before it is used.
 
-    ``status`` is ``None`` if no response came, and ``problem`` then says why; with a response,
-    ``problem`` says what was left out of the request. ``nonce`` is what the reply must repeat.
+    ``status`` is ``None`` without a response, and ``problem`` then says why; with a response,
+    ``problem`` says what was left out of the request. The reply must repeat ``nonce``.
     """
 
     call: str
@@ -80,7 +80,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def is_batched(self) -> bool:
-        """Whether it came in a vendor's batch, which costs less and has no latency of its own."""
+        """Whether it came in a vendor's batch, which costs less and gives no latency per call."""
         return BATCH_HEADER in self.headers
 
     @property
@@ -94,7 +94,7 @@ Keep: TypeAlias = Callable[[Call, Exchange], None]
 
 
 class ReplyStore(Protocol):
-    """Where a run keeps its exchanges, so that no answer is paid for twice."""
+    """Keeps the exchanges of a run, so that no answer is paid for twice."""
 
     def reply(self, key: str) -> Exchange | None:
         """Return the newest stored exchange of a call."""
@@ -124,7 +124,7 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An HTTP request. Its headers hold the key, so they are never shown."""
+    """An HTTP request. Its headers contain the key, so they are never shown."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -146,7 +146,7 @@ class Transport(Protocol):
     """The only interface to the network."""
 
     async def send(self, request: Request) -> Response:
-        """Send one request and return the response; raise TransportError if none comes."""
+        """Send one request and return the response; raise TransportError without a response."""
 
     async def close(self) -> None:
         """Close all connections."""

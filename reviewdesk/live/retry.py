@@ -1,4 +1,4 @@
-"""Decide after how long a call is tried again, until when, and without which parameter."""
+"""Decide when a call is tried again, until when, and without which parameter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
-"""How Google's endpoints name a wait, in the error itself."""
+"""The form in which Google's endpoints state a wait, in the error itself."""
 
 PROXIED: Final = "llm_provider-"
-"""What LiteLLM's proxy puts before the name of a header of the vendor behind it."""
+"""The prefix that LiteLLM's proxy adds to the names of the vendor's headers."""
 
 _EPOCH: Final = 1e9
 """A reset above this many seconds is a point in time, in seconds or milliseconds since 1970."""
@@ -40,8 +40,8 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
     """Return the seconds that a refusal asks to wait, or ``None`` if it names no time.
 
     ``retry-after-ms`` is the most exact, then ``retry-after`` in seconds or as a date, then the
-    delay in a 429 of Google's, and then the budgets that a 429 shows to be spent. LiteLLM's proxy
-    passes on the headers of the vendor behind it with a prefix; the longer of two waits counts.
+    delay in Google's 429, and then the budgets that a 429 shows as spent. LiteLLM's proxy
+    passes on the vendor's headers with a prefix; the longer of two waits counts.
     """
     waits = [_retry_after(exchange, prefix, now) for prefix in ("", PROXIED)]
     named = [seconds for seconds in waits if seconds is not None]
@@ -60,7 +60,7 @@ def _retry_after(exchange: Exchange, prefix: str, now: datetime) -> float | None
 
 
 def budget_wait(exchange: Exchange, now: datetime) -> float | None:
-    """Return the seconds until the last spent budget is filled again; ``None`` if none is spent.
+    """Return the seconds until all spent budgets are refilled; ``None`` without a spent budget.
 
     A budget is a pair of headers that differ only in ``remaining`` and ``reset``, such as
     ``x-ratelimit-remaining-requests`` or ``anthropic-ratelimit-tokens-remaining``.
@@ -86,7 +86,7 @@ def _resets(exchange: Exchange, now: datetime) -> Iterator[float]:
 
 
 def _server_time(exchange: Exchange, now: datetime) -> datetime:
-    """Return the time by the endpoint's own clock if it states it, since its dates go by that."""
+    """Return the time of the endpoint's own clock if it states it, because its dates use it."""
     try:
         told = parsedate_to_datetime(exchange.headers.get("date", ""))
     except (ValueError, TypeError, OverflowError):
@@ -122,7 +122,7 @@ def _number(text: str) -> float | None:
 
 
 DEADLINE: Final = 600.0
-"""Seconds of trying that a ballot has, unless a juror's ``timeout`` or the user gives it others."""
+"""Seconds of trying that a ballot has, unless a juror's ``timeout`` or the user sets others."""
 
 UNREACHABLE: Final = 20.0
 """Seconds for which a host that is unknown or refuses connections is tried."""
@@ -134,8 +134,8 @@ FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 8.0
 
 REWORDED: Final = frozenset({400, 404, 422})
-"""Statuses after which a call may be repeated without what the endpoint does not understand; 404 is
-how a router says that no provider of a model understands all of it."""
+"""Statuses after which a call may be repeated without the part that the endpoint does not support.
+A router answers 404 if no provider of a model supports all parts."""
 
 _NAMES: Final = {
     TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
@@ -156,7 +156,7 @@ _REFUSING: Final = re.compile(
 
 
 class Retry(Struct, frozen=True):
-    """Another attempt: after so many seconds, and without the ``refused`` parameter if any."""
+    """Another attempt: after some seconds, and without the ``refused`` parameter if any."""
 
     after: float = 0.0
     refused: str | None = None
@@ -165,7 +165,7 @@ class Retry(Struct, frozen=True):
 def backoff(failures: int, clock: Clock) -> float:
     """Return the seconds to wait after so many failures in a row.
 
-    The bound doubles up to ``LONGEST_WAIT``; chance picks from its upper half, to spread calls.
+    The bound doubles up to ``LONGEST_WAIT``; the wait is random in its upper half, to spread calls.
     """
     bound = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(failures - 1, 10))
     return bound * (1 + clock.random()) / 2
@@ -173,14 +173,14 @@ def backoff(failures: int, clock: Clock) -> float:
 
 @dataclass(slots=True)
 class Trying:
-    """What a ballot has used of its ``deadline``: seconds of sending and of waits between."""
+    """The part of its ``deadline`` that a ballot has used: seconds of sending and of waits."""
 
     deadline: float
     spent: float = 0.0
     waits: int = 0
     unusable: int = 0
     unreachable: float | None = None
-    """What was spent when the host could first not be reached, unless it answered since."""
+    """The seconds spent when the host first became unreachable; ``None`` once it answers."""
 
     @property
     def left(self) -> float:
@@ -189,7 +189,7 @@ class Trying:
     def next_attempt(
         self, exchange: Exchange, found: Envelope | Fault, sent: frozenset[str], clock: Clock
     ) -> Retry | None:
-        """Return the attempt that follows an exchange, or ``None`` if none does.
+        """Return the attempt that follows an exchange, or ``None`` if the call is not tried again.
 
         ``sent`` names the optional parts of the request, which an endpoint may not understand.
         """
@@ -200,7 +200,7 @@ class Trying:
             return Retry(refused=refused)
         left = self._left_for(found.again)
         if found.again is Retryable.PAUSED:
-            return Retry() if left > 0 else None  # once the model's limit lets it go
+            return Retry() if left > 0 else None  # once the model's limit admits it
         asked = asked_wait(exchange, clock.now()) or 0.0
         self.waits += 1
         wait = max(asked, backoff(self.waits, clock))

@@ -1,7 +1,7 @@
-"""Make many calls, so many at once, and hand out their ballots as they come.
+"""Make many calls, a limited number at once, and hand out their ballots as they arrive.
 
-A call that waits, for the end of a pause or for another attempt, takes none of the places: it lies
-in the queue of its juror, and the calls to other jurors go on.
+A call that waits for the end of a pause or for another attempt takes no place: it stays in the
+queue of its juror, and the calls to other jurors continue.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from reviewdesk.live.wires.requests import (
 )
 
 _SAID: Final = frozenset({STRUCTURE, TEMPERATURE})
-"""The parts whose absence an exchange says; a token limit under its other name is no absence."""
+"""The parts whose absence an exchange states; a token limit under its other name is not absent."""
 
 MAX_REFUSAL: Final = 64 * 1024
 """The most characters kept of a body that is not a successful reply."""
@@ -49,13 +49,13 @@ MAX_HEADER: Final = 200
 MOST_WAITING: Final = 10_000
 MOST_TEXT: Final = 50_000_000
 """Calls that may wait, and characters that they may have in their prompts. Beyond that no further
-case is drawn, which bounds the memory of a run behind a model that is slower than the others."""
+case is drawn, which bounds the memory of a run with a model that is slower than the others."""
 
 FEW_WAITING: Final = 500
-"""Calls that may wait while every juror so far has some, so that further cases help nobody."""
+"""Calls that may wait while every juror so far has some; then further cases do not help."""
 
 LOOK: Final = 1.0
-"""Seconds between two looks at a pause that lasts, so that a person sees the time pass."""
+"""Seconds between two looks at a long pause, so that a person sees the time pass."""
 
 T = TypeVar("T")
 Drawn: TypeAlias = Sequence[tuple[T, Call]]
@@ -64,13 +64,13 @@ Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
 
 @dataclass(slots=True, eq=False)
 class _Queue(Generic[T]):
-    """The calls to one juror that wait: for their turn, or for the time of their next attempt."""
+    """The calls to one juror that wait for their turn or for the time of their next attempt."""
 
     state: JurorState
     ready: list[tuple[int, _Job[T]]] = field(default_factory=list)
     later: list[tuple[float, int, _Job[T]]] = field(default_factory=list)
     least: float = math.inf
-    """At most the least rest of a deadline among them."""
+    """A lower bound of the time that any of them has left of its deadline."""
 
     def __len__(self) -> int:
         return len(self.ready) + len(self.later)
@@ -84,7 +84,7 @@ class _Queue(Generic[T]):
             heapq.heappush(self.later, (due, job.number, job))
 
     def take(self, least: float = math.inf) -> list[_Job[T]]:
-        """Remove and return the calls with less than this left of their deadline, in order."""
+        """Remove and return the calls with less than ``least`` left of their deadline, in order."""
         every = sorted([(n, job) for _, n, job in self.later] + self.ready)
         taken = [job for _, job in every if job.trying.left < least]
         self.ready = [(n, job) for n, job in self.ready if job.trying.left >= least]
@@ -97,7 +97,7 @@ class _Queue(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[T]):
-    """A call with what it is for, the attempts made of it, and what is left of its deadline.
+    """A call with its purpose, the attempts made so far, and the rest of its deadline.
 
     Calls that were drawn first are made first.
     """
@@ -119,7 +119,7 @@ class _Job(Generic[T]):
 
     @property
     def tokens(self) -> int:
-        """Estimate a request's tokens, a third of its bytes and the most that may be answered.
+        """Estimate a request's tokens: a third of its bytes, plus the most that may be answered.
 
         The estimate is 0 for a juror without a rate of tokens.
         """
@@ -157,7 +157,7 @@ class _Job(Generic[T]):
         return step or ballot_of(call, exchange, self.asking.redactor)
 
     def failed(self, fault: Fault) -> CanonicalBallot:
-        """Return the ballot of a call that is not tried again, with what its last attempt gave."""
+        """Return the ballot of a call that is not tried again, with its last attempt's result."""
         hidden = self.asking.redactor
         fault = Fault(fault.status, fault.kind, hidden.text(fault.message))
         if self.last is None:
@@ -179,7 +179,7 @@ class _Job(Generic[T]):
                 response = await asking.transport.send(request(self.call, place, key, dropped))
             hidden = asking.redactor
             text = response.body.decode("utf-8", "replace")
-            # Keys are hidden before a text is cut, so that none is cut in two.
+            # Keys are hidden before a text is cut, so that no key is cut in two.
             is_reply = 200 <= response.status < 300
             made = replace(
                 made,
@@ -213,9 +213,9 @@ class CallRunner(Generic[T]):
     ) -> None:
         """Draw nothing yet.
 
-        ``draw`` is given the number of free places. It returns further calls, each with what it is
-        for, and ``None`` if there are none, at least until another ballot was taken. ``look`` is
-        called about once a second while all that is left to do is to wait.
+        ``draw`` gets the number of free places. It returns further calls, each with its purpose, or
+        ``None`` if no call is left, at least until another ballot was taken. ``look`` is called
+        about once a second while all calls wait.
         """
         self._asking = asking
         self._draw = draw
@@ -228,13 +228,13 @@ class CallRunner(Generic[T]):
         self._news: asyncio.Queue[_Job[T] | None] = asyncio.Queue()
         self._numbers = count()
         self._text = 0
-        """The characters in the prompts of the calls that were drawn and have no ballot yet."""
+        """The characters in the prompts of the drawn calls that have no ballot yet."""
         self._due = math.inf
-        """When a call that was held back by a pause or a rate may be tried again."""
+        """When a call that a pause or a rate holds back may be tried again."""
         self._alarm: asyncio.Task[None] | None = None
         self._alarm_at = math.inf
         self._is_stopped = False
-        """Whether the ceiling was reached: open calls end, and no other begins."""
+        """Whether the ceiling was reached: open calls end, and no other call begins."""
         self.idle = 0.0
         """Seconds in which every call waited."""
 
@@ -358,7 +358,7 @@ class CallRunner(Generic[T]):
         queue.put(job)
 
     def _startable(self) -> tuple[_Job[T], CallTurn] | None:
-        """Take the first call that its limits let go; note when the others may be tried again."""
+        """Take the first call that its limits admit; note when the others may be tried again."""
         self._due = math.inf
         now = self._asking.clock.monotonic()
         for queue in self._queues.values():

@@ -39,13 +39,13 @@ class SystemClock:
 
 
 ALIKE: Final = 5
-"""Calls in a row that end alike, with a refusal of key, credit or model, before a juror stops."""
+"""Refusals of the same kind (key, credit or model) in a row after which a juror stops."""
 
 ATTEMPTS: Final = 10
-"""Failed attempts in a row before a juror that has never answered stops."""
+"""Failed attempts in a row after which a juror that has never answered stops."""
 
 UNREACHABLE: Final = 20.0
-"""Seconds that such attempts take at least; many calls that fail side by side are one outage."""
+"""The least seconds that these attempts take; many calls that fail together are one outage."""
 
 _DOWN: Final = frozenset({Retryable.YES, Retryable.UNREACHABLE})
 _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
@@ -53,20 +53,20 @@ _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_
 
 @dataclass(slots=True)
 class Breaker:
-    """Counts what became of one juror's latest attempts."""
+    """Counts the results of one juror's latest attempts."""
 
     juror: str
     answered: bool = False
     failing: int = 0
     since: float = 0.0
-    """When the first attempt of the failing row was sent."""
+    """When the first attempt of the present row of failures was sent."""
     refusals: int = 0
     refusal: str = ""
 
     def note(
         self, status: int | None, fault: Fault | None, sent: float, now: float
     ) -> Fault | None:
-        """Take in how an attempt ended; return the fault that stops the juror, if one does."""
+        """Record the result of an attempt; return the fault that stops the juror, if any."""
         if fault is None:
             self.answered = True
             self.failing = self.refusals = 0
@@ -91,17 +91,17 @@ CONCURRENCY = 16
 """The default number of calls that are open at once."""
 
 MAX_WAIT: Final = 600.0
-"""Seconds that a model may be paused before its jurors are set aside, unless the user gives it
+"""Seconds that a model may be paused before its jurors are set aside, unless the user sets
 others."""
 
 SHARED = ModelLimits(SystemClock())
-"""The limits of all calls of this process that go by the system's clock."""
+"""The limits of all calls of this process that use the system's clock."""
 
 NOTICEABLE = 10.0
-"""Seconds of a pause from which on it is told."""
+"""The least seconds of a pause that is reported."""
 
 TOGETHER = 8
-"""Calls that start at once; the ones after them start ``GAP`` seconds apart."""
+"""Calls that start at once; later calls start ``GAP`` seconds apart."""
 
 GAP = 0.004
 """Seconds between starts. Calls that start together are answered together, and then each waits
@@ -110,7 +110,7 @@ while all others are processed, round after round."""
 
 @dataclass(slots=True, eq=False)
 class JurorState:
-    """One juror of a session: where it is asked, under which limit, and whether it still is."""
+    """One juror of a session: its endpoint, its limit, and whether it is still asked."""
 
     juror: Juror
     place: Endpoint
@@ -119,7 +119,7 @@ class JurorState:
     """The key, once it is read."""
     limit: ModelLimit | None = None
     stopped: Fault | None = None
-    """Why the juror is asked no more in this session."""
+    """Why the juror is no longer asked in this session."""
 
 
 class CallSession:
@@ -127,8 +127,8 @@ class CallSession:
 
     ``per_host`` limits the open calls per host; without it only ``concurrency`` and the models'
     limits do. ``deadline`` is the seconds of trying that a ballot has, ``max_wait`` the seconds
-    that a model may be paused before its jurors are set aside, and ``noted`` is told when a model
-    is paused for long, and when a juror is stopped or set aside.
+    that a model may be paused before its jurors are set aside. ``noted`` is called when a model is
+    paused for long, and when a juror is stopped or set aside.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class CallSession:
         state.key = key
 
     def stop(self, state: JurorState, fault: Fault) -> None:
-        """Ask a juror no more in this session, and tell of it."""
+        """Stop asking a juror in this session, and report it."""
         if state.stopped is None:
             state.stopped = fault
             self.noted(self.redactor.text(fault.message))
@@ -205,9 +205,9 @@ class CallSession:
     def set_aside_at(self, state: JurorState) -> float | None:
         """Return the time at which a paused juror is set aside if the pause lasts until then.
 
-        The result is ``None`` if no time ends its waiting. A named pause that is longer than the
-        longest wait sets it aside at once. Otherwise its time runs from the first refusal since the
-        model last answered, as far as this session has waited for it.
+        The result is ``None`` if it may wait forever. A named pause that is longer than the longest
+        wait sets it aside at once. Otherwise its time runs from the first refusal since the model
+        last answered, but not from before this session began.
         """
         limit = state.limit
         pause = None if limit is None else limit.pause()
@@ -220,7 +220,7 @@ class CallSession:
         return max(limit.refusing_since, self._began) + self._max_wait
 
     def set_aside(self, state: JurorState) -> None:
-        """Ask a juror no more in this session because its model is paused for too long."""
+        """Stop asking a juror in this session because its model is paused for too long."""
         limit = state.limit
         pause = None if limit is None else limit.pause()
         if limit is None or pause is None:
@@ -239,14 +239,14 @@ class CallSession:
         return pause.is_named and pause.left > self._max_wait + TICK
 
     def paused(self, state: JurorState, seconds: float) -> None:
-        """Tell of a pause that a person would notice."""
+        """Report a pause that a person would notice."""
         pause = None if state.limit is None else state.limit.pause()
         if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")
 
     async def paced(self) -> None:
-        """Wait so long that the first calls do not all start at once."""
+        """Wait long enough that the first calls do not all start at once."""
         self._started += 1
         if not TOGETHER < self._started <= self.concurrency:
             return
@@ -255,14 +255,14 @@ class CallSession:
         await self.clock.sleep(self._next_start - now)
 
     def hide(self, secrets: Iterable[str | None]) -> None:
-        """Let the redactor hide these keys too."""
+        """Add these keys to the redactor."""
         known = self._keys | {secret for secret in secrets if secret is not None}
         if known != self._keys:
             self._keys = known
             self.redactor = Redactor(known)
 
     def dropped(self, place: Endpoint, model: str) -> frozenset[str]:
-        """Return what the endpoint refused for this model, which is not sent again."""
+        """Return the parts that the endpoint refused for this model; they are not sent again."""
         return self._refused.get((place.url, model), frozenset())
 
     def drop(self, place: Endpoint, model: str, name: str) -> None:

@@ -38,7 +38,7 @@ from reviewdesk.live.wires.requests import encoded, headers_for, payload
 from reviewdesk.live.wires.vendors import endpoint
 
 SECONDS: Final = 600
-"""The most seconds of one request: a batch of requests or of answers is large."""
+"""The most seconds of one request, because a batch of requests or answers is large."""
 
 TRIES: Final = 4
 """The most attempts of a request that costs nothing."""
@@ -50,7 +50,7 @@ MAX_PAGES: Final = 50
 """The most pages of a vendor's list that are searched for a batch."""
 
 UNSURE: Final = "unsure"
-"""The kind of a failure after which the vendor may have taken a batch."""
+"""The kind of a failure after which the vendor may have accepted a batch."""
 
 _NEVER_SENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint", "request"})
 
@@ -68,7 +68,7 @@ class BatchClient:
         """Submit a batch, and return it as the vendor states it.
 
         Raises:
-            TransportError: the vendor did not take it; of kind ``unsure``, it may have.
+            TransportError: the vendor did not accept it; with the kind ``unsure``, it may have.
         """
         file = ""
         if upload := self._wire.upload(name, calls):
@@ -102,7 +102,7 @@ class BatchClient:
                 yield job
 
     async def answers(self, job: VendorJob) -> dict[str, BatchAnswer]:
-        """Return the answers of a batch that has ended, by the id of their call."""
+        """Return the answers of a finished batch, by the id of their call."""
         made: dict[str, BatchAnswer] = {}
         for path in job.results:
             try:
@@ -120,10 +120,10 @@ class BatchClient:
     async def _text(
         self, sent: Upload | str, *, is_paid: bool = False, limit: int = MAX_BODY
     ) -> str:
-        """Return the body of a successful answer, trying again what cannot cost twice.
+        """Return the body of a successful answer; try again if that cannot cost twice.
 
-        A refusal that names a longer wait than attempts have between them is not tried again, so
-        that the batches of other jurors do not wait for it.
+        A refusal that names a longer wait than that between attempts is not tried again, so that
+        the batches of other jurors do not wait for it.
         """
         request = await self._request(sent, limit)
         clock = self._asking.clock
@@ -172,7 +172,7 @@ class BatchClient:
 
 
 class VendorBatch(Struct, frozen=True):
-    """Calls that were submitted to a vendor together; ``nonces`` are what each answer repeats."""
+    """Calls that were submitted to a vendor together; each answer repeats one of ``nonces``."""
 
     name: str
     juror: str
@@ -188,13 +188,13 @@ class BatchStore(ReplyStore, Protocol):
 
     @property
     def batches(self) -> Mapping[str, VendorBatch]:
-        """The batches that are not over, by name."""
+        """The batches that are not finished, by name."""
 
     def put_batch(self, batch: VendorBatch) -> None:
-        """Store a batch, or what is known of it now; it is on disk on return."""
+        """Store a batch, or its present state; it is on disk when this returns."""
 
     def drop_batch(self, batch: VendorBatch) -> None:
-        """Store that a batch holds nothing that is waited for."""
+        """Record that no call waits for a batch any more."""
 
 
 MOST_CALLS: Final = 1000
@@ -204,10 +204,10 @@ MOST_BYTES: Final = 15_000_000
 """The most bytes of a batch, below the 20 MB that Gemini takes in one request."""
 
 SETTLED: Final = 60.0
-"""Seconds after which a batch that the vendor does not list was never taken."""
+"""Seconds after which a batch that the vendor does not list counts as never accepted."""
 
 _NEVER_TAKEN: Final = "never taken"
-"""Stands for the answers of a batch that the vendor does not have."""
+"""Replaces the answers of a batch that the vendor does not have."""
 
 
 def call_id(key: str, nonce: str) -> str:
@@ -224,8 +224,8 @@ class _Chunk:
 class BatchTransport:
     """Takes calls one by one, and submits those of a juror together.
 
-    A batch is on disk before it is submitted. One whose id is not known, because the process was
-    killed or no answer came, is looked for at the vendor before its calls are submitted again.
+    A batch is on disk before it is submitted. If its id is unknown, because the process was killed
+    or no answer came, it is searched for at the vendor before its calls are submitted again.
     """
 
     def __init__(self, store: BatchStore, asking: CallSession, keep: Keep) -> None:
@@ -240,15 +240,15 @@ class BatchTransport:
         self._answers: dict[str, dict[str, BatchAnswer] | str | None] = {}
         self._ids: dict[str, str] = {}
         self.waiting = 0
-        """The calls that wait at a vendor, those just submitted among them."""
+        """The calls that wait at a vendor, including those just submitted."""
         self.fetched = 0
         self.unsent = 0
-        """The calls that no vendor took."""
+        """The calls that no vendor accepted."""
 
     async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
-        """Return the exchange by which a call's batch ended; ``None`` while the call waits.
+        """Return the exchange with which a call's batch ended; ``None`` while the call waits.
 
-        ``stored`` is the newest exchange of the call, which was no answer.
+        ``stored`` is the newest exchange of the call, which was not an answer.
 
         Raises:
             DeskError: a batch or an answer cannot be stored.
@@ -292,12 +292,12 @@ class BatchTransport:
         return exchange
 
     async def submit(self) -> None:
-        """Submit what was collected."""
+        """Submit the collected calls."""
         for seat in tuple(self._chunks):
             await self._submit(seat)
 
     async def end(self) -> None:
-        """Drop the batches that are over, after every call of the run was handed over."""
+        """Drop the finished batches, after every call of the run was handed over."""
         await self._store.settled()
         for batch in self._known:
             if batch.name not in self._answers:
@@ -308,7 +308,7 @@ class BatchTransport:
     # Fetching
 
     async def _fetch(self, batch: VendorBatch, call: Call) -> dict[str, BatchAnswer] | str | None:
-        """Return a batch's answers, or why it has none; ``None`` while it is waited for."""
+        """Return a batch's answers, or the reason why it has none; ``None`` while it is pending."""
         client = BatchClient(call.juror, self._asking)
         try:
             job = await (client.look_up(batch.id) if batch.id else self._find(batch, client))
@@ -327,9 +327,9 @@ class BatchTransport:
         return found if job.results else self._asking.redactor.text(job.problem)
 
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
-        """Return the vendor's batch of our name, or without names the one with our answers.
+        """Return the vendor's batch with our name, or a nameless one with our answers.
 
-        While a nameless batch may be ours and has not ended, it stands for it.
+        Without either, return a nameless batch that may be ours and has not ended, if any.
         """
         candidates = []
         async for job in client.jobs():
@@ -346,7 +346,7 @@ class BatchTransport:
         return next((job for job in candidates if not job.has_ended), None)
 
     def _may_be(self, job: VendorJob, batch: VendorBatch) -> bool:
-        """Return True if a nameless batch has our size, and was created at our time or later."""
+        """Return True if a nameless batch has the size of ours and was not created before it."""
         known = {one.id for one in self._store.batches.values()} | set(self._ids.values())
         begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
         try:
@@ -369,7 +369,7 @@ class BatchTransport:
             await self._submit(call.seat)
 
     async def _submit(self, seat: int) -> None:
-        """Submit the calls of a seat, whose batch is on disk before and after."""
+        """Submit the calls of a seat; the batch is written to disk before and after."""
         calls = list(self._chunks.pop(seat).calls.values())
         juror = calls[0].juror
         count = len(calls)

@@ -28,18 +28,18 @@ from reviewdesk.store.verdicts import first_key
 Objects = dict[tuple[str, str], str | None]
 
 LAYOUT_HASH = "f4e96470bbb61b2af1266f8e240538aff79c6bfd1763fc7ad4789b6774988494"
-"""The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
+"""The sha256 of the objects of a desk with every migration applied; a test fails if it is old."""
 _OWN = ("sqlite_", "search_")
-"""The beginnings of names that SQLite gives to tables of its own."""
+"""The prefixes of the names that SQLite gives to its own tables."""
 _CLAUSES = re.compile(
     r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|ON|REFERENCES|UNIQUE)\b", re.IGNORECASE
 )
 """Words in the SQL of a table that make it do more than store values."""
 _LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]+")
 _STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
-"""SQLite's name for the kind that a column of each declared type stores."""
+"""SQLite's name for the kind of value that a column of each declared type stores."""
 _UNHASHED = frozenset({"drafts", "filters", "kept_settings", "loads", "meta", "runs", "views"})
-"""Small tables whose texts no other check reads: here one that is not UTF-8 shows itself."""
+"""Small tables that no other check reads; they are searched for texts that are not UTF-8."""
 _EVENTS = "SELECT count(*) FROM label_events"
 
 
@@ -51,9 +51,9 @@ class Verification(Struct, frozen=True):
     head: str
     problems: tuple[str, ...]
     loading: tuple[str, ...] = ()
-    """What is known of the runs that are being loaded, or whose load did not end."""
+    """A sentence about each run that is being loaded, or whose load did not end."""
     older: tuple[str, ...] = ()
-    """What was derived by older rules and differs by those of this version."""
+    """The values that were derived by older rules and differ from those of this version."""
 
 
 def head(conn: sqlite3.Connection, first: int | None = None) -> str:
@@ -81,7 +81,7 @@ def head_of_file(path: Path) -> str:
 
 
 NOT_HERE = "is in the log and not in the desk"
-"""The problem of a run that is to be loaded again, as in a backup of what people made alone."""
+"""The problem of a run that must be loaded again, as in a backup of only what people made."""
 Check = Callable[[sqlite3.Connection], Iterable[str]]
 CheckedCall = Callable[[float, int], object]
 """Takes the share of a run that was checked and the number of verdicts; it may raise to stop."""
@@ -92,12 +92,12 @@ def verify(
 ) -> Verification:
     """Check file, schema, chains, kept labels and runs, and compare the log with a head.
 
-    With ``full``, every verdict is decided again from its body, and the full-text index compared
-    with what the bodies give.
+    With ``full``, also decide every verdict again from its body, and compare the full-text index
+    with the bodies.
     """
     harmful, other = layout_problems(conn)
     if harmful:
-        # Nothing else is read, because a table or view that is not ours may answer without end.
+        # Nothing else is read, because a query of a foreign table or view may never end.
         return Verification(False, 0, "", tuple(harmful + other))
     # Imported here because it is long, and every start loads this module.
     from reviewdesk.store.load import hidden_runs
@@ -130,7 +130,7 @@ def verify(
     with _reading_damage(problems):
         events = value(conn, _EVENTS)
         newest = head(conn)
-        # What a planted load says of itself may be no number at all.
+        # The values of a planted load may not even be numbers.
         if next(hidden_runs.problems(conn), None) is None:
             loading = tuple(one.sentence for one in hidden_runs.hidden_runs(conn))
     return Verification(not problems, events, newest, tuple(problems), loading, tuple(older))
@@ -138,7 +138,7 @@ def verify(
 
 @contextmanager
 def _reading_damage(problems: list[str]) -> Iterator[None]:
-    """Add what reading raises to the problems: a damaged desk may hold any value anywhere."""
+    """Add errors of reading to the problems, as a damaged desk may hold any value anywhere."""
     try:
         yield
     except Cancelled:
@@ -150,10 +150,10 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
 
 
 def objects(conn: sqlite3.Connection) -> Objects:
-    """Return the SQL of a desk's objects by type and name, but for SQLite's own indexes.
+    """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
 
-    How the SQL of SQLite's own tables is written depends on its version, so their columns and the
-    clauses that act stand for it.
+    The wording of the SQL of SQLite's own tables depends on its version, so it is replaced by
+    their columns and by the clauses that act.
     """
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL
@@ -165,7 +165,7 @@ def objects(conn: sqlite3.Connection) -> Objects:
             columns = conn.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
             found[kind, name] = f"{[tuple(one) for one in columns]} {_CLAUSES.findall(sql or '')}"
         else:
-            # On one line, with the spaces in its literals and those that SQLite knows not.
+            # On one line, with the spaces in its literals and those that SQLite does not recognize.
             spaced = _LITERAL_OR_SPACE.sub(lambda part: part[1] or " ", sql or "")
             found[str(kind), str(name)] = spaced.strip()
     return found
@@ -184,7 +184,7 @@ def layout_hash(found: Objects) -> str:
 
 
 def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
-    """Say what of the layout may do harm to whoever opens the desk, and what else is not ours.
+    """Return the problems of the layout that may do harm when the desk is opened, and the others.
 
     A planted trigger, view, index or generated column runs inside our own statements.
     """
@@ -214,7 +214,7 @@ def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
 
 
 def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
-    """Raise DeskError if the layout holds what may do harm, before anything else is read."""
+    """Raise DeskError if the layout may do harm; call this before anything else is read."""
     if harmful := layout_problems(conn)[0]:
         raise DeskError(
             f"{path}: {harmful[0]}, so the desk was not opened",
@@ -239,7 +239,7 @@ def _place_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _migration_problems(conn: sqlite3.Connection) -> list[str]:
-    """Report where the record of migrations is not that of the schema's version."""
+    """Report where the record of migrations does not match the schema's version."""
     version = value(conn, "PRAGMA user_version")
     made = {migration.__name__ for migration in schema.MIGRATIONS[:version]}
     found = {row["name"] for row in conn.execute("SELECT name FROM migrations")}
@@ -248,10 +248,10 @@ def _migration_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Report values of another kind than their column's in our tables.
+    """Report values in our tables whose kind is not that of their column.
 
     A hash over bytes cannot tell a text from a blob, and some tables that are read have no hash.
-    What is not ours is never read.
+    Foreign objects are never read.
     """
     for table in [name for kind, name in made_objects()[-1] if kind == "table"]:
         columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
@@ -294,14 +294,14 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _desk_problems(conn: sqlite3.Connection) -> list[str]:
-    """Report a desk id that is in no event, though there are events."""
+    """Report a desk id that no event names, if the log has events."""
     own = desk_id(conn)
     found = conn.execute("SELECT max(desk = ?) FROM label_events", (own,)).fetchone()[0]
     return ["the desk's id is in no event of the log"] if found == 0 else []
 
 
 def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Name what differs between the runs and what the log says of them."""
+    """Report the differences between the runs and their events in the log."""
     covers: dict[str, list[Event]] = {}
     for event in of_desk(conn, "run", "rules"):
         covers.setdefault(event.run or "", []).append(event)
@@ -323,9 +323,9 @@ def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
 
 
 def _chain_of_run(found: Sequence[Event]) -> Iterator[str]:
-    """Hold the events of a run to each other: deriving it again changes only what is derived.
+    """Compare the events of a run: deriving it again changes only the derived values.
 
-    A run that a repair or a backup left out is loaded again, which changes nothing.
+    Loading a run again that a repair or a backup left out changes nothing.
     """
     for before, after in pairwise(found):
         same = before.detail["content"] == after.detail["content"]
@@ -340,7 +340,7 @@ def _chain_of_run(found: Sequence[Event]) -> Iterator[str]:
 def _content_problems(
     conn: sqlite3.Connection, key: int, content: str, found: Sequence[Event]
 ) -> Iterator[str]:
-    """Compare a run with its newest event: rows, tags, places and what is known of the whole."""
+    """Compare a run with its newest event: rows, tags, places and the facts of the whole run."""
     said = found[-1].detail
     first = first_key(conn, key)
     try:

@@ -40,7 +40,7 @@ def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> 
 
 
 def decision(row: sqlite3.Row | Mapping[str, Any]) -> Decision | None:
-    """Return the decision in a row, or ``None`` if it has none."""
+    """Return the decision in a row, or ``None`` if the verdict has no decision."""
     return Decision(row["decision"]) if row["decision"] else None
 
 
@@ -56,7 +56,7 @@ def in_pages(
 ) -> Iterator[sqlite3.Row]:
     """Yield the rows of a query in which each ``IN (*)`` takes any number of wanted values.
 
-    The values ``before`` are bound before them.
+    The values ``before`` are bound before the wanted ones.
     """
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
@@ -98,7 +98,7 @@ _WHERE = {"meta": f"key <> '{HASHES}'"}
 
 
 def _query() -> str:
-    """Return the statement that reads all hashed tables at once, as it is run with each label."""
+    """Return the statement that reads all hashed tables at once, because each label runs it."""
     parts = []
     for table, columns in _HASHED.items():
         cells = " || ".join(f"typeof({one}) || hex({one})" for one in columns.split(", "))
@@ -111,7 +111,7 @@ _READ = _query()
 
 
 def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
-    """Return the hash of each table, by its name; empty if one is not there or cannot be read."""
+    """Return the hash of each table by name; empty if a table is missing or cannot be read."""
     try:
         texts = conn.execute(_READ).fetchone()
     except (DeskError, sqlite3.Error):
@@ -123,7 +123,7 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
 
 
 def table_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Name the tables that are not as the last transaction of a reviewdesk left them."""
+    """Report the tables that changed after the last transaction of a reviewdesk."""
     stated = json.loads(_stated(conn) or "{}")
     made = table_hashes(conn)
     yield from (
@@ -135,9 +135,9 @@ def table_problems(conn: sqlite3.Connection) -> Iterator[str]:
 
 @contextmanager
 def renewed(conn: sqlite3.Connection) -> Iterator[None]:
-    """Renew the hashes at the end of a block inside a transaction, if they fit before it.
+    """Renew the hashes after a block inside a transaction, if they were right before it.
 
-    Where a table cannot be read the hashes stay, as a label does not need those tables.
+    If a table cannot be read, the hashes stay, because a label does not need those tables.
     """
     before = table_hashes(conn)
     stated = _stated(conn) if before else ""
@@ -158,11 +158,11 @@ APPLICATION_ID = 0x52444B31
 BUSY_SECONDS = 15
 _RETRY = 0.0005, 0.002
 """The least and the most seconds between two attempts to take the write lock. SQLite's own waits
-grow to a tenth of a second, and a writer that sleeps so long is overtaken by all others."""
+grow to a tenth of a second, and all others overtake a writer that sleeps so long."""
 _STEPS = 100_000
 """Steps of SQLite's machine between two looks at the clock."""
 _LONGEST_STEP = 0.05
-"""Seconds that count at most between two looks: the rest was spent on the rows, or waiting."""
+"""The most seconds that count between two looks: the rest was spent on the rows, or waiting."""
 _MOST_BYTES = 1 << 28
 """The longest text or blob that is read or written."""
 PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
@@ -207,7 +207,7 @@ class ExplainedConnection(sqlite3.Connection):
     read_only = False
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
-    """Time and size of a file that is read without its log, and so may not change meanwhile."""
+    """Time and size of a file that is read without its log, and so must not change meanwhile."""
     counted = False
     """Whether the events are known to have counters."""
     appended = 0
@@ -215,8 +215,8 @@ class ExplainedConnection(sqlite3.Connection):
     logged = False
     """Whether the file is written through a log, so that readers and writers do not block."""
     waits = True
-    """Whether SQLite waits for a lock by itself. In a logged file it stops with the first write:
-    then ``_take_lock`` waits, and the rare read that meets a lock is run again."""
+    """Whether SQLite waits for a lock by itself. In a logged file it does so until the first write:
+    then ``_take_lock`` waits, and the rare read that meets a lock is repeated."""
     _busy = _last = 0.0
 
     def watch(self) -> None:
@@ -234,7 +234,7 @@ class ExplainedConnection(sqlite3.Connection):
         return self._busy > BUSIEST
 
     def close(self) -> None:
-        """Close the desk, and leave the line of those who wait."""
+        """Close the desk, and give up the place among the waiting writers."""
         if self.place is not None:
             self.place.leave()
         super().close()
@@ -273,7 +273,7 @@ class ExplainedConnection(sqlite3.Connection):
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open or create a desk file with the pragmas that make it durable.
 
-    With ``read_only`` the file must be there, and nothing is written to it or beside it.
+    With ``read_only`` the file must exist, and nothing is written to it or beside it.
 
     Raises:
         DeskError: the path is not a desk file, or cannot be opened.
@@ -326,7 +326,7 @@ def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _open(path: Path, *, read_only: bool) -> ExplainedConnection:
-    """Open a connection; a reading one leaves no file beside the desk."""
+    """Open a connection; one that only reads leaves no file beside the desk."""
     address = path.resolve().as_uri()
     if read_only:
         address += f"?mode=ro{'&immutable=1' if _is_alone(path) else ''}"
@@ -346,7 +346,7 @@ def _open(path: Path, *, read_only: bool) -> ExplainedConnection:
 def _is_alone(path: Path) -> bool:
     """Return True if the file has no log, though it is written through one.
 
-    To read a log that is not there SQLite would create it, and nobody would remove it.
+    SQLite creates a missing log when it reads the file, and nobody would remove that log.
     """
     return not path.with_name(f"{path.name}-wal").exists() and _is_logged(path)
 
@@ -385,13 +385,13 @@ def refuse_read_only(conn: sqlite3.Connection, problem: str = _UNSAVED) -> None:
 def is_open_desk(path: Path) -> bool:
     """Return True if this process has opened the file as a desk, and so must not read it as bytes.
 
-    To close it again would drop the locks that SQLite holds.
+    Closing it again would drop the locks that SQLite holds.
     """
     return _identity(path) in _known_desks
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file without opening it, or ``None`` if there is none."""
+    """Return device and inode of a file without opening it, or ``None`` if it does not exist."""
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -403,11 +403,11 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()
     if sqlite3.sqlite_version_info >= (3, 41):
-        # Before, SQLite counted json_extract in our own views among the unsafe functions.
+        # Older versions of SQLite treat json_extract in our own views as an unsafe function.
         conn.execute("PRAGMA trusted_schema=OFF")
     _switch_to_wal(conn, path)
     conn.execute("PRAGMA synchronous=FULL")
-    conn.execute("PRAGMA fullfsync=ON")  # known to macOS alone
+    conn.execute("PRAGMA fullfsync=ON")  # only macOS knows it
     conn.execute("PRAGMA foreign_keys=ON")
     # Without it INSERT OR REPLACE would bypass the triggers that guard the label log.
     conn.execute("PRAGMA recursive_triggers=ON")
@@ -438,11 +438,11 @@ def _switch_to_wal(conn: ExplainedConnection, path: Path) -> None:
 
 
 def _refuse_other(path: Path, *, missing: bool) -> None:
-    """Raise DeskError if the file is not a desk's; SQLite may write to a file it only opens.
+    """Raise DeskError if the file is not a desk, because SQLite may write to a file it opens.
 
-    With ``missing`` raise it also if there is none.
+    With ``missing``, raise it also if the file does not exist.
     """
-    # Asked in this order, as another process may be making the file.
+    # Checked in this order, because another process may be creating the file.
     if not (there := path.exists()) and not missing:
         return
     if not path.is_file():
@@ -476,9 +476,9 @@ def still_there(conn: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def writing(conn: sqlite3.Connection, path: Path, *, hashed: bool = True) -> Iterator[None]:
-    """Run one transaction that takes the write lock at once: all of it is saved or none.
+    """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
 
-    Unless it is ``hashed``, it writes to none of the tables that ``table_hashes`` covers. A
+    If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers. A
     transaction that reads first and then writes would fail at once if a second writer is active.
     """
     refuse_read_only(conn)
@@ -496,10 +496,10 @@ def set_patience(conn: sqlite3.Connection, seconds: float) -> None:
 
 
 def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
-    """Begin a transaction that may write; raise BusyError if the lock does not get free in time.
+    """Begin a transaction that may write; raise BusyError if the lock is not free in time.
 
-    SQLite serves waiting writers by chance. Here they are served in the order of their arrival, and
-    one that gave up keeps its place for the next attempt.
+    SQLite serves waiting writers in a random order. This function serves them in the order of their
+    arrival, and a writer that gave up keeps its place for the next attempt.
     """
     begun = monotonic()
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
@@ -517,7 +517,7 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
                         raise busy(path)
                     conn.execute(_BEGIN)
             except BusyError:
-                # Read each time: another thread may tell this one to hurry.
+                # Read each time, because another thread may shorten it.
                 if monotonic() - begun >= getattr(conn, "patience", BUSY_SECONDS):
                     raise
             else:
@@ -553,7 +553,7 @@ def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
 
     Inside a transaction of the desk, such as a migration, the writes become part of that one.
     """
-    # Bypasses the connection's own error text, which would name the desk.
+    # Bypasses the connection's own error text, which names the desk.
     put = partial(sqlite3.Connection.executemany, conn)
     with explained(_TEMPORARY, getattr(conn, "ran_long", lambda: False)):
         if conn.in_transaction:
@@ -576,6 +576,6 @@ def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def fold(conn: sqlite3.Connection) -> None:
-    """Merge the write-ahead log into the file, if others let go of it in time."""
+    """Merge the write-ahead log into the file, if others release it in time."""
     conn.execute(f"PRAGMA busy_timeout={int(1000 * getattr(conn, 'patience', BUSY_SECONDS))}")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -75,7 +75,7 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
             "item": entry.item,
             "label": None if entry.label is None else entry.label.value,
             "author": entry.author or reviewer,
-            "tentative": 0,  # of older versions; it is part of the hash
+            "tentative": 0,  # from older versions; it is part of the hash
             "detail": canonical_json(detail).decode(),
             "action": action,
             "target": entry.target,
@@ -101,7 +101,7 @@ def changed_items(
 
 
 def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> Event:
-    """Build an event record from a stored row, without its counter, which is no fact of it."""
+    """Build an event record from a stored row, without its counter, which is not part of it."""
     detail = json.loads(row["detail"])
     detail.pop("counter", None)
     return record(
@@ -115,7 +115,7 @@ def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> E
 
 
 def of_desk(conn: sqlite3.Connection, *kinds: str) -> Iterator[Event]:
-    """Yield what this desk itself recorded, of these kinds, oldest first."""
+    """Yield the events of these kinds that this desk itself recorded, oldest first."""
     marks = ", ".join("?" * len(kinds))
     rows = conn.execute(
         f"""SELECT * FROM label_events WHERE desk = ? AND reviewer = ? AND kind IN ({marks})
@@ -159,15 +159,15 @@ _OWN = f"""SELECT seq, hash, json_extract(detail, '$.once') AS once FROM label_e
 
 
 def last_action(conn: sqlite3.Connection, reviewer: str) -> str:
-    """Return the hash of what a reviewer did last, undo and redo among it; empty if nothing."""
+    """Return the hash of a reviewer's last event, even an undo or redo; empty without events."""
     row = conn.execute(f"{_OWN} ORDER BY seq DESC LIMIT 1", (desk_id(conn), reviewer)).fetchone()
     return row["hash"] if row else ""
 
 
 def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[str | None] | None:
-    """Return the ``once`` facts of what a reviewer did since the event with the hash ``last``.
+    """Return the ``once`` facts of a reviewer's actions since the event with the hash ``last``.
 
-    ``None`` if there is no such event.
+    The result is ``None`` if no event has this hash.
     """
     whose = desk_id(conn), reviewer
     row = conn.execute(f"{_OWN} AND hash = ?", (*whose, last)).fetchone()
@@ -179,7 +179,7 @@ def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[st
 
 
 def newest_key(conn: sqlite3.Connection) -> int:
-    """Return the key of the newest event of all reviewers, or 0 if there is none."""
+    """Return the key of the newest event of all reviewers, or 0 if the log is empty."""
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
     row = conn.execute(query, (DESK,)).fetchone()
     return int(row["key"]) if row else 0
@@ -215,7 +215,7 @@ def _rows_of_action(
 
 
 def import_of(conn: sqlite3.Connection, reviewer: str, action: int) -> str | None:
-    """Return what the batches of the import have in common that an action is one of, else None."""
+    """Return the fact that all batches of an action's import share; ``None`` without an import."""
     found: str | None = of_action(conn, reviewer, action)[0].detail.get("import")
     return found
 
@@ -248,14 +248,14 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
 def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
     """Return all events about an item, oldest first, each marked if it was undone.
 
-    Those of several desks are in the order of their counters, which no clock has a part in.
+    Events of several desks are in the order of their counters, which do not depend on clocks.
     """
     order = f"{label_state.COUNTER}, e.desk, e.reviewer, e.seq"
     return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
 
 
 def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int) -> list[Event]:
-    """Return a reviewer's newest events in a run or all; of a re-run of many only the whole's."""
+    """Return a reviewer's newest events in one run or all; a re-run of many gives one event."""
     rows = conn.execute(
         f"""{_EVENTS} WHERE e.desk = :desk AND e.reviewer = :reviewer
               AND (:run IS NULL OR e.run = :run) AND (e.kind NOT LIKE 'rerun%' OR
@@ -269,7 +269,7 @@ def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int)
 def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | None:
     """Return the last label that a reviewer gave in a run, undone or not; imports do not count.
 
-    The second label of an item counts: nothing may tell it from a first one.
+    The second label of an item counts, because it must look the same as a first one.
     """
     rows = conn.execute(
         f"""{_EVENTS} WHERE e.desk = ? AND e.reviewer = ? AND e.run = ?
@@ -284,8 +284,8 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
     return [to_event(row, undone=bool(row["undone"])) for row in rows]
 
 
-# What was added since the last read, by any process. Events are appended under the write lock and
-# never changed, so everything that an earlier read missed has a larger key than the last it saw.
+# Events added since the last read, by any process. Events are appended under the write lock and
+# never changed, so each event that an earlier read missed has a larger key than the last it saw.
 
 
 def head(conn: sqlite3.Connection) -> Head:
@@ -301,7 +301,7 @@ def any_before(conn: sqlite3.Connection, key: int, day: str) -> bool:
 
 
 def holds(conn: sqlite3.Connection, seen: Head) -> bool:
-    """Return True if this is the log in which ``seen`` was the newest event."""
+    """Return True if ``seen`` was once the newest event of this log."""
     row = conn.execute("SELECT hash FROM label_events WHERE key = ?", (seen.key,)).fetchone()
     return row["hash"] == seen.hash if row else seen == Head()
 
@@ -309,11 +309,11 @@ def holds(conn: sqlite3.Connection, seen: Head) -> bool:
 def touched(
     conn: sqlite3.Connection, seen: Head, limit: int, reviewer: str
 ) -> tuple[Head, set[bytes], set[bytes]] | None:
-    """Return the newest event, and the items of which labels may have changed since ``seen``.
+    """Return the newest event, and the items whose labels may have changed since ``seen``.
 
-    The first set holds those that ``reviewer`` alone has labelled or revealed since, the second all
-    others. ``None`` if this is not the log in which ``seen`` was the newest event, or if more than
-    ``limit`` events or items were added.
+    The first set holds those that only ``reviewer`` has labelled or revealed since, the second all
+    others. The result is ``None`` if ``seen`` was never the newest event of this log, or if more
+    than ``limit`` events or items were added.
     """
     rows = conn.execute(
         """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
@@ -340,10 +340,10 @@ def touched(
 
 
 def add_counters(conn: sqlite3.Connection) -> None:
-    """Count events, so that those of several desks have an order that no clock has a part in.
+    """Number the events, so that the order of several desks' events does not depend on clocks.
 
-    The events that are there keep their hashes: their counters are their places in the log, which
-    one more event holds.
+    Existing events keep their hashes: their counters are their places in the log, which one new
+    event holds.
     """
     conn.execute(label_state.PLACES)
     conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
@@ -357,7 +357,7 @@ def add_counters(conn: sqlite3.Connection) -> None:
 def _places(conn: sqlite3.Connection, desk: str) -> dict[str, dict[str, object]]:
     """Return the present places of a desk's events in its log, as ``counted`` events hold them."""
     found: dict[str, dict[str, object]] = {}
-    # Where one chain goes on without a gap in the keys, key and seq grow alike.
+    # Key and seq grow alike as long as one chain continues without a gap in the keys.
     spans = conn.execute(
         """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
            GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)""",

@@ -1,4 +1,4 @@
-"""Explain in one sentence what went wrong in SQLite, or in the system below it."""
+"""Explain errors of SQLite and of the operating system in one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSIEST = 60.0
 def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterator[None]:
     """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence.
 
-    A statement that was stopped, and not because it ``ran_long``, raises KeyboardInterrupt.
+    A statement that was stopped for another reason than ``ran_long`` raises KeyboardInterrupt.
     """
     try:
         yield
@@ -66,7 +66,7 @@ def was_stopped(error: sqlite3.Error) -> bool:
 
 
 def interruption() -> KeyboardInterrupt:
-    """Return what the handler of a signal raised while SQLite ran, which cannot pass it on."""
+    """Return the error of a signal handler that ran inside SQLite, which cannot pass it on."""
     number = asked_to_end()
     return KeyboardInterrupt() if number is None else Ended(number)
 
@@ -97,7 +97,7 @@ def damaged(path: Path, problem: str) -> DeskError:
 
 
 class ExplainedCursor(sqlite3.Cursor):
-    """A cursor of an ExplainedConnection, which explains what goes wrong at reading rows."""
+    """A cursor of an ExplainedConnection, which explains errors of reading rows."""
 
     def _explained(self) -> AbstractContextManager[None]:
         watched: Any = self.connection

@@ -55,7 +55,7 @@ _COLUMNS = {
     **{name: ("d", NUMBER.format(name)) for name in ("score", "stated_score", "confidence")},
     **{name: ("i", name) for name in ("passes", "answered", "stratum", "rank")},
 }
-"""What is read of labelled verdicts: the type code of each column, and its SQL."""
+"""The columns read of labelled verdicts: the type code and the SQL of each."""
 
 
 def label_columns(
@@ -151,7 +151,7 @@ _SURE = {
     "vote_share": "1.0 * passes / nullif(answered, 0)",
     "reported": "confidence",
 }
-"""SQL of what confidence is taken from; the other sources take the score."""
+"""SQL of the value from which confidence is taken; the other sources take the score."""
 
 
 _BODY = "JOIN bodies b ON b.verdict = v.key"
@@ -167,11 +167,11 @@ _SEGMENTS = {
     "generator": (_WHO, _BODY),
     "family": (_WHO, _BODY),
 }
-"""What a run is split by: the SQL of a verdict's segment, and the table that it needs."""
+"""The ways to split a run: the SQL of a verdict's segment, and the table that it needs."""
 
 
 def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVerdict]:
-    """Return every verdict of a run in each of its segments; those without one are left out."""
+    """Return every verdict of a run in each of its segments; omit verdicts without a segment."""
     value, join = _SEGMENTS[by]
     query = f"SELECT v.key, v.stratum, v.rank, v.decision, {value} FROM verdicts v {join}"
     made = []
@@ -188,9 +188,9 @@ def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVe
 def confidence_sums(
     conn: sqlite3.Connection, run: int, source: str, *, scores_stated: bool
 ) -> dict[int, ConfidenceSums]:
-    """Return the confidences of all decided verdicts by stratum, as ``rows.confidence`` has them.
+    """Return the confidences of all decided verdicts by stratum, as ``rows.confidence`` gives them.
 
-    Verdicts without a confidence by this source are left out, as are strata of only such.
+    Verdicts without a confidence by this source are left out, as are strata of only such verdicts.
     """
     sure = _SURE.get(source) or ("stated_score" if scores_stated else "score")
     if source in {"support", "vote_share"}:
@@ -212,7 +212,7 @@ def confidence_sums(
 def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
     """Return for each labelled item whether all its labels were given blind.
 
-    The value is ``None`` if no label of the item says so or otherwise.
+    The value is ``None`` if no label of the item states whether it was blind.
     """
     rows = conn.execute(
         """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,

@@ -59,7 +59,7 @@ def pair_bodies(conn: sqlite3.Connection, run: int) -> Iterator[tuple[str, Decis
 
 
 def unparsed(conn: sqlite3.Connection, failed: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield verdict key and seat of every reply that could not be parsed, of failed verdicts."""
+    """Yield verdict key and seat of each reply to failed verdicts that could not be parsed."""
     rows = in_pages(
         conn,
         """SELECT b.verdict, j.key AS seat FROM bodies b, json_each(b.body, '$.jurors') j
@@ -84,7 +84,7 @@ def places(conn: sqlite3.Connection, run: int) -> list[tuple[int, int]]:
 
 
 def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[int, str]]:
-    """Yield key and body of those of the given verdicts that may state who was trimmed."""
+    """Yield key and body of the given verdicts that may state which jurors were trimmed."""
     rows = conn.execute(
         """SELECT verdict, body FROM bodies WHERE verdict IN (SELECT value FROM json_each(?))
            AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))""",

@@ -1,10 +1,10 @@
-"""The state of the labels at this moment, kept beside the log that it can be replayed from.
+"""The current state of the labels, stored beside the log from which it can be replayed.
 
 ``current_events`` names the newest standing label, deferral, mark, tags and note of each item and
 person, and the newest adjudication of each item. The newest is the one with the highest counter: an
 event carries one more than the highest that its desk had seen, so that neither clocks nor the order
-in which desks are merged decide. Events from before counters have their place in their desk's log,
-which one event of the kind ``counted`` holds, and ``event_places`` by key.
+in which desks are merged decide. The counters of older events are their places in their desk's log,
+which one event of the kind ``counted`` holds, and which ``event_places`` gives by key.
 
 ``label_marks`` holds one byte for each verdict, so that the labels of a run are read at once; see
 ``domain.labels.rows``.
@@ -107,7 +107,7 @@ _TRUTHS = """CREATE VIEW truths AS
 
 
 def add_adjudications(conn: sqlite3.Connection) -> None:
-    """Let the newest adjudication of an item be its truth, beside the labels that it settles."""
+    """Make the newest adjudication of an item its truth, and keep the labels that it settles."""
     for name in ("truths", "replayed_events", "standing_events"):
         conn.execute(f"DROP VIEW {name}")
     for statement in (_STANDING, _REPLAYED + _SETTLED, _TRUTHS):
@@ -144,10 +144,10 @@ ENDS = f"""WITH RECURSIVE desks(desk) AS (
                             WHERE desk = c.desk AND reviewer = c.reviewer)"""
 """The highest counter: that of the last event of a chain. It jumps from chain to chain by index."""
 _FIRST = "iif(json_extract(e.detail, '$.imported'), 0, 1)"
-"""What a person did is before what a file says that they did: an import fills gaps, and gives way
-to what its author says on whichever desk."""
-# The id of a desk has one length and a desk gives a counter once, so that texts compare as the
-# counter, the desk and the reviewer would one after the other.
+"""A person's own events rank above events that a file imports for that person: an import only
+fills gaps, and its author's own events on any desk replace it."""
+# The ids of desks have one length and a desk gives each counter once, so these texts compare like
+# the counter, then the desk, then the reviewer.
 _RANK = f"printf('%019d', {COUNTER}) || e.desk || e.reviewer"
 _PLACED = f"""max({_FIRST} || {_RANK}) AS place"""
 
@@ -177,13 +177,13 @@ _ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
 
 
 def order_by_counters(conn: sqlite3.Connection) -> None:
-    """Let counters say which event of an item and person is the current one, and not the key."""
+    """Let the counter, and not the key, decide which event of an item and person is current."""
     conn.execute("DROP VIEW replayed_events")
     conn.execute(_ORDERED)
 
 
 def are_kept(conn: sqlite3.Connection) -> bool:
-    """Return True unless an older version made the desk and a migration is on the way."""
+    """Return True unless an older version made the desk and a migration is still running."""
     if getattr(conn, "counted", False):
         return True
     query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'event_places'"
@@ -194,7 +194,7 @@ def are_kept(conn: sqlite3.Connection) -> bool:
 
 
 def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
-    """Return which events of a desk have their counters from its event, by reviewer."""
+    """Return which events of a desk get their counters from its own event, by reviewer."""
     query = """SELECT detail FROM label_events WHERE desk = ? AND reviewer = ? AND kind = ?
                ORDER BY seq LIMIT 1"""
     row = conn.execute(query, (desk, DESK, COUNTED)).fetchone()
@@ -202,7 +202,7 @@ def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
 
 
 def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
-    """Yield key and counter of each event that another event gives its counter."""
+    """Yield key and counter of each event whose counter is stored in another event."""
     query = "SELECT desk FROM label_events WHERE reviewer = ? AND kind = ? GROUP BY desk"
     for (desk,) in conn.execute(query, (DESK, COUNTED)).fetchall():
         for reviewer, one in coverage(conn, desk).items():
@@ -215,14 +215,14 @@ def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
 
 
 def rebuild(conn: sqlite3.Connection) -> None:
-    """Fill the tables of the current state, and the counters, from the log, whatever they held."""
+    """Fill the tables of the current state and the counters from the log, replacing all rows."""
     conn.execute("DELETE FROM event_places")
     conn.executemany("INSERT INTO event_places VALUES (?, ?)", sorted(_stated(conn)))
     fill(conn)
 
 
 def fill(conn: sqlite3.Connection) -> None:
-    """Fill the tables of the current state from the log, whatever they held."""
+    """Fill the tables of the current state from the log, replacing all rows."""
     for table in ("current_events", "label_marks", "tag_uses"):
         conn.execute(f"DELETE FROM {table}")
     conn.execute(f"INSERT INTO current_events SELECT {_COLUMNS} FROM replayed_events")
@@ -271,7 +271,7 @@ def place_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
 
 
 def displace_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
-    """Unmark verdicts that are deleted, given by their consecutive keys, which others may get."""
+    """Unmark deleted verdicts, given by their consecutive keys, which may be used again."""
     windows = (first // WINDOW, (first + count) // WINDOW)
     held = "SELECT 1 FROM label_marks WHERE window BETWEEN ? AND ?"
     if conn.execute(held, windows).fetchone() is None:
@@ -339,11 +339,11 @@ def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> No
     )
 
 
-# What verify compares.
+# The comparison that verify makes.
 
 
 def problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Say what of the current state differs from a replay of the log."""
+    """Report where the current state differs from a replay of the log."""
     places = {(row[0], row[1]) for row in conn.execute("SELECT key, counter FROM event_places")}
     for key, _ in sorted(places ^ set(_stated(conn)))[:5]:
         yield f"event_places: the counter of event {key} is not the one in the log"

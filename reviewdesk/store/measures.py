@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from reviewdesk.domain.stats.dense import Floats
 
 SHOWN = "run IN (SELECT key FROM runs)"
-"""SQL condition on rows of verdicts and packed columns: theirs is no run that is being loaded."""
+"""SQL condition on rows of verdicts and packed columns: their run is not being loaded."""
 _NAMES = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
 _TOGETHER = 64
-"""Windows whose ballots are computed with together: some ten thousands of verdicts."""
+"""Windows whose ballots are processed together: some ten thousands of verdicts."""
 _HELD = 1 << 20
 """How many bytes of tables of ranks are held in memory."""
 _ROUNDING = 1e-9
-"""Figures as near as this are the same: sums depend on the machine in their last digits."""
+"""Figures this close are the same: the last digits of sums depend on the machine."""
 
 
 def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> None:
@@ -67,7 +67,7 @@ def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedR
 
 
 class _SpilledTables:
-    """Tables of ranks in a file, which are in memory one at a time unless they are small."""
+    """Tables of ranks in a file; unless they are small, only one is in memory at a time."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -84,7 +84,7 @@ class _SpilledTables:
 
 @contextmanager
 def spilled_tables() -> Iterator[RankTables]:
-    """Return tables of ranks that are in a temporary file once they are large."""
+    """Return tables of ranks that move to a temporary file once they are large."""
     # Imported here because it loads much that commands which only read do not need.
     from tempfile import SpooledTemporaryFile
 
@@ -103,7 +103,7 @@ def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
 
 
 def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
-    """Write what the packed columns of a run index, and leave its figures as they are."""
+    """Write the names that the packed columns of a run index; its figures do not change."""
     conn.execute(
         "UPDATE measures SET names = ?, quorums = ? WHERE run = ?",
         (json.dumps(reader.names), json.dumps(reader.quorums), run),
@@ -148,7 +148,7 @@ def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlp
 
 
 def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
-    """Count the ballots with an answer that was not understood, by run key."""
+    """Count the ballots with an answer that could not be read, by run key."""
     source = f"packed WHERE {SHOWN}" if run is None else "packed WHERE run = ?"
     found: dict[int, int] = {}
     for row in conn.execute(f"SELECT run, failed FROM {source}", () if run is None else (run,)):
@@ -164,7 +164,7 @@ def packed(conn: sqlite3.Connection, run: int) -> PackedRun:
 
 
 class _StoredColumns(Mapping[str, bytearray]):
-    """The packed columns of a run by name, in the file: two whole ones are never in memory."""
+    """The packed columns of a run by name, in the file: only one is in memory at a time."""
 
     def __init__(self, conn: sqlite3.Connection, run: int) -> None:
         self._conn = conn
@@ -183,7 +183,7 @@ class _StoredColumns(Mapping[str, bytearray]):
 def windows(
     conn: sqlite3.Connection, run: int, names: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, bytes]]]:
-    """Yield the named packed columns of a run by window, each with the row that it begins at."""
+    """Yield the named packed columns of a run by window, each with the index of its first row."""
     query = f"SELECT first, {', '.join(names)} FROM packed WHERE run = ? ORDER BY first"
     for row in conn.execute(query, (run,)):
         yield row["first"], {name: row[name] for name in names}

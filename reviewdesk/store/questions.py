@@ -62,10 +62,10 @@ def labels_given(conn: sqlite3.Connection, run: int) -> Iterator[LabelGiven]:
 
 
 def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]:
-    """Return the mean that the votes predict in each stratum, for a figure that is asked about.
+    """Return the mean that the votes predict in each stratum, for the figure of a question.
 
-    A verdict is as likely right as the share of its votes that its decision has, between a half
-    and 19 of 20.
+    The probability that a verdict is right is the share of its votes for its decision, limited to
+    between a half and 19 of 20.
     """
     share = """min(0.95, max(0.5,
                  1.0 * iif(decision = 'pass', passes, answered - passes) / answered))"""

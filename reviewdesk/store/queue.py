@@ -64,15 +64,15 @@ class RunLabels:
         self._queue: Sequence[int] | None = None
         self._members = bytearray()
         self._left = 0
-        """Which verdicts stand for the contents of the queue that was asked for last, and how many
-        of these have no label."""
+        """The verdicts that represent the contents of the last queue asked for, and how many of
+        these have no label."""
         self._contents = _contents(conn, run)
         self._newest = 0
-        """The newest event of the log that the labels hold."""
+        """The newest event of the log that the labels include."""
         self.read(conn)
 
     def read(self, conn: sqlite3.Connection) -> Self:
-        """Read what changed since the last time; return the same labels."""
+        """Read the changes since the last time; return the same object."""
         ends = self._first // WINDOW, (self._first + self.run.verdicts) // WINDOW
         query = """SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?
                    UNION ALL SELECT -1, max(key) FROM label_events"""
@@ -103,7 +103,7 @@ class RunLabels:
         return self
 
     def heard(self, done: Applied) -> bool:
-        """Follow labels of the reviewer; return False if all is to be read again instead."""
+        """Apply labels of the reviewer; return False if all labels must be read again instead."""
         if done.head.key <= self._newest:
             return True
         if done.first != self._newest + 1 or {one.kind for one in done.events} != {"label"}:
@@ -139,8 +139,8 @@ class RunLabels:
     ) -> Progress:
         """Count the labelled, flagged, audited, deferred, unsure and disputed contents.
 
-        ``keys`` is the queue of which the contents without a label are counted; by default the run.
-        Those ``waiting`` for a second opinion count as if they had none.
+        ``keys`` is the queue whose contents without a label are counted; by default the run. Those
+        ``waiting`` for a second opinion count as if they had no label.
         """
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
@@ -170,8 +170,8 @@ class RunLabels:
     ) -> tuple[int, int] | None:
         """Return the first verdict without a label in the order of a blind queue, by key.
 
-        With it comes how many labels lie behind it; ``None`` if none does. Labels of responses
-        that nobody saw, and those ``waiting`` for a second opinion, count as none.
+        Also return how many labels come after it. The result is ``None`` if none do. Labels of
+        responses that nobody saw, and those ``waiting`` for a second opinion, do not count.
         """
         apart = {key - self._first for key in waiting}
         given = {byte: n for byte, n in self._counts.items() if byte and not byte & UNSEEN}
@@ -201,7 +201,7 @@ class RunLabels:
         """Return the index of the next verdict without a label after ``after``, or ``None``.
 
         The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
-        the search among them goes on from it. The verdicts in ``again`` count as if they had no
+        the search among them starts there. The verdicts in ``again`` count as if they had no
         label; the value says whether they are deferred. Those with ``None`` are left out.
         """
         put_off = [*self.put_off, *(key for key, late in again.items() if late)]
@@ -238,7 +238,7 @@ def _deferred(
 ) -> list[tuple[int, tuple[int, int]]]:
     """Return the run's verdicts that a reviewer deferred and has not labelled, oldest first.
 
-    Each is its key and what it counts as: the stratum and the rank of its content.
+    Each is given by its key, and by the stratum and the rank of its content.
     """
     rows = conn.execute(
         """SELECT v.key, v.stratum, v.rank
@@ -286,7 +286,7 @@ def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]
 def _own(
     conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
 ) -> _ReviewerItems:
-    """Read what people did with some items beside labels: marks, deferrals and standing notes."""
+    """Read the marks, deferrals and standing notes that people gave some items."""
     found = _ReviewerItems(set(), set(), {}, reviewer, withheld)
     query = """SELECT c.item, c.slot, c.author, e.detail
                FROM current_events c JOIN label_events e ON e.key = c.key
@@ -324,7 +324,7 @@ def rows(
 ) -> list[QueueRow]:
     """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped.
 
-    What others gave an item is left out of its row if it is ``withheld``.
+    The row of a ``withheld`` item leaves out the labels and notes of others.
     """
     stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
     found = {row["key"]: row for row in stored}
@@ -371,7 +371,7 @@ _BATCH = 512
 _PIECE = 1 << 16
 """How many rows are fetched at once, and how many are read as one text."""
 NONE = 9e999
-"""What a missing number is read as, because SQLite has no NaN: infinity, which no verdict holds."""
+"""The value that stands for a missing number, as SQLite has no NaN: no verdict holds infinity."""
 NUMBER = "ifnull({}, 9e999)"
 """SQL for a number."""
 
@@ -399,7 +399,7 @@ _COLUMNS: Mapping[str, str] = {
 }
 """SQL for the facts of one verdict."""
 FACTS = frozenset(_COLUMNS)
-"""The columns that the row of one verdict tells."""
+"""The columns that the row of one verdict gives."""
 
 
 class RunKeys(Struct, frozen=True):
@@ -416,7 +416,7 @@ class RunKeys(Struct, frozen=True):
 
 
 def span(conn: sqlite3.Connection, run: int) -> RunKeys:
-    """Return where a run lies among the verdicts."""
+    """Return the keys of a run's verdicts."""
     row = conn.execute(
         "SELECT key - pos AS first FROM verdicts WHERE run = ? LIMIT 1", (run,)
     ).fetchone()
@@ -425,7 +425,7 @@ def span(conn: sqlite3.Connection, run: int) -> RunKeys:
 
 
 def loaded_runs(conn: sqlite3.Connection) -> tuple[int, ...]:
-    """Return the keys of the runs that were not removed."""
+    """Return the keys of the runs that are not removed."""
     rows = conn.execute("SELECT key FROM runs WHERE removed_at IS NULL ORDER BY key")
     return tuple(row["key"] for row in rows)
 
@@ -463,7 +463,7 @@ def _facts(names: list[str]) -> str:
 
 
 def _codes(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[array[float]]:
-    """Return columns of whole numbers, a text for each piece: a row for each takes twice as long.
+    """Return columns of whole numbers, read as one text per piece, twice as fast as row by row.
 
     SQLite concatenates in the order of the rows.
     """
@@ -475,7 +475,7 @@ def _codes(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[arra
         piece = {"run": of.run, "first": first, "end": of.first + end}
         texts = conn.execute(f"SELECT {joined} FROM ({_facts(names)})", piece).fetchone()
         for column, text in zip(made, texts, strict=True):
-            # Empty if the run was removed meanwhile.
+            # The text is empty if the run was removed meanwhile.
             values: array[float] = array(column.typecode)
             values.extend(map(int, text.split(",") if text else ()))
             column[at : at + len(values)] = values
@@ -483,7 +483,7 @@ def _codes(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[arra
 
 
 def _blank(name: str, size: int) -> array[float]:
-    """Return a column to fill: one that grows takes more memory than it needs, and leaves gaps."""
+    """Return a column to fill; a growing one takes more memory than it needs, and leaves gaps."""
     made: array[float] = array(TYPES[name], [0])
     return made * size
 
@@ -545,7 +545,7 @@ _READERS: Mapping[str, Callable[[sqlite3.Connection, RunKeys], array[Any]]] = {
 
 
 INDEXED: Mapping[str, str] = {"file": "key", "id": "id"}
-"""The orders of a whole run that the file has in an index, and their columns."""
+"""The orders of a whole run for which the file has an index, and their columns."""
 IN_FILE = frozenset({*INDEXED, *ingest.NAMES})
 """The orders of a whole run whose first page is read from the file at once."""
 

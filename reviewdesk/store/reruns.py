@@ -29,7 +29,7 @@ from reviewdesk.store.load.hidden_runs import process_start
 
 
 class StoredRerun(Struct, frozen=True):
-    """A finished re-run, with time, reviewer and detail of the event that committed it."""
+    """A finished re-run, with the time, reviewer and detail of the event that committed it."""
 
     plan: int
     verdict: int
@@ -74,7 +74,7 @@ class PlannedRerun(Struct, frozen=True):
 
 
 def this_process() -> dict[str, Any]:
-    """Return the number and the start of this process, by which a re-run names its worker."""
+    """Return the number and the start of this process, which a re-run uses to name its worker."""
     return {"pid": os.getpid(), "started": process_start(os.getpid())}
 
 
@@ -83,7 +83,7 @@ def is_other_alive(pid: int, started: str | None) -> bool:
 
 
 def of_reviewer(conn: sqlite3.Connection, reviewer: str) -> list[Event]:
-    """Return the events of whole re-runs, of which none is about one item, the oldest first."""
+    """Return the events of whole re-runs, which are not about a single item, the oldest first."""
     rows = conn.execute(
         """SELECT * FROM label_events WHERE item IS NULL
              AND kind IN ('rerun_planned', 'rerun_ended') AND desk = ? AND reviewer = ?
@@ -121,13 +121,13 @@ def replies(conn: sqlite3.Connection, plan: int, call: str | None = None) -> lis
 
 
 def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
-    """Return what the replies to plans were booked with, in US dollars."""
+    """Return the booked cost of the replies to plans, in US dollars."""
     rows = in_pages(conn, "SELECT total(usd) AS usd FROM replies WHERE plan IN (*)", plans)
     return float(sum(row["usd"] for row in rows))
 
 
 def unbooked(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
-    """Return the replies to a plan without a cost, as versions before ``add_reply_costs`` wrote."""
+    """Return the replies to a plan without a cost, from versions before ``add_reply_costs``."""
     query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
                WHERE plan = ? AND usd IS NULL ORDER BY key"""
     rows = conn.execute(query, (plan,))
@@ -146,7 +146,7 @@ def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
 
 
 def kept_values(conn: sqlite3.Connection, prefix: str) -> dict[str, str]:
-    """Return what is kept under keys that begin with a prefix, without it."""
+    """Return the values whose keys begin with a prefix, by key without the prefix."""
     rows = conn.execute("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", (
         len(prefix), prefix,
     ))  # fmt: skip
@@ -168,7 +168,7 @@ def plans(conn: sqlite3.Connection) -> list[int]:
 
 def hashes(conn: sqlite3.Connection, plan: int) -> tuple[str | None, str | None, dict[str, Any]]:
     """Return the run and the id of a re-run's verdict, and its hashes as its event holds them."""
-    # What a reply was booked with came later, and is no part of the hash.
+    # The booked cost of a reply was added later, and is not part of the hash.
     query = """SELECT key, plan, seat, juror, call, attempt, nonce, at, ms, status, body, headers,
                       problem FROM replies WHERE plan = ? ORDER BY key"""
     replies = [list(row) for row in conn.execute(query, (plan,))]
@@ -202,7 +202,7 @@ def of_plans(conn: sqlite3.Connection, plans: Sequence[int]) -> list[StoredRerun
 
 def plans_of_run(conn: sqlite3.Connection, run: int) -> list[int]:
     """Return the plans of a run's finished re-runs, in no order of time."""
-    # Asked at each key that moves: the few re-runs are looked up in the many verdicts.
+    # Runs at each key that moves, so the few re-runs are looked up in the many verdicts.
     query = "SELECT r.plan FROM reruns r CROSS JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?"
     return [row["plan"] for row in conn.execute(query, (run,))]
 
@@ -221,8 +221,8 @@ def filed(conn: sqlite3.Connection, first: int, end: int) -> list[int]:
 def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) -> list[int]:
     """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
 
-    A re-run of this desk is newer than those that came with the report, in the verdicts ``came``.
-    It states its decision itself; one from a report is decided by the report's rule.
+    A re-run of this desk is newer than those of the report, which are in the verdicts ``came``.
+    It states its decision itself; the report's rule decides a re-run of the report.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess

@@ -1,4 +1,4 @@
-"""What belongs to each reviewer, who labelled what, what each has open, and others' chains."""
+"""Each reviewer's settings, labels and open items, and the chains of other reviewers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from reviewdesk.store.schema import MIGRATIONS
 
 
 def check_name(name: str, place: str = "") -> None:
-    """Raise UsageError for a reviewer's name that begins like the chain of the desk itself."""
+    """Raise UsageError for a reviewer's name that begins like the name of the desk's own chain."""
     if name.startswith("@"):
         raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
 
 
 def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
-    """Return what a reviewer last had on screen in a run, or ``None``."""
+    """Return the last view of a reviewer in a run, or ``None``."""
     row = conn.execute(
         "SELECT state FROM views WHERE run = ? AND reviewer = ?", (run, reviewer)
     ).fetchone()
@@ -39,7 +39,7 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
 
 
 def _view(text: str) -> View | None:
-    """Read a stored view; one that is damaged counts as none."""
+    """Read a stored view, or return ``None`` if it is damaged."""
     try:
         state = json.loads(text)
         state.pop("hundreds", None)  # kept by older versions
@@ -52,14 +52,14 @@ def _view(text: str) -> View | None:
 
 
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
-    """Save what a reviewer has on screen in a run."""
+    """Save the view of a reviewer in a run."""
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
     )
 
 
 def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
-    """Return what a reviewer last had on screen in each loaded run, by the run's name."""
+    """Return the last view of a reviewer in each loaded run, by the run's name."""
     rows = conn.execute(
         """SELECT r.name, v.state FROM views v JOIN runs r ON r.key = v.run
            WHERE v.reviewer = ? AND r.removed_at IS NULL ORDER BY r.key""",
@@ -70,7 +70,7 @@ def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
 
 
 def kept_settings(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
-    """Return what a reviewer chose on the screen: JSON by name, as stored; {} on an older desk."""
+    """Return the choices of a reviewer on the screen: JSON by name; {} on an older desk."""
     if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'kept_settings'").fetchone():
         return {}
     rows = conn.execute("SELECT name, value FROM kept_settings WHERE reviewer = ?", (reviewer,))
@@ -94,7 +94,7 @@ def forget_settings(conn: sqlite3.Connection, reviewer: str, names: Iterable[str
 
 
 def forget_in_views(conn: sqlite3.Connection, reviewer: str, part: str) -> None:
-    """Take one part, such as ``order``, out of each view of a reviewer: its default holds again."""
+    """Remove one part, such as ``order``, from each view of a reviewer to restore its default."""
     conn.execute(
         """UPDATE views SET state = json_remove(state, ?)
            WHERE reviewer = ? AND json_valid(state)""",
@@ -174,7 +174,7 @@ class Done(Struct, frozen=True):
     action: int
     target: int | None
     untimed: bool
-    """Whether the event took no time of its own: from a file or the shell, or one of many."""
+    """Whether no time was spent on the event: it is from a file or the shell, or one of many."""
 
 
 def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
@@ -196,9 +196,9 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
 class WorkEvent(Struct, frozen=True):
     """A label, repeat or defer of one reviewer, or the undo or redo of the action ``target``.
 
-    ``blind`` is ``None`` if the event does not say; ``told`` if the panel's answer was told after
-    it; ``again`` is the content, in hex, that came back after it; ``unseen`` if a repeat was given
-    without any sight of the panel's answer.
+    ``blind`` is ``None`` if the event does not state it. ``told`` is whether the panel's answer was
+    shown after it, ``again`` the content, in hex, that came back after it, and ``unseen`` whether a
+    repeat was given without sight of the panel's answer.
     """
 
     seq: int
@@ -216,7 +216,7 @@ class WorkEvent(Struct, frozen=True):
 
 
 def last_seq(conn: sqlite3.Connection, reviewer: str) -> int:
-    """Return the number of the reviewer's newest event, 0 if there is none."""
+    """Return the number of the reviewer's newest event, or 0 without events."""
     query = "SELECT ifnull(max(seq), 0) FROM label_events WHERE desk = ? AND reviewer = ?"
     return int(value(conn, query, (desk_id(conn), reviewer)))
 
@@ -224,9 +224,9 @@ def last_seq(conn: sqlite3.Connection, reviewer: str) -> int:
 def work(
     conn: sqlite3.Connection, reviewer: str, run: str, after: int, last: int
 ) -> Iterator[WorkEvent]:
-    """Yield what the reviewer labelled, repeated and deferred on screen in a run, oldest first.
+    """Yield the labels, repeats and deferrals of a reviewer on screen in a run, oldest first.
 
-    Undos and redos are among it, of any action. The events are those with a ``seq`` above ``after``
+    Undos and redos of any action are included. The events are those with a ``seq`` above ``after``
     and up to ``last``.
     """
     rows = conn.execute(
@@ -283,7 +283,7 @@ def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
 
 
 def disputed(conn: sqlite3.Connection, run: int) -> list[int]:
-    """Return the verdicts of a run on whose items people differ, settled or not, as drawn."""
+    """Return the verdicts of a run whose labels differ, settled or not, in draw order."""
     rows = conn.execute(
         """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
                               GROUP BY item HAVING min(label) <> max(label)) d
@@ -302,7 +302,7 @@ def adjudicated(conn: sqlite3.Connection, run: int) -> int:
 
 
 def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
-    """Return who labelled a run on this desk by hand, by name."""
+    """Return the names of those who labelled a run on this desk by hand, sorted."""
     rows = conn.execute(
         """SELECT DISTINCT reviewer FROM label_events
            WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer""",
@@ -312,7 +312,7 @@ def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
 
 
 def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
-    """Return whose labels a run has, each with the number of its verdicts, the most first."""
+    """Return the authors of a run's labels with their number of verdicts, the most first."""
     rows = conn.execute(
         """SELECT c.author, count(*) AS n FROM current_events c
            CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
@@ -323,7 +323,7 @@ def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
 
 
 def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
-    """Return True if anybody but a reviewer has a chain in the log; it reads one row of each."""
+    """Return True if anybody but a reviewer has a chain in the log; reads one row of each."""
     row = conn.execute(
         """WITH RECURSIVE chain (desk, reviewer) AS (
              SELECT * FROM (SELECT desk, reviewer FROM label_events
@@ -359,9 +359,9 @@ _FEW = """SELECT c.item, count(*) AS labels,
 def others_labels(
     conn: sqlite3.Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
 ) -> Iterator[FewLabels]:
-    """Yield the items, among those given or of all, that at most so many others labelled.
+    """Yield the items, of the given ones or all, that at most ``most`` others labelled.
 
-    A label that the reviewer gave or imported takes its item out, as does an adjudication.
+    Items with an adjudication, or with a label that the reviewer gave or imported, are left out.
     """
     who = (reviewer,) * 2
     rows: Iterable[sqlite3.Row] = ()
@@ -378,13 +378,13 @@ _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
 
 
 def said_of(conn: sqlite3.Connection, run_hash: str) -> list[Mapping[str, Any]]:
-    """Return the facts of each event in which a desk, this or another, covers a run."""
+    """Return the facts of each event in which this desk or another covers a run."""
     query = f"SELECT detail FROM label_events WHERE {_ABOUT} ORDER BY key"
     return [json.loads(row[0]) for row in conn.execute(query, (DESK, run_hash))]
 
 
 def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
-    """Return the facts of this desk's newest event that covers a run, which must be here."""
+    """Return the facts of this desk's newest event that covers a run, which must exist."""
     query = f"""SELECT detail FROM label_events WHERE {_ABOUT} AND desk = ?
                 ORDER BY seq DESC LIMIT 1"""
     found: Mapping[str, Any] = json.loads(value(conn, query, (DESK, run_hash, desk_id(conn))))
@@ -392,7 +392,7 @@ def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
 
 
 LASTS = timedelta(minutes=10)
-"""How long a claim lasts; so long at most does an item wait that was left open."""
+"""How long a claim lasts; an item that was left open waits no longer than this."""
 
 
 def claim(
@@ -412,7 +412,7 @@ def claim_where(
 ) -> frozenset[bytes]:
     """Claim the items of verdicts, given by a column, inside the caller's transaction.
 
-    All others are given up. One statement claims, so that of two reviewers one gets an item.
+    All others are given up. One statement claims, so only one of two reviewers gets an item.
     """
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
     places = ", ".join("?" * len(wanted))
@@ -453,7 +453,7 @@ def others(conn: sqlite3.Connection, reviewer: str, run: int, at: str) -> dict[i
 
 @contextmanager
 def _quickly(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Run a transaction that need not outlive the power, and so does not wait for the disk."""
+    """Run a transaction that may be lost in a power failure, and so does not wait for the disk."""
     conn.execute("PRAGMA synchronous=NORMAL")
     try:
         with writing(conn, path, hashed=False):
@@ -463,7 +463,7 @@ def _quickly(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 class ChainEnd(Struct, frozen=True):
-    """How far a chain is here: the number and the hash of its last event."""
+    """The end of a chain in this desk: the number and the hash of its last event."""
 
     desk: str
     reviewer: str
@@ -482,7 +482,7 @@ def ends(conn: sqlite3.Connection) -> list[ChainEnd]:
 
 
 def end(conn: sqlite3.Connection, desk: str, reviewer: str) -> ChainEnd:
-    """Return the end of one chain; its number is 0 if nothing of it is here."""
+    """Return the end of one chain; its number is 0 if the desk has no event of it."""
     row = conn.execute(
         """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
            ORDER BY seq DESC LIMIT 1""",
@@ -492,7 +492,7 @@ def end(conn: sqlite3.Connection, desk: str, reviewer: str) -> ChainEnd:
 
 
 def hash_at(conn: sqlite3.Connection, desk: str, reviewer: str, seq: int) -> str | None:
-    """Return the hash of one event of a chain, ``None`` if it is not here."""
+    """Return the hash of one event of a chain, or ``None`` if the desk does not have it."""
     query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
     row = conn.execute(query, (desk, reviewer, seq)).fetchone()
     return row[0] if row else None
@@ -502,7 +502,7 @@ def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[Ch
     """Yield the events of a chain, the oldest first.
 
     Raises:
-        ChainProblem: a row of another desk's file is no event.
+        ChainProblem: a row of another desk's file is not an event.
     """
     query = f"""SELECT {", ".join(COLUMNS)} FROM label_events WHERE desk = ? AND reviewer = ?
                 ORDER BY seq"""
@@ -513,7 +513,7 @@ def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[Ch
 
 
 def begin(conn: sqlite3.Connection, at: str) -> None:
-    """Append the first event of a desk that has none, as its id is known by its events."""
+    """Append the first event of a desk without events, because its events make its id known."""
     query = "SELECT 1 FROM label_events WHERE desk = ? LIMIT 1"
     if conn.execute(query, (desk_id(conn),)).fetchone() is None:
         append(conn, DESK, [NewEvent("joined", at)])
@@ -522,11 +522,11 @@ def begin(conn: sqlite3.Connection, at: str) -> None:
 def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
     """Put the next events of a chain, and return how many were new.
 
-    Each comes with its counter, unless it carries one itself. Must run inside a write transaction.
-    What another process has put meanwhile is left as it is.
+    Each is given with its counter, unless it carries one itself. Must run inside a write
+    transaction. Events that another process has put meanwhile stay as they are.
 
     Raises:
-        ChainProblem: they do not continue the chain that is here.
+        ChainProblem: they do not continue the chain in this desk.
     """
     desk = found[0][0].desk
     reviewer = found[0][0].reviewer
@@ -547,10 +547,10 @@ def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]
 
 @contextmanager
 def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the desk file of somebody else for reading, once nothing in it can do harm.
+    """Open the desk file of another person for reading, after a check that it can do no harm.
 
     Raises:
-        DeskError: it is no desk, holds what is not reviewdesk's, or is of another version.
+        DeskError: it is not a desk, holds foreign objects, or is of another version.
     """
     with connect_read_only(path) as conn, explained(path):
         conn.execute("PRAGMA trusted_schema=OFF")

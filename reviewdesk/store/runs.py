@@ -81,9 +81,9 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
 
 
 def show_only(conn: sqlite3.Connection, run_hash: str) -> None:
-    """Hide all other runs, and what was done in them, from every statement of a connection."""
+    """Hide all other runs and their events from every statement of a connection."""
     run = find(conn, run_hash)
-    # SQLite looks a name up among a connection's own views first. They take no bound values.
+    # SQLite first looks a name up in a connection's own views. They take no bound values.
     shown = {
         "runs": f"key = {int(run.key)}",
         "label_events": f"run = '{bytes.fromhex(run.hash).hex()}'",
@@ -95,7 +95,7 @@ def show_only(conn: sqlite3.Connection, run_hash: str) -> None:
 UNANIMOUS = {
     # A single score also has a range of 0, but no variance and so no mass.
     "unanimous_scores": "(mass IS NOT NULL AND range = 0)",
-    # Jurors may vote alike and still say different labels, one of which is neither pass nor fail.
+    # Jurors may vote alike and still give different labels, one of which is neither pass nor fail.
     "unanimous_votes": (
         f"(answered > 1 AND passes IN (0, answered) AND NOT flags & {Flag.SPLIT.value})"
     ),
@@ -124,11 +124,11 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[Truth, int]:
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
     """Count the verdicts of all runs, or of one, by run key."""
-    # Imported here because opening a run counts none.
+    # Imported here because opening a run does not count verdicts.
     from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.store import measures
 
-    # Rows lie in the order of their runs, so a scan of the table is faster than the index.
+    # Rows are in the order of their runs, so a scan of the table is faster than the index.
     source = f"verdicts NOT INDEXED WHERE {measures.SHOWN}"
     source = source if run is None else "verdicts WHERE run = ?"
     rows = conn.execute(
@@ -176,7 +176,7 @@ def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
 
     Bodies are read only if a dimension is among the first verdicts.
     """
-    # Imported here because opening a run compares none.
+    # Imported here because opening a run does not compare means.
     from reviewdesk.domain.run.volatility import RunMean, RunMeans
 
     names = conn.execute("SELECT names FROM measures WHERE run = ?", (run,)).fetchone()
@@ -233,7 +233,7 @@ def file_hash(conn: sqlite3.Connection, key: int) -> str:
 
 
 def was_drawn_by_verdict(conn: sqlite3.Connection, run_hash: str) -> bool:
-    """Return True if the log says that an older version drew a run, whose rows may be lost."""
+    """Return True if the log states that an older version drew a run; its rows may be lost."""
     said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
     return bool(said) and "drawn" not in said[-1]
 
@@ -249,7 +249,7 @@ def drawn_contents(conn: sqlite3.Connection, key: int) -> int | None:
 def draw_contents(conn: sqlite3.Connection) -> None:
     """Add the number of contents that were drawn, and the decided verdicts of each stratum.
 
-    They are NULL for the runs that are there, which keep their draw of verdicts.
+    They are NULL for existing runs, which keep their draw of verdicts.
     """
     conn.execute("ALTER TABLE runs ADD COLUMN contents INTEGER")
     for name in ("passed", "failed"):
@@ -304,7 +304,7 @@ def remove(conn: sqlite3.Connection, run: int, at: str) -> None:
 
 
 def _set_removed(conn: sqlite3.Connection, run: int, removed_at: str | None, at: str) -> None:
-    """Hide or restore a run and record it, as figures over all runs leave the removed ones out."""
+    """Hide or restore a run and record it, because figures over all runs omit removed ones."""
     query = "SELECT hash, removed_at FROM runs WHERE key = ?"
     run_hash, before = conn.execute(query, (run,)).fetchone()
     if (before is None) == (removed_at is None):
@@ -327,16 +327,16 @@ _ROWS = (
 
 
 def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """Return what the content hash of a run covers beside its verdicts."""
+    """Return the facts that the content hash of a run covers besides its verdicts."""
     found: dict[str, Any] = {"strata": strata(conn, key)}
     for name, query in (
         ("run", f"SELECT {', '.join(_FACTS)} FROM runs WHERE key = ?"),
         ("measures", "SELECT * FROM measures WHERE run = ?"),
     ):
         row = dict(conn.execute(query, (key,)).fetchone())
-        # The number of a run is its place in this desk, no part of what was judged.
+        # The number of a run is its place in this desk, and not part of the judged content.
         found[name] = {column: row[column] for column in row if column != "run"}
-    # The hashes of other runs are as they were before contents were drawn, or archives made.
+    # The hashes of other runs must stay the same as before contents were drawn or archives made.
     if (contents := drawn_contents(conn, key)) is not None:
         query = "SELECT passed, failed FROM strata WHERE run = ? ORDER BY stratum"
         found["drawn"] = [contents, *map(list, conn.execute(query, (key,)))]
@@ -362,7 +362,7 @@ def digest(conn: sqlite3.Connection, key: int) -> RunDigest:
 
 
 def packed_digest(conn: sqlite3.Connection, key: int, found: RunDigest | None = None) -> RunDigest:
-    """Hash the packed ballots of a run, after what has been hashed already."""
+    """Hash the packed ballots of a run, in addition to what is already hashed."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = found or RunDigest()
@@ -388,7 +388,7 @@ def counts_are(conn: sqlite3.Connection, key: int, counts: RunTally) -> bool:
 
 
 def tag_hash(conn: sqlite3.Connection, key: int) -> str:
-    """Compute the hash of a run's tags from what the desk holds of them."""
+    """Compute the hash of a run's tags as the desk holds them."""
     from reviewdesk.domain.run.digest import TagDigest
 
     found = TagDigest()
@@ -401,14 +401,14 @@ def tag_hash(conn: sqlite3.Connection, key: int) -> str:
 
 
 def content_hash(conn: sqlite3.Connection, key: int) -> str:
-    """Compute the content hash of a run from what the desk holds of it."""
+    """Compute the content hash of a run as the desk holds it."""
     return digest(conn, key).hexdigest(facts(conn, key))
 
 
 GIVEN = ("id", "test", "item", "body", "stratum", "rank", "draw", "mix", "audit")
 """The columns of a run that stay when it is derived again."""
 ABOUT = ("name", "file", "loaded_at", "skipped", "notes")
-"""What a run's event says of its row beside the content hash, which is the same on every desk."""
+"""The columns of a run in its event, besides the content hash, which is the same on each desk."""
 
 
 def about(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
@@ -429,7 +429,7 @@ def cover(
 
 
 def cover_old(conn: sqlite3.Connection, at: str) -> None:
-    """Append an event for each run that is in none, as before runs were events, and its removal."""
+    """Append an event for each run that no event covers yet, and one for its removal."""
     covered = {event.run for event in events.of_desk(conn, "run", "rules")}
     rows = conn.execute("SELECT key, hash, content, removed_at FROM runs ORDER BY key").fetchall()
     for key, run_hash, content, removed_at in rows:
@@ -448,7 +448,7 @@ def cover_old(conn: sqlite3.Connection, at: str) -> None:
 def cover_again(conn: sqlite3.Connection, key: int) -> None:
     """Hash a run anew after its rows were derived again, if it has a content hash or an event."""
     columns = {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}
-    # An older layout has no hash, and a migration is on the way to add one.
+    # An older layout has no hash; a later migration adds one.
     if "content" not in columns:
         return
     if value(conn, "SELECT content FROM runs WHERE key = ?", (key,)) is None:

@@ -126,7 +126,7 @@ def create_drafts(conn: sqlite3.Connection) -> None:
 
 
 def add_tags_and_marks(conn: sqlite3.Connection) -> None:
-    """Let tags and marks stand and be undone like labels, and add views of the current ones."""
+    """Make tags and marks current until undone, like labels, and add views of the current ones."""
     _run(
         conn,
         "DROP VIEW standing_events",
@@ -233,7 +233,7 @@ def add_human_labels(conn: sqlite3.Connection) -> None:
 
 
 def pair_agreement_and_band(conn: sqlite3.Connection) -> None:
-    """Add the source of agreement and band, and our own band beside it.
+    """Add the source of agreement and band, and a column for our own band.
 
     Loaded runs are derived again.
     """
@@ -257,7 +257,7 @@ def measure_every_run(conn: sqlite3.Connection) -> None:
 
 
 def add_kept_settings(conn: sqlite3.Connection) -> None:
-    """Add what each reviewer chose on the screen: values as JSON, by name."""
+    """Add the choices of each reviewer on the screen: values as JSON, by name."""
     conn.execute(
         """CREATE TABLE IF NOT EXISTS kept_settings (
             reviewer TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
@@ -266,7 +266,7 @@ def add_kept_settings(conn: sqlite3.Connection) -> None:
 
 
 def let_repeats_stand(conn: sqlite3.Connection) -> None:
-    """Let the second label of an item stand and be undone like a label, without being one."""
+    """Make the second label of an item current until undone, like a label, but not a label."""
     _run(
         conn,
         "DROP VIEW standing_events",
@@ -281,7 +281,7 @@ def let_repeats_stand(conn: sqlite3.Connection) -> None:
 
 
 def add_loads(conn: sqlite3.Connection) -> None:
-    """Add the runs that are being loaded, which nobody sees, and the content hash of a run."""
+    """Add the runs that are being loaded, which are hidden, and the content hash of a run."""
     _run(
         conn,
         """CREATE TABLE loads (
@@ -293,7 +293,7 @@ def add_loads(conn: sqlite3.Connection) -> None:
 
 
 def keep_label_state(conn: sqlite3.Connection) -> None:
-    """Keep the current labels, tags and marks in tables, which the views over the log become."""
+    """Keep the current labels, tags and marks in tables, which replace the views over the log."""
     _run(conn, *LAYOUT)
     fill(conn)
 
@@ -307,15 +307,15 @@ def cover_runs(conn: sqlite3.Connection) -> None:
 
 
 def keep_orders(conn: sqlite3.Connection) -> None:
-    """Keep the drawn orders of each run in a table, in the place of an index."""
+    """Keep the drawn orders of each run in a table instead of an index."""
     _run(conn, ingest.LAYOUT, "DROP INDEX IF EXISTS verdicts_by_draw")
     ingest.rebuild(conn)
 
 
 def derive_by_rules_2(conn: sqlite3.Connection) -> None:
-    """Derive the runs again, whose labels other than pass and fail were compared as votes.
+    """Derive the runs again, because labels other than pass and fail were compared as votes.
 
-    Nor was it asked whether missing answers could change a decision.
+    Also, the old rules did not check whether missing answers could change a decision.
     """
     _derive_again(conn)
 
@@ -372,13 +372,13 @@ _PUBLIC_VIEWS = (
 
 
 def add_public_views(conn: sqlite3.Connection) -> None:
-    """Make the views for people's own SQL; ``docs/reference/desk-file.md`` lists their columns."""
+    """Create the views for users' own SQL; ``docs/reference/desk-file.md`` lists their columns."""
     names = ("labels", "verdicts_flat", "ballots")
     _run(conn, *(f"DROP VIEW IF EXISTS {name}" for name in names), *_PUBLIC_VIEWS)
 
 
 def add_reply_costs(conn: sqlite3.Connection) -> None:
-    """Add what each reply was booked with, and find replies by their call."""
+    """Add the booked cost of each reply, and an index of replies by their call."""
     _run(
         conn,
         "ALTER TABLE replies ADD COLUMN usd REAL",
@@ -388,7 +388,7 @@ def add_reply_costs(conn: sqlite3.Connection) -> None:
 
 
 def add_claims(conn: sqlite3.Connection) -> None:
-    """Add the table of which items are open with whom."""
+    """Add the table of the items that each reviewer has open."""
     conn.execute(
         """CREATE TABLE IF NOT EXISTS claims (
             item BLOB PRIMARY KEY, reviewer TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""
@@ -428,7 +428,7 @@ def migrate(
 ) -> None:
     """Apply and record the missing migrations, or those up to the ``last``.
 
-    A desk that has data is backed up first, unless it is a copy itself and ``copies`` is False.
+    A desk with data is backed up first, unless it is itself a copy and ``copies`` is False.
 
     Raises:
         DeskError: a newer version of reviewdesk made the desk, or it cannot be written.
@@ -452,13 +452,13 @@ def migrate(
     if version and copies:
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
     with writing(conn, path):
-        # Another process may have migrated while this one waited for the lock.
+        # Another process may have migrated the desk while this one waited for the lock.
         version = conn.execute("PRAGMA user_version").fetchone()[0]
         conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
         conn.execute(RECORDED)
         for number, migration in enumerate(MIGRATIONS[:last], start=1):
             if number > version:
-                # Recorded first, so that a migration can tell its own time.
+                # Recorded first, so that a migration can read its own time.
                 conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
                 try:
                     migration(conn)
@@ -472,7 +472,7 @@ def migrate(
 
 
 def is_current(path: Path) -> bool:
-    """Return True if the file's header is that of a desk with every migration applied."""
+    """Return True if the file's header shows a desk with every migration applied."""
     try:
         with path.open("rb") as file:
             head = file.read(72)

@@ -1,4 +1,4 @@
-"""The full-text index: fill it in batches, search it, and hold it to the bodies."""
+"""The full-text index: fill it in batches, search it, and compare it with the bodies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reviewdesk.store.verdicts import first_key
 TOKENIZER = "unicode61 remove_diacritics 2"
 COLUMNS = ("name", "rubric", "input", "output", "reasons")
 _OPEN_COLUMNS = COLUMNS[:-1]
-"""The columns that a blind session may search: reasons are left out, as they are the panel's."""
+"""The columns that a blind session may search: not the reasons, which are the panel's."""
 BATCH = 200
 _MOST_CHARACTERS = 1_000_000
 """A batch ends early at this many characters, so that the write lock is held only briefly."""
@@ -44,7 +44,7 @@ Python keys hashes of bytes anew in each process, so nobody can choose words who
 
 
 def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
-    """Return how many of a run's verdicts are indexed, and how many there are."""
+    """Return the number of a run's indexed verdicts, and the number of all its verdicts."""
     row = conn.execute(
         """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
            LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?""",
@@ -60,7 +60,7 @@ def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
     first = first_key(conn, run) + start
     query = """SELECT v.key, v.id, v.test, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key"""
-    # Closed before anything is written: SQLite does not let an open reader become a writer.
+    # Closed before anything is written, because SQLite cannot turn an open reader into a writer.
     with closing(conn.execute(query, (first, first + BATCH, run))) as rows:
         for row in rows:
             texts = _texts(row["id"], row["test"], stored_body(row["body"]))
@@ -96,8 +96,8 @@ def find(
 ) -> array[int]:
     """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
 
-    ``blind`` leaves out the jurors' reasons and all notes but those of ``reviewer``; the notes of
-    others on what is ``withheld`` are left out in any case.
+    ``blind`` leaves out the jurors' reasons and all notes except those of ``reviewer``. Notes of
+    others on ``withheld`` items are always left out.
     """
     sought = parse_search(text)
     kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
@@ -117,7 +117,7 @@ def notes(
 ) -> list[tuple[int, str, str]]:
     """Return verdict key, author and text of each author's newest standing note on each item.
 
-    Those of others on what is ``withheld`` are left out.
+    Notes of others on ``withheld`` items are left out.
     """
     rows = conn.execute(
         """SELECT v.key, c.author, c.item, e.detail FROM current_events c
@@ -198,12 +198,12 @@ def _keys_by_note(
         ]
 
 
-# Held to the bodies
+# Comparison with the bodies
 
 
 def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
-    """Name the runs whose part of the index is not what their bodies give."""
-    # One state of the desk, as another process may index meanwhile; its end drops our table.
+    """Report the runs whose part of the index differs from their bodies."""
+    # Read one state of the desk, as another process may index meanwhile; the end drops our table.
     conn.execute("BEGIN")
     try:
         sums, lost = _held(conn)
@@ -243,7 +243,7 @@ def _differences(
 
 
 def _held(conn: sqlite3.Connection) -> tuple[Sums, int]:
-    """Return the sums of the index as it is, and how many of its words a search does not find."""
+    """Return the sums of the stored index, and how many of its words a search does not find."""
     for name, kind in (("held_places", "instance"), ("held_words", "row")):
         conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, search, {kind})")
     sums = Sums(int)
@@ -255,7 +255,7 @@ def _held(conn: sqlite3.Connection) -> tuple[Sums, int]:
 
 
 def _add_hashes(conn: sqlite3.Connection, table: str, sums: Sums) -> None:
-    # A cursor without explanations of its own: these are the most rows that anything reads.
+    # A plain cursor, without explained errors, because nothing else reads so many rows.
     cursor = conn.cursor(sqlite3.Cursor)
     cursor.row_factory = None
     for row in cursor.execute(f"SELECT CAST(term AS BLOB), doc, col, offset FROM {table}"):
@@ -265,7 +265,7 @@ def _add_hashes(conn: sqlite3.Connection, table: str, sums: Sums) -> None:
 def _take_out(
     conn: sqlite3.Connection, run: int, indexed: int, sums: Sums, told: CheckedCall
 ) -> None:
-    """Combine what a run's bodies give with what is held; where both agree the sum becomes 0."""
+    """Combine the sums of a run's bodies with those of the index; if both agree, the sum is 0."""
     made = value(conn, "SELECT sql FROM sqlite_master WHERE name = 'search'")
     done = 0
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
@@ -274,7 +274,7 @@ def _take_out(
         while done < indexed:
             batch = prepare(conn, run, done)[: indexed - done]
             if not batch:
-                return  # bodies are gone, which another check names
+                return  # another check reports missing bodies
             fresh.execute("BEGIN")
             add(fresh, batch)
             fresh.execute("COMMIT")
@@ -285,15 +285,15 @@ def _take_out(
 
 
 class FilterContext(Struct, frozen=True):
-    """The desk and run that a filter reads, and the reviewer whose marks and deferrals it means."""
+    """The desk and run that a filter reads, and the reviewer whose marks and deferrals count."""
 
     conn: sqlite3.Connection
     span: RunKeys
     reviewer: str
     withheld: Withheld = NOTHING
-    """What others gave the items of which it is not told."""
+    """The items whose labels, tags and notes by others are hidden."""
     memo: dict[str, Any] = field(default_factory=dict)
-    """What was read of the run before and cannot change."""
+    """Facts of the run that were read before and cannot change."""
 
     @property
     def run(self) -> int:
@@ -301,7 +301,7 @@ class FilterContext(Struct, frozen=True):
 
 
 def matching(context: FilterContext, term: Term) -> Iterable[int]:
-    """Return the keys of the verdicts that match a term, which may be negated, as if it were not.
+    """Return the keys of the verdicts that match a term, ignoring its negation.
 
     Raises:
         FilterError: the term names a run that the desk does not hold.
@@ -312,7 +312,7 @@ def matching(context: FilterContext, term: Term) -> Iterable[int]:
 
 
 _SPAN = "key >= :first AND key < :end AND +run = :run"
-"""Rows lie in the order of their runs, so a scan of them is faster than an index."""
+"""Rows are in the order of their runs, so a scan of them is faster than an index."""
 
 
 def _keys(context: FilterContext, query: str, values: Any = ()) -> Iterable[int]:
@@ -322,7 +322,7 @@ def _keys(context: FilterContext, query: str, values: Any = ()) -> Iterable[int]
 
 
 def _of_items(context: FilterContext, items: str, *values: Any) -> Iterable[int]:
-    """Return the run's verdicts on the items that a query returns; it is run first, and once."""
+    """Return the run's verdicts on the items that a query returns; it runs first, and once."""
     query = f"SELECT v.key FROM ({items}) i CROSS JOIN verdicts v ON v.item = i.item AND v.run = ?"
     return _keys(context, query, (*values, context.run))
 
@@ -384,10 +384,10 @@ def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     """Find the panels that a juror's id or model is on.
 
-    Seats are stored by id. Only if that leaves panels out are the bodies asked for models.
+    Seats are stored by id. The bodies are searched for models only if that misses panels.
     """
     wanted = term.value.casefold()
-    # A number sign may be of an id, or count the seats of one id.
+    # A number sign may belong to an id, or number the seats of one id.
     names = () if "#" in wanted else measures.names(context.conn, context.run)
     by_id = [name for name in names if name.casefold() == wanted]
     found = set(_with_seats(context, by_id))
@@ -415,7 +415,7 @@ def _with_seats(context: FilterContext, names: Collection[str]) -> Iterable[int]
 
 
 def _pairs(context: FilterContext) -> dict[str, set[tuple[str, str | None]]]:
-    """Return the ids and models that each seat of a run has had; reads every body, but once."""
+    """Return the ids and models that each seat of a run has had; reads every body, only once."""
     if "pairs" in context.memo:
         return cast("dict[str, set[tuple[str, str | None]]]", context.memo["pairs"])
     found: dict[str, set[tuple[str, str | None]]] = {}

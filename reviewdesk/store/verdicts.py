@@ -20,9 +20,9 @@ from reviewdesk.store.connect import decision, in_pages, record, value
 
 _WINDOW = 200
 _NEAR = 40
-"""How many verdicts before and after one are looked at for its other criteria."""
+"""How many verdicts before and after a verdict are searched for its other criteria."""
 _SEATS = 50
-"""How many seats of a panel one expression reads."""
+"""The number of seats of a panel that one expression reads."""
 
 
 def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
@@ -36,10 +36,10 @@ def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
 def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[str, Any]:
     """Return the row of a verdict with its run's hash and options, and its ``body`` if wanted.
 
-    ``same_content`` is how many verdicts of the run are on its content.
+    ``same_content`` is the number of verdicts of the run on its content.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: no verdict has this key.
     """
     row = conn.execute(
         f"""SELECT v.*, r.hash AS run_hash, r.options{", b.body" * body},
@@ -55,7 +55,7 @@ def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[st
 
 
 def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
-    """Return the key of the verdict with this id; raise NotFoundError if there is none."""
+    """Return the key of the verdict with this id; raise NotFoundError if no verdict has it."""
     row = conn.execute(
         "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
     ).fetchone()
@@ -126,7 +126,7 @@ def panels(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[str, str |
     """
     seats = int(value(conn, "SELECT max(seated) FROM verdicts WHERE run = ?", (run,)) or 0)
     paths = [f"'$.jurors[{seat}].id', '$.jurors[{seat}].model'" for seat in range(seats)]
-    # By its path, as json_each takes three times as long; a function takes at most 127 arguments.
+    # By path, because json_each takes three times as long; a function takes at most 127 arguments.
     parts = (paths[at : at + _SEATS] for at in range(0, seats, _SEATS))
     read = ", ".join(f"json_extract(b.body, {', '.join(part)})" for part in parts)
     first = first_key(conn, run)
@@ -145,8 +145,8 @@ def panels(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[str, str |
 def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
     """Return the criteria by which a verdict's response is judged in its run: names and keys.
 
-    They are verdicts of one test, input and response with different dimensions. Where their ids
-    begin alike, with ``start``, they may be anywhere in the file; else they stand near the verdict.
+    They are verdicts of one test, input and response with different dimensions. Those whose ids
+    begin with ``start`` may be anywhere in the file; others must be near the verdict.
     """
     # The sign keeps SQLite from reading the whole run by the index of ids.
     where = (
@@ -175,8 +175,8 @@ def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[t
 COUNTERPART = """coalesce(
     (SELECT p.key FROM verdicts p WHERE p.run = {run} AND p.id = v.id AND p.item = v.item),
     (SELECT min(p.key) FROM verdicts p WHERE p.run = {run} AND p.item = v.item))"""
-"""SQL for the key of another run's verdict on the content of ``v``: the one with the id of ``v`` if
-there is one, else the first."""
+"""SQL for the key of another run's verdict on the content of ``v``: the one with the same id if it
+exists, else the first."""
 
 
 class Counterpart(Struct, frozen=True):
@@ -302,9 +302,9 @@ def keys_of_items(
 def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
     """Return the labels of an item, each with its author's newest note and current tags.
 
-    The newest adjudication comes first, if there is one.
+    The newest adjudication, if any, comes first.
     """
-    # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
+    # SQLite's json_extract cuts a text at NUL, so SQL only selects the event.
     rows = conn.execute(
         """SELECT l.item, l.label, l.key, e.author, e.reviewer, e.at, e.run,
                   e.verdict, e.detail, l.slot = 'adjudication' AS adjudicated, n.detail AS noted
@@ -370,7 +370,7 @@ def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
 
 
 def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
-    """Return the tags of an item by author, each author's in the order given."""
+    """Return the tags of an item by author, in the order in which the author gave them."""
     found: dict[str, dict[str, None]] = {}
     rows = conn.execute(
         "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place", (item,)
@@ -381,7 +381,7 @@ def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, 
 
 
 def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[bytes]]:
-    """Return the items that carry each tag, without what others gave an item that is withheld."""
+    """Return the items that carry each tag, without the tags of others on withheld items."""
     found: dict[str, set[bytes]] = {}
     for row in conn.execute("SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"):
         if withheld.shows(row["item"], row["author"]):

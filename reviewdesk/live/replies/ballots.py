@@ -1,4 +1,4 @@
-"""Make a ballot from an exchange alone, so that a stored one is read again without a network."""
+"""Make a ballot from an exchange alone, so that stored ones can be read without a network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANSWER_KEYS = frozenset({"pass", "score", *WORD_KEYS})
 """The keys that make an object a verdict."""
 
 DECLINING = frozenset({"abstain", "abstained", "unsure"})
-"""Words, folded, that withhold the vote whatever the score."""
+"""Words, folded to one case, that withhold the vote whatever the score is."""
 
 _START = re.compile(r"\[\s*+\{|\{")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[][{}]', re.DOTALL)
@@ -87,7 +87,7 @@ class ParsedReply(Struct, frozen=True):
     def ballot(self) -> CanonicalBallot:
         """The answer as a juror's entry in a canonical verdict.
 
-        The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
+        The score of a juror that abstains is kept as ``raw_score``, and is never counted.
         """
         entry: CanonicalBallot = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
@@ -118,7 +118,7 @@ class UnreadableReply(ValueError):
 def parse(
     text: str, nonce: str, *, strict: bool = False, labels: LabelRules | None = None
 ) -> ParsedReply | UnreadableReply:
-    """Read a reply that has to repeat ``nonce``; no text makes it raise an error.
+    """Read a reply that has to repeat ``nonce``; this never raises an error.
 
     Text around the verdict, code fences and objects without an answer are skipped. ``strict`` is
     for endpoints that received the schema: the verdict must follow it. Other replies may use other
@@ -145,7 +145,7 @@ def _without_thoughts(text: str) -> str:
 
 
 def _verdict(reply: str) -> dict[str, Any]:
-    """Return the one object that holds an answer; no other number of them is readable."""
+    """Return the object that holds an answer; a reply must have exactly one."""
     found: list[dict[str, Any]] = []
     seen = False
     for written in spans(reply):
@@ -159,7 +159,7 @@ def _verdict(reply: str) -> dict[str, Any]:
         else:
             found += _answer_objects(value)
             continue
-        if _ANSWERING.search(written):  # else these are braces in prose
+        if _ANSWERING.search(written):  # otherwise these are braces in prose
             raise problem
     if len(found) > 1:
         raise UnreadableReply(
@@ -343,13 +343,13 @@ def _declared(
 
 
 _CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, ReplyProblem.NOT_JSON}
-"""The problems that reaching the token limit may have caused."""
+"""The problems that the token limit may have caused."""
 
 
 def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> CanonicalBallot | None:
     """Return the ballot of a stored exchange if the juror answered or abstained, else ``None``.
 
-    An error, a truncated reply and an unreadable one are not answers, so a resumed run asks again.
+    Errors, truncated and unreadable replies are not answers, so a resumed run asks again.
     """
     if exchange is None:
         return None

@@ -1,4 +1,4 @@
-"""Read what came of a request: the JSON around a juror's reply and its cost, or how it failed."""
+"""Read the result of a request: the JSON around a juror's reply and its cost, or the failure."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 
 class Envelope(Struct, frozen=True):
-    """The content of a 200; ``text`` is the juror's reply unless it was refused."""
+    """The content of a 200; ``text`` is the juror's reply, unless the request was refused."""
 
     text: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
-    """The tokens written, thoughts among them."""
+    """The tokens written, including thoughts."""
     cost: float | None = None
     """In US dollars, if the endpoint states it."""
     cached: int = 0
-    """Those of ``tokens_in`` that were read from the vendor's cache."""
+    """The part of ``tokens_in`` that was read from the vendor's cache."""
     written: int = 0
-    """Those of ``tokens_in`` that were written to the vendor's cache."""
+    """The part of ``tokens_in`` that was written to the vendor's cache."""
     thoughts: int = 0
-    """Those of ``tokens_out`` that were spent on thinking."""
+    """The part of ``tokens_out`` that was spent on thinking."""
     cut: bool = False
     """Whether the token limit ended the reply."""
     refusal: str | None = None
 
     def usd(self, price: Price | None) -> float | None:
-        """Return what the reply cost: as stated, else by its tokens; ``None`` if it is unknown."""
+        """Return the cost of the reply, as stated or else by its tokens; ``None`` if unknown."""
         if self.cost is not None:
             return self.cost
         if price is None or self.tokens_in is None or self.tokens_out is None:
@@ -54,7 +54,7 @@ class Envelope(Struct, frozen=True):
 
 
 class Retryable(IntEnum):
-    """Whether, and how long, a call that failed is tried again; ``NO`` is false."""
+    """Whether and for how long a failed call is tried again; ``NO`` is false."""
 
     NO = 0
     FEW = 1
@@ -64,7 +64,7 @@ class Retryable(IntEnum):
     YES = 3
     """Until the ballot's deadline."""
     PAUSED = 4
-    """Once the model's limit lets it go: a 429."""
+    """Once the model's limit admits it: a 429."""
 
 
 class Fault(Struct, frozen=True):
@@ -80,7 +80,7 @@ class Fault(Struct, frozen=True):
 
 
 def value_at(found: Any, path: str) -> Any:
-    """Return what is at a path of keys and positions, as ``choices.0.message``, or ``None``."""
+    """Return the value at a path such as ``choices.0.message``, or ``None``."""
     for key in path.split("."):
         if isinstance(found, Mapping):
             found = found.get(key)
@@ -92,7 +92,7 @@ def value_at(found: Any, path: str) -> Any:
 
 
 def text_at(found: Any, path: str) -> str:
-    """Return what is at a path as text."""
+    """Return the value at a path as text."""
     return text_of(value_at(found, path))
 
 
@@ -103,7 +103,7 @@ def rows_at(found: Any, path: str) -> list[Mapping[str, Any]]:
 
 
 def count_at(found: Any, path: str) -> int | None:
-    """Return the number of tokens at a path, or ``None`` if there is none that can be."""
+    """Return the number of tokens at a path, or ``None`` without a plausible number."""
     value = value_at(found, path)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
     return value if is_count else None
@@ -129,21 +129,21 @@ def decoded(body: str) -> Any:
 
 
 class AnswerPlaces(Struct, frozen=True):
-    """Where the answers of one wire hold what is read of them, as paths."""
+    """The paths at which the answers of one wire hold the values that are read."""
 
     needs: str
-    """The key without which an object is no answer."""
+    """The key that every answer has."""
     first: str
-    """Where the first answer is, below which ``text`` and ``stop`` are."""
+    """The path of the first answer; ``text`` and ``stop`` are below it."""
     text: str
     stop: str
     usage: str
-    """Where the counts of tokens are, below which the paths after this one are."""
+    """The path of the counts of tokens; the paths after this one are below it."""
     read: tuple[str, ...]
-    """The counts that sum up to the tokens read, likewise for ``said``."""
+    """The counts whose sum is the tokens read; likewise for ``said``."""
     said: tuple[str, ...]
     cached: tuple[str, ...]
-    """Any of them is the tokens read from the vendor's cache."""
+    """The paths of the tokens read from the vendor's cache; the first with a count is used."""
     written: str
     thoughts: str
 
@@ -163,7 +163,7 @@ PLACES: Final = {
         written="cache_creation_input_tokens", thoughts="output_tokens_details.thinking_tokens",
     ),
 }  # fmt: skip
-"""The wires that jurors are asked by."""
+"""The wires through which jurors are asked."""
 
 NATIVE: Final = AnswerPlaces(
     needs="", first="candidates.0", text="content.parts", stop="finishReason",
@@ -239,7 +239,7 @@ def _not_json(error: ValueError, body: str) -> Fault:
 
 
 def _text(first: Any, path: str) -> str:
-    """Return the juror's text: a text or its parts, else what it gave to a tool."""
+    """Return the juror's text: a text or its parts, else the input that it gave to a tool."""
     content = value_at(first, path)
     if isinstance(content, str) and content:
         return text_of(content)
@@ -254,7 +254,7 @@ def _text(first: Any, path: str) -> str:
 def _usage(usage: Any, places: AnswerPlaces) -> Envelope:
     """Read the counts of tokens.
 
-    Some endpoints leave thoughts out of ``completion_tokens``, and count them in the total alone.
+    Some endpoints leave thoughts out of ``completion_tokens``, and count them only in the total.
     """
     counts = [[count_at(usage, path) for path in paths] for paths in (places.read, places.said)]
     read, said = (
@@ -342,11 +342,11 @@ _AGAIN: Final = {
     **dict.fromkeys(("too_large", "encoding", "tls", "request", "endpoint"), Retryable.NO),
     **dict.fromkeys(("connection", "dns"), Retryable.UNREACHABLE),
 }
-"""Transport errors that another attempt does not fix, or not soon; any other is tried again."""
+"""Transport errors that another attempt does not fix soon; any other error is tried again."""
 
 
 def left_out(exchange: Exchange) -> tuple[str, ...]:
-    """Return the names of what was left out of a request because its endpoint refuses it."""
+    """Return the names of the parts left out of a request because its endpoint refuses them."""
     problem = exchange.problem or ""
     return tuple(problem.removeprefix(LEFT_OUT).split()) if problem.startswith(LEFT_OUT) else ()
 
@@ -373,7 +373,7 @@ def fault_of(exchange: Exchange) -> Fault | None:
 
 
 def _stated_fault(body: str, found: Mapping[str, Any]) -> Fault:
-    """Return the fault of a 200 that states an error; it is tried again unless the error lasts."""
+    """Return the fault of a 200 that states an error, to be tried again unless the error lasts."""
     error = stated_error(json.dumps(found))
     message = f"HTTP 200 that states an error: {error.message[:MAX_TOLD] or 'without a word'}"
     named = _refusal(body, error, error.code or 429, message)
@@ -387,7 +387,7 @@ def _stated_fault(body: str, found: Mapping[str, Any]) -> Fault:
 def _refusal(body: str, error: StatedError, status: int, text: str) -> Fault:
     """Return the fault of a refusal with this HTTP status.
 
-    Some endpoints speak of billing when only a quota per minute is used up; those state a delay.
+    Some endpoints mention billing when only a quota per minute is used up; they state a delay.
     """
     is_billed = status in {400, 403, 429} and "retryDelay" not in body
     if status == 402 or (is_billed and _OUT_OF_CREDIT.search(error.whole)):

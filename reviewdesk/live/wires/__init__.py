@@ -1,1 +1,1 @@
-"""Address endpoints, send requests to them, and read what they answer."""
+"""Address endpoints, send requests to them, and read their answers."""

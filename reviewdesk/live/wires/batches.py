@@ -1,6 +1,6 @@
-"""The batch interfaces of vendors as data: what is sent, and what comes back.
+"""The batch interfaces of vendors as data: the requests, and the answers.
 
-What the vendors document was looked up in November 2026.
+The source is the documentation of the vendors as of November 2026.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
 
 NAME_KEY: Final = "reviewdesk"
-"""The key of a batch's metadata that holds our name of it, by which it is found again."""
+"""The key of a batch's metadata for our name, by which the batch is found again."""
 
 Named: TypeAlias = tuple[str, Call]
-"""A call with the id under which its answer comes back."""
+"""A call with the id under which its answer is returned."""
 
 
 class Upload(Struct, frozen=True):
@@ -34,11 +34,11 @@ class Upload(Struct, frozen=True):
 
 
 class VendorJob(Struct, frozen=True):
-    """A batch as the vendor states it; ``results`` are the paths of its answers, once it ended."""
+    """A batch as the vendor states it; ``results`` are the paths of its answers once it ends."""
 
     id: str
     name: str | None = None
-    """Our name of it; ``None`` where the vendor keeps none."""
+    """Our name for it; ``None`` if the vendor stores no names."""
     created: str = ""
     count: int = 0
     has_ended: bool = False
@@ -47,7 +47,7 @@ class VendorJob(Struct, frozen=True):
 
 
 class BatchAnswer(Struct, frozen=True):
-    """The answer to one call of a batch: a status and a body, or the problem that it has."""
+    """The answer to one call of a batch: a status and a body, or a problem."""
 
     body: str = ""
     status: int | None = None
@@ -58,20 +58,20 @@ class BatchWire(Struct, frozen=True):
     """One vendor's batch interface: paths below its address, and paths within its JSON."""
 
     jobs: str
-    """Where the list of batches is."""
+    """The path of the list of batches."""
     place: str
-    """Where one batch is."""
+    """The path of one batch."""
     create: Callable[[str, Sequence[Named], str], dict[str, Any]]
-    """The body that begins a batch, of our name, its calls and its uploaded file."""
+    """Builds the body that begins a batch from our name, its calls and its uploaded file."""
     next_page: Callable[[Mapping[str, Any], Sequence[VendorJob], int], str | None]
-    """The query of the page after this one with these batches, numbered from 0."""
+    """Returns the query for the page after this one with these batches, numbered from 0."""
     creates: str = ""
-    """Where a batch of a model begins, if that is not the list."""
+    """The path at which a batch of a model is created, if it is not that of the list."""
     line: Callable[[str, Call], dict[str, Any]] | None = None
-    """A line of the file that goes up before; ``None`` if the requests are part of the batch."""
+    """Builds a line of the file uploaded first; ``None`` if the batch holds the requests."""
     first_page: str = "limit=100"
     key_header: str = ""
-    """The header of the key, if it is not that of live calls."""
+    """The header of the key, if it differs from that of live calls."""
     is_native: bool = False
     """Whether the address is that of live calls without ``/openai``."""
     id: str = "id"
@@ -79,18 +79,18 @@ class BatchWire(Struct, frozen=True):
     state: str = "status"
     ended: frozenset[str] = frozenset()
     results: str = "/files/{}/content"
-    """Where answers are, with what stands at each of ``files`` in it."""
+    """The path of the answers, into which the value at each of ``files`` is inserted."""
     files: tuple[str, ...] = ()
     has_answers: Callable[[Mapping[str, Any], str], object] = lambda _found, _state: True
-    """Whether a batch in this state keeps any answers, if ``files`` does not tell."""
+    """Whether a batch in this state has any answers, if ``files`` does not show it."""
     error: str = ""
     rows: tuple[str, ...] = ()
-    """Where the answers stand in one JSON; none if each is a line of its own."""
+    """The paths of the answers in one JSON; empty if each answer is a separate line."""
     call_id: str = "custom_id"
     body: str = "response.body"
     status: str = ""
     errors: tuple[str, ...] = ("error",)
-    """Where an answer's error is; the first that is there counts."""
+    """The paths of an answer's error; the first that exists counts."""
 
     def upload(self, name: str, calls: Sequence[Named]) -> Upload | None:
         """Return the file of the requests, if the vendor wants one."""
@@ -106,12 +106,12 @@ class BatchWire(Struct, frozen=True):
         return Upload("/files", body, f"multipart/form-data; boundary={name}")
 
     def creation(self, name: str, calls: Sequence[Named], file: str) -> Upload:
-        """Return the request that begins the batch, which is what costs money."""
+        """Return the request that begins the batch; this request costs money."""
         path = self.creates.format(calls[0][1].juror.model) or self.jobs
         return Upload(path, encoded(self.create(name, calls, file)))
 
     def job(self, found: Mapping[str, Any]) -> VendorJob:
-        """Read a batch; an address that it names is not used, as the key would go there."""
+        """Read a batch; do not use an address that it names, as the key would be sent there."""
         state = text_at(found, self.state).rpartition("STATE_")[2]
         files = [text_at(found, path) for path in self.files]
         if not self.has_answers(found, state):
@@ -135,7 +135,7 @@ class BatchWire(Struct, frozen=True):
         return jobs, self.next_page(found, jobs, number)
 
     def answers(self, body: str) -> dict[str, BatchAnswer]:
-        """Read the answers, by the id of their call, from what one of the result paths holds."""
+        """Read the answers, by the id of their call, from the content of one result path."""
         if self.rows:
             whole = json.loads(body)
             rows = next((found for path in self.rows if (found := rows_at(whole, path))), [])
@@ -263,8 +263,8 @@ WIRES: Final[Mapping[str, BatchWire]] = {
 def interface(juror: Juror) -> BatchWire | None:
     """Return the batch interface of a juror's vendor, or ``None`` if the juror is asked live.
 
-    Of the keys under ``extra`` only the effort is known to have another name in Gemini's own
-    interface, since version 3; a juror with others is asked live.
+    Of the keys under ``extra``, only the effort has a known name in Gemini's own interface, since
+    version 3; a juror with other keys is asked live.
     """
     if juror.vendor == "gemini" and juror.extra:
         is_known = juror.extra.keys() == {"reasoning_effort"}

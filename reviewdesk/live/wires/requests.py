@@ -28,7 +28,7 @@ ANTHROPIC_VERSION: Final = "2023-06-01"
 
 
 def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return the body of a request, without what its endpoint refused. It holds no key."""
+    """Return the body of a request, without the parts its endpoint refused. It holds no key."""
     juror = call.juror
     body = (
         _messages(call, place, dropped)
@@ -38,7 +38,7 @@ def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) 
     if juror.acting_temperature is not None and TEMPERATURE not in dropped:
         body["temperature"] = juror.acting_temperature
     if juror.vendor == "openrouter":
-        # Otherwise it may pass the call to a provider that ignores some of what is asked.
+        # Otherwise it may pass the call to a provider that ignores some parameters.
         body["provider"] = {"require_parameters": True}
     return _merged(body, juror.extra)
 
@@ -54,13 +54,13 @@ def optional(call: Call, place: Endpoint) -> frozenset[str]:
 
 
 def encoded(body: dict[str, Any]) -> bytes:
-    """Return a payload as the bytes that are sent."""
+    """Encode a payload as the bytes that are sent."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
 
 def hashed(call: Call) -> bytes:
-    """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
+    """Return the bytes from which a payload is hashed: address and body, without the nonce."""
     place = endpoint(call.juror)
     nonce = json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
     body = encoded(payload(call, place)).replace(nonce.encode(), NONCE.encode())
@@ -68,9 +68,9 @@ def hashed(call: Call) -> bytes:
 
 
 def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, str]:
-    """Return the headers of a request, with the key in the one that the endpoint expects.
+    """Return the headers of a request, with the key in the header that the endpoint expects.
 
-    ``key_header`` replaces that one.
+    ``key_header`` replaces the name of that header.
     """
     headers = {
         "content-type": "application/json",
@@ -88,7 +88,7 @@ def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, st
 
 
 def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> Request:
-    """Build the request of a call, without what its endpoint refused."""
+    """Build the request of a call, without the parts that its endpoint refused."""
     return Request(place.url, headers_for(place, key), encoded(payload(call, place, dropped)))
 
 
@@ -130,7 +130,7 @@ def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str,
 
 
 def _blocks(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the user's turn in two blocks; the vendor may cache all up to the end of the first."""
+    """Return the user's turn in two blocks; the vendor may cache everything through the first."""
     return [
         _text(prompt.user[: prompt.common], cached=True),
         _text(prompt.user[prompt.common :], cached=False),

@@ -1,8 +1,8 @@
 """Send HTTP requests with httpcore, the engine of httpx; every failure is a TransportError.
 
 A pool of httpcore scans all its connections and requests whenever a request starts or ends, which
-costs most of a core at about fifty open ones. So a pool makes the connections, and each open
-request has one of them for itself, which is kept for the next request.
+costs most of a core at about fifty open ones. So a pool only makes a
+connection, which serves one request at a time and is kept for the next one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ IDLE: Final = 30.0
 """Seconds that an unused connection stays open."""
 
 _BODILESS: Final = frozenset({101, 204, 205, 304})
-"""Statuses without a body: if one follows anyway, the next response on the connection starts with
-it."""
+"""Statuses without a body: if a body follows anyway, the next response on the connection starts
+with it."""
 
 KEPT_HEADERS: Final = (
     "content-type", "retry-after", "retry-after-ms", "date", "request-id", "x-request-id",
 )  # fmt: skip
 
 _BUDGET: Final = re.compile(r"[a-z-]{0,20}ratelimit[a-z-]{0,40}")
-"""Headers that tell what is left of a budget, and when it is filled again."""
+"""Headers that state the rest of a budget, and when it is refilled."""
 
 _MOST_BUDGETS: Final = 16
 
@@ -133,8 +133,8 @@ class _Connection:
     def is_clean(self) -> bool:
         """Return True if the next request may use this connection.
 
-        Bytes that follow a response would be read as the next one's. httpcore does not tell of
-        them, so its parser reads the recorded bytes once more.
+        Bytes that follow a response would be read as part of the next one. httpcore does not report
+        them, so its parser reads the recorded bytes again.
         """
         if not self.http.is_idle():
             return False
@@ -179,7 +179,7 @@ class _RecordingStream(httpcore.AsyncNetworkStream):
 
     async def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
         stream = await self._stream.start_tls(*args, **kwargs)
-        # What a proxy answered before the secure connection is no part of the response.
+        # The answer of a proxy before the secure connection is not part of the response.
         self._received.clear()
         return _RecordingStream(stream, self._received)
 
@@ -194,7 +194,7 @@ def _tls() -> ssl.SSLContext:
 
 @lru_cache(maxsize=64)
 def _address(url: str) -> httpcore.URL:
-    """Return an address whose host and path may hold any letters."""
+    """Return an address whose host and path may contain any letters."""
     return _plain(httpx.URL(url))
 
 
@@ -247,7 +247,7 @@ _TOLD: Final = (
     (httpcore.NetworkError, "reset", "the connection broke before the answer was whole"),
     (httpcore.RemoteProtocolError, "protocol", "the host does not answer in HTTP"),
 )
-"""What is said of each error; the first two count as a cause too."""
+"""The message for each error; the first two also count as a cause."""
 
 
 def _told(error: Exception) -> TransportError:

@@ -71,7 +71,7 @@ def _azure_url(base: str, juror: Juror) -> str:
 def _wire_url(base: str, wire: Wire) -> str:
     """Return the URL of the wire below a base URL.
 
-    An error repeats nothing of a wrong URL, as it may hold a password.
+    An error does not repeat any part of a wrong URL, because it may contain a password.
     """
     try:
         parts = urlsplit(base)
@@ -92,7 +92,7 @@ _USABLE = ("http://", "https://")
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the system's proxy for a URL, or ``None``; this machine itself never has one.
+    """Return the system's proxy for a URL, or ``None``; this machine's own addresses have none.
 
     Raises:
         TransportError: the proxy is of a kind that requests cannot be sent through.

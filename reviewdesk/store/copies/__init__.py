@@ -1,1 +1,1 @@
-"""Copy a desk file, and carry what can be read of a damaged one."""
+"""Copy a desk file, and rescue the readable parts of a damaged one."""

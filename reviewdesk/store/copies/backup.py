@@ -1,4 +1,4 @@
-"""Copies of a desk file: checked ones, and one of a damaged file, down to its pages."""
+"""Copy a desk file and check the copy, and read a damaged file down to its pages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reviewdesk.store.connect import APPLICATION_ID, value
 from reviewdesk.store.explain import explained
 
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeError)
-"""What reading a damaged file raises: a damaged length may ask for more memory than there is, and
-SQLite repeats bytes of a damaged schema that are no text."""
+"""The errors of reading a damaged file: a damaged length may ask for more memory than there is, and
+SQLite repeats bytes of a damaged schema that are not text."""
 _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
 Told = Callable[[float, int], object]
 
 
 def is_own_file(desk: Path, path: Path) -> bool:
-    """Return True if the path names the desk file or one that SQLite keeps beside it."""
+    """Return True if the path names the desk file, or a file that SQLite keeps beside it."""
     for name in ("", "-wal", "-shm", "-journal"):
         own = desk.with_name(desk.name + name)
         try:
@@ -45,9 +45,9 @@ def back_up(
     replace: bool = False,
     go_on: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Copy the whole desk, with its write-ahead log, to a file that is checked before it is named.
+    """Copy the whole desk with its log to a file, which is checked before it gets its name.
 
-    The copy is private to the owner, or to the group that may write the desk. ``go_on`` is asked
+    The copy is private to the owner, or to the group that may write the desk. ``go_on`` is called
     between short steps.
 
     Raises:
@@ -82,7 +82,7 @@ def back_up(
 _STOPPED = "the backup was stopped; nothing of it is left"
 _STEP_PAGES = 64
 _CHECK_STEPS = 100_000
-"""Steps of SQLite's machine between two looks at whether a check shall go on."""
+"""Steps of SQLite's machine between two calls that ask whether a check continues."""
 
 
 def _copy_pages(
@@ -90,8 +90,8 @@ def _copy_pages(
 ) -> None:
     """Copy a megabyte at a time.
 
-    With a write-ahead log the copy is of one state, and writers never wait for it. Without, it
-    starts again after a write, and a step is as long as a writer waits.
+    With a write-ahead log the copy shows one state, and writers never wait for it. Without one, it
+    starts again after each write, and writers wait for the length of a step.
     """
 
     def between(*_: int) -> None:
@@ -99,7 +99,7 @@ def _copy_pages(
             raise Cancelled(_STOPPED)
         sleep(0.001)
 
-    # The whole file is brought to the disk before it has its name.
+    # The whole file is flushed to the disk before it gets its name.
     copy.execute("PRAGMA synchronous=OFF")
     logged = not conn.in_transaction and conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     if logged:
@@ -122,12 +122,12 @@ def copy_into(source: sqlite3.Connection, part: Path) -> None:
 
 
 def is_in_use(path: Path) -> bool:
-    """Return True if another process has a desk open, as far as SQLite can tell of the file."""
+    """Return True if SQLite's locks on a desk show that another process has it open."""
     if not path.exists():
         return False
     conn = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        # Every reader of a log shares a lock that this asks for alone.
+        # Every reader of a log shares a lock that this requests exclusively.
         conn.execute("PRAGMA locking_mode=EXCLUSIVE")
         conn.execute("BEGIN EXCLUSIVE")
         conn.execute("ROLLBACK")
@@ -153,7 +153,7 @@ def working_copy(desk: Path, folder: Path) -> Path:
         with reading_copy(copy) as conn:
             conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except UNREADABLE:
-        # The log cannot be read. The file itself may be.
+        # The log cannot be read, but perhaps the file itself can.
         for beside in ("-wal", "-journal", "-shm"):
             (folder / f"{copy.name}{beside}").unlink(missing_ok=True)
     _mend_header(copy)
@@ -161,9 +161,9 @@ def working_copy(desk: Path, folder: Path) -> Path:
 
 
 def _mend_header(copy: Path) -> None:
-    """Write the parts of the header that are the same in every desk, and the pages that there are.
+    """Write the parts of the header that are the same in every desk, and the number of pages.
 
-    What the pages themselves say is left: the list of free ones is not needed to read.
+    The pages themselves stay as they are; reading does not need the list of free ones.
     """
     size = page_size(copy)
     with copy.open("r+b") as file:
@@ -187,7 +187,7 @@ def _mend_header(copy: Path) -> None:
 
 
 def page_size(file: Path) -> int:
-    """Return the size of a file's pages, as its header says, else as its pages suggest."""
+    """Return the size of a file's pages, from its header or else guessed from the pages."""
     with file.open("rb") as found:
         head = found.read(100)
         stated = int.from_bytes(head[16:18], "big")
@@ -207,7 +207,7 @@ def page_size(file: Path) -> int:
 
 @contextmanager
 def reading_copy(copy: Path) -> Iterator[sqlite3.Connection]:
-    """Open a working copy so that its own schema can do nothing; damage is met row by row."""
+    """Open a working copy so that its schema runs nothing; damage raises an error row by row."""
     conn = sqlite3.connect(copy, isolation_level=None)
     try:
         for pragma in ("trusted_schema=OFF", "writable_schema=ON", "cell_size_check=ON"):
@@ -218,7 +218,7 @@ def reading_copy(copy: Path) -> Iterator[sqlite3.Connection]:
 
 
 def stated_version(copy: Path, latest: int) -> int:
-    """Return the schema version of a working copy; where nothing sensible is read, the latest.
+    """Return the schema version of a working copy, or the latest if that cannot be read.
 
     Raises:
         DeskError: a newer version of reviewdesk made it.
@@ -251,7 +251,7 @@ class LeafPages:
         return self._file.read(self._size)
 
     def rows(self, number: int, columns: int) -> Iterator[tuple[int, list[Any]]]:
-        """Yield key and values of each row with so many columns on a page; damage is no row."""
+        """Yield key and values of each row with so many columns on a page; skip damaged rows."""
         page = self._page(number)
         start = 100 if number == 1 else 0
         if len(page) < self._size or page[start] != 13:
@@ -266,7 +266,7 @@ class LeafPages:
                 continue
 
     def _cell(self, page: bytes, at: int, columns: int) -> tuple[int, bytes]:
-        """Return key and record of a cell; no record if it has not so many columns."""
+        """Return key and record of a cell; the record is empty unless it has so many columns."""
         length, at = _varint(page, at)
         key, at = _varint(page, at)
         key -= (key >> 63) << 64
@@ -309,7 +309,7 @@ _SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)
 
 
 def _record(data: bytes) -> list[Any]:
-    """Return the values of a record; real numbers, which the log has none of, are an error."""
+    """Return the values of a record; real numbers are an error, as the log holds no such value."""
     end, at = _varint(data, 0)
     body = end
     found = list[Any]()
@@ -331,9 +331,9 @@ def _record(data: bytes) -> list[Any]:
 
 
 def scan_events(copy: Path, columns: Sequence[str], told: Told) -> list[dict[str, Any]]:
-    """Return the events on the leaf pages of a file whose hashes hold, in the order of their keys.
+    """Return the events with a correct hash on the leaf pages of a file, in the order of keys.
 
-    ``columns`` are those of the log, in its order; the first is the key.
+    ``columns`` are the columns of the log, in its order; the first is the key.
     """
     found: dict[str, dict[str, Any]] = {}
     with copy.open("rb") as file:

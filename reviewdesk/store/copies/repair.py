@@ -1,8 +1,8 @@
-"""Carry what can be read of a damaged desk file into a new one, and what people made into a copy.
+"""Copy the readable rows of a damaged desk file into a new one, and people's work into a copy.
 
 SQLite reads a copy of the file whose header was mended. Rows are read in the order of their keys,
-around what raises. The log is read from the pages themselves, so that it needs no sound tree, and
-an event counts only if its hash does; one that does not continue its chain is left out.
+around the damage. The log is read from the pages themselves, so that it needs no sound tree. An
+event counts only if its hash is correct; one that does not continue its chain is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reviewdesk.store.runs import ABOUT, content_hash, tag_verdicts
 from reviewdesk.store.verdicts import first_key
 
 MADE = ("meta", "drafts", "seen", "filters", "kept_settings", "replies")
-"""The tables, besides the log, of what people made and no report can bring back."""
+"""The tables, besides the log, of people's work that no report can bring back."""
 _OF_RUNS = ("runs", "verdicts", "bodies", "packed", "measures", "strata", "views")
 _TABLES = (*MADE, *_OF_RUNS, "reruns")
 _JSON = {
@@ -54,10 +54,10 @@ class Carried:
     """What was carried into the new desk, and what was lost, in sentences."""
 
     broken: dict[int, str] = field(default_factory=dict)
-    """The names of the runs that are not whole in the new desk, by key."""
+    """The names of the runs that are incomplete in the new desk, by key."""
     lost: list[str] = field(default_factory=list)
     behind: list[Mapping[str, Any]] = field(default_factory=list)
-    """The events behind the end of their chain, in its order, which the new desk does not have."""
+    """The events beyond the end of their chain, in its order; the new desk does not have them."""
 
 
 def carry(
@@ -92,7 +92,7 @@ def carry(
 
 
 class _TableReader:
-    """Reads what can be read of one table, row by row, and checks that its values fit."""
+    """Reads the readable rows of one table, one by one, and checks that their values fit."""
 
     def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> None:
         info = [tuple(row) for row in target.execute(f"PRAGMA table_info({table})")]
@@ -110,7 +110,7 @@ class _TableReader:
         self._json = [self.columns.index(name) for name in _JSON.get(table, ())]
 
     def read(self) -> Iterator[Row]:
-        # A view could run without an end.
+        # A view could run forever.
         query = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
         found = self._try(query, (self._table,))
         self.whole = found is not None
@@ -134,7 +134,7 @@ class _TableReader:
         return f"SELECT rowid, {names} FROM {self._table} NOT INDEXED WHERE {where}"
 
     def _by_key(self) -> Iterator[Row]:
-        """Yield rows by their keys; after what raises go on behind it."""
+        """Yield rows by their keys, and skip the damage."""
         last = 0
         while True:
             try:
@@ -158,7 +158,7 @@ class _TableReader:
             last = behind
 
     def _behind(self, last: int) -> int | None:
-        """Return the key from which reading goes on behind the damage after ``last``."""
+        """Return the key after which rows can be read again, beyond the damage after ``last``."""
         query = self._select("rowid > ? ORDER BY rowid LIMIT 1")
 
         def reads(key: int) -> bool:
@@ -178,7 +178,7 @@ class _TableReader:
         return high
 
     def _from_both_ends(self) -> Iterator[Row]:
-        """Yield rows from the first, and after damage from the last, up to it."""
+        """Yield rows from the first up to the damage, then from the last back to it."""
         for way in ("ASC", "DESC"):
             order = ", ".join(f"{name} {way}" for name in self._keys)
             query = f"SELECT {', '.join(self.columns)} FROM {self._table} ORDER BY {order}"
@@ -188,7 +188,7 @@ class _TableReader:
                     kept = tuple(row)
                     if kept in seen:
                         break
-                    # A damaged tree may lead in a circle.
+                    # A damaged tree may contain a circle.
                     seen.add(kept)
                     yield kept
                 else:
@@ -214,7 +214,7 @@ def chain_events(
 ) -> tuple[dict[int, int], list[Mapping[str, Any]]]:
     """Append the events that continue their chains; return their new keys by old, and the others.
 
-    An event waits until the one before it is there, wherever its own place in the file was.
+    An event waits until the one before it is there, whatever its place in the file is.
     """
     if not events:
         return {}, []
@@ -240,7 +240,7 @@ def chain_events(
 
 
 def standing_labels(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the labels among some events, in their order, that none of them takes back."""
+    """Return the labels among some events that no event takes back, in their order."""
     turned = {
         (event["desk"], event["reviewer"], event["target"]): event["kind"]
         for event in events
@@ -271,7 +271,7 @@ def _broken_chains(
 
 
 def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
-    """Carry the readable rows of a working copy into an empty desk of the same schema version."""
+    """Copy the readable rows of a working copy into an empty desk of the same schema version."""
     carried = Carried()
     columns = [row[1] for row in target.execute("PRAGMA table_info(label_events)")]
     events = scan_events(copy, columns, told)
@@ -294,7 +294,7 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
     for table in {"replies", "reruns"} & set(there):
         plans = [row[0] for row in target.execute(f"SELECT DISTINCT plan FROM {table}")]
         target.execute("BEGIN")
-        # Keys only become smaller, so that in this order none is taken.
+        # Keys only become smaller, so in this order each new key is free.
         for plan in sorted(plans):
             if (new := keys.get(plan)) is None:
                 target.execute(f"DELETE FROM {table} WHERE plan = ?", (plan,))
@@ -308,7 +308,7 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
 
 
 def _keep_desk_id(target: sqlite3.Connection, events: Sequence[Mapping[str, Any]]) -> None:
-    """Give the desk its id back, from the log if need be: new events continue the old chains."""
+    """Restore the desk's id, if needed from the log, so that new events continue the old chains."""
     known = Counter(event["desk"] for event in events)
     held = target.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()
     if held and (held[0] in known or not known):
@@ -318,7 +318,7 @@ def _keep_desk_id(target: sqlite3.Connection, events: Sequence[Mapping[str, Any]
 
 
 def _follow_log(target: sqlite3.Connection, carried: Carried) -> None:
-    """Give runs the name and the place that the log says, and drop re-runs that it contradicts."""
+    """Give runs the name and place stated in the log, and drop re-runs that contradict it."""
     for event in of_desk(target, "run", "rules", "removed", "restored"):
         if event.kind in {"run", "rules"}:
             made = {name: event.detail[name] for name in ABOUT if name in event.detail}
@@ -342,7 +342,7 @@ def _follow_log(target: sqlite3.Connection, carried: Carried) -> None:
 
 
 def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str, bool]) -> None:
-    """Find the runs that are not as they were loaded, and those whose row is lost."""
+    """Find the runs that differ from what was loaded, and those whose row is lost."""
     query = """SELECT r.key, r.name, r.verdicts, count(b.verdict) FROM runs r
                LEFT JOIN verdicts v ON v.run = r.key LEFT JOIN bodies b ON b.verdict = v.key
                GROUP BY r.key"""
@@ -357,7 +357,7 @@ def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str
                 else whole["packed"]
             )
             if same:
-                # No hash covers the places, which follow from the keys.
+                # No hash covers the places, because they follow from the keys.
                 first = first_key(target, key)
                 target.execute(
                     "UPDATE verdicts SET pos = key - ? WHERE run = ? AND pos IS NOT key - ?",
@@ -382,7 +382,7 @@ def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str
 def bodies_of(target: sqlite3.Connection, run: int) -> Iterator[str]:
     """Yield the readable verdicts of a run as stored, also those whose narrow row is lost.
 
-    One without its row belongs to the run of the row before it, or to the only run of the desk.
+    A verdict without its row belongs to the run of the row before it, or to the desk's only run.
     """
     query = """SELECT b.body FROM bodies b LEFT JOIN verdicts v ON v.key = b.verdict
                WHERE coalesce(v.run, (SELECT w.run FROM verdicts w WHERE w.key <= b.verdict
@@ -414,7 +414,7 @@ def drop_runs(target: sqlite3.Connection, runs: Sequence[int]) -> None:
 def copy_made(
     source: sqlite3.Connection, target: sqlite3.Connection, go_on: Callable[[float, int], object]
 ) -> None:
-    """Copy the log and what else people made into an empty desk; no report can bring it back."""
+    """Copy the log and people's other work into an empty desk; no report can bring it back."""
     if not all(carry(source, target, MADE, go_on).values()):
         raise DeskError("the desk is damaged", "Run: reviewdesk desk repair.")
     rows = source.execute("SELECT * FROM label_events ORDER BY key")

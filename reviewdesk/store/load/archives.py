@@ -1,4 +1,4 @@
-"""What a run keeps of a whole archive, of which it holds the flagged and the audited verdicts."""
+"""Statistics of a whole archive, stored with a run of its flagged and audited verdicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stats(conn: sqlite3.Connection, run: int) -> Stats | None:
 
 
 def whole(row: sqlite3.Row) -> int:
-    """Return the number of verdicts that the figures of a run are about, given its row."""
+    """Return the number of verdicts that the figures of a run cover, given its row."""
     found = row["archive"] if "archive" in row.keys() else None  # noqa: SIM118 - else its values
     return int(row["verdicts"] if found is None else json.loads(found)["counts"]["verdicts"])
 

@@ -1,4 +1,4 @@
-"""Hidden runs: what a load has written of a report that is not whole yet, and who holds it.
+"""Hidden runs: the rows of a report whose load has not finished, and the process that holds it.
 
 A hidden run has a row in ``loads`` and none in ``runs``, so no query that reads a run can find it.
 It is written in short transactions; the last one adds the row of ``runs`` and takes this one away.
@@ -27,12 +27,12 @@ from reviewdesk.store.runs import by_hash
 
 
 def process_start(pid: int) -> str | None:
-    """Return when a process was started, as the system tells it; ``None`` if it does not run.
+    """Return when a process was started, as the system states it; ``None`` if it does not run.
 
-    A number that the system has given to another process has another start.
+    If the system has given the number to another process, the start differs.
     """
     with suppress(OSError, IndexError):
-        # The name of the program stands in parentheses and may hold anything.
+        # The name of the program is in parentheses and may contain any character.
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         state, *fields = stat.rpartition(")")[2].split()
         return None if state in {"Z", "X"} else fields[18]
@@ -48,19 +48,19 @@ def process_start(pid: int) -> str | None:
 _APART = 1 << 32
 """Keys kept free for a run that is being loaded, as the number of its verdicts is not known."""
 _LONGEST = 0.025
-"""Seconds that one transaction should hold the write lock at most."""
+"""The most seconds for which one transaction should hold the write lock."""
 _UNSHARED = 0.01
-"""Seconds that the lock is held for before other writers get their turn."""
+"""Seconds for which the lock is held before other writers get their turn."""
 _TURN = 0.005
-"""Seconds left to other writers: ``connect.writing`` asks at least every two milliseconds."""
+"""Seconds left to other writers: ``connect.writing`` tries at least every two milliseconds."""
 MOST = 6000
 """The most rows of verdicts that one transaction writes or deletes."""
 LEAST = 100
-"""The fewest rows by choice: fewer would touch nearly as many pages of the indexes for each."""
+"""The fewest rows that are chosen: fewer would touch nearly as many pages of the indexes."""
 _MOST_UNFOLDED = 32
 _LONGEST_UNFOLDED = 0.2
-"""Transactions, and the seconds that they took, after which the log is folded into the file, lest
-it grow as large. Each fold writes the pages of the indexes again."""
+"""Transactions, and the seconds that they took, after which the log is folded into the file, so
+that it stays small. Each fold writes the pages of the indexes again."""
 PRAGMAS: Mapping[str, tuple[str, str]] = {
     # The row of the run comes last. Checking each row against its parent would cost a look-up.
     "foreign_keys": ("OFF", "ON"),
@@ -81,7 +81,7 @@ class HiddenRun(Struct, frozen=True):
     file: str
     first: int
     made: str
-    """What the rows depend on besides the file; another load goes on only with the same."""
+    """What the rows depend on besides the file; only a load with the same value can continue."""
     pid: int
     started: str
     token: str
@@ -91,7 +91,7 @@ class HiddenRun(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """How far it is, and who works on it."""
+        """How far the load has come, and which process works on it."""
         far = f"{self.file}: {self.bodies:,} verdicts read ({self.share:.0%})"
         if self.held:
             return f"{far}, being loaded by process {self.pid}"
@@ -122,7 +122,7 @@ _CLAIMS = """SELECT l.file FROM loads l WHERE NOT (
 
 
 def problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Say which hidden runs claim a run that is there, its verdicts, or rows that nobody wrote."""
+    """Report hidden runs that claim a visible run, its verdicts, or rows that nobody wrote."""
     for row in conn.execute(_CLAIMS).fetchall():
         yield f"the load of {row['file']} claims rows that it did not write"
 
@@ -135,19 +135,19 @@ def of_hash(conn: sqlite3.Connection, run_hash: str) -> HiddenRun | None:
 
 @dataclass(slots=True)
 class LockPace:
-    """Sizes transactions by the time that they hold the write lock, and leaves others a turn."""
+    """Sizes transactions by how long they hold the write lock, and gives others a turn."""
 
     clock: Callable[[], float] = monotonic
     sleep: Callable[[float], None] = sleep
     rows: int = 500
     """The number of rows for the next transaction."""
     unfolded: float = 0
-    """Seconds that the lock was held since whoever folds the log last set this to 0."""
+    """Seconds for which the lock was held since the log was folded, which sets this to 0."""
     _held: float = 0
     _left: float = field(default=float("-inf"))
 
     def took(self, seconds: float) -> None:
-        """Take in how long a transaction held the lock; fewer rows if too long, else more."""
+        """Note how long a transaction held the lock: if too long, plan fewer rows, else more."""
         if seconds > _LONGEST:
             self.rows = max(LEAST, self.rows * 2 // 3)
         elif seconds < _LONGEST / 2:
@@ -209,7 +209,7 @@ class Hold:
         )
 
     def end(self) -> None:
-        """Take the hidden run away, inside the step that makes it visible or leaves nothing."""
+        """Remove the hidden run, inside the step that makes it visible or deletes its last rows."""
         self.conn.execute("DELETE FROM loads WHERE run = ?", (self.hidden.run,))
 
     def sweep(self) -> None:
@@ -237,7 +237,7 @@ class Hold:
             self.end()
 
     def _cut(self, table: str, key: str, left: int, bodies: int, rows: int) -> None:
-        """Delete the run's rows of a table but the first ``left`` of them, in one step."""
+        """Delete all but the first ``left`` of the run's rows of a table, in one step."""
         first = self.hidden.first + left
         count = self.hidden.bodies - left
         with self.step():
@@ -249,10 +249,10 @@ class Hold:
             self.advance(bodies=bodies, rows=rows, share=0)
 
     def fold(self) -> None:
-        """Fold the log into the file, and let it begin anew, lest it grow."""
+        """Fold the log into the file and restart it, so that it stays small."""
         self._unfolded = self.pace.unfolded = 0
         self.conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        # Others wrote meanwhile. That little is folded under the lock, unless somebody has it.
+        # Others wrote meanwhile. These few pages are folded under the lock, unless it is taken.
         wait = self.conn.execute("PRAGMA busy_timeout").fetchone()[0]
         self.conn.execute("PRAGMA busy_timeout=0")
         try:
@@ -263,20 +263,20 @@ class Hold:
 
 @contextmanager
 def holding(conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> Iterator[Hold]:
-    """Hold a claimed run; after an error nothing of it is left, or a run that nobody holds."""
+    """Hold a claimed run; after an error it is deleted, or left as a run that nobody holds."""
     for name, (value_of, _) in PRAGMAS.items():
         conn.execute(f"PRAGMA {name}={value_of}")
     hold = Hold(conn, path, hidden)
     try:
         yield hold
     except BaseException:
-        # A full disk may refuse this too. The next load then sweeps it, or goes on with it.
+        # A full disk may refuse this too. The next load then deletes the run or continues it.
         with suppress(DeskError):
             hold.sweep()
         raise
     finally:
         _held.discard(hidden.token)
-        # Else the next label of somebody would fold what is left.
+        # Otherwise the next label would have to fold the rest.
         with suppress(DeskError):
             hold.fold()
         for name, (_, value_of) in PRAGMAS.items():
@@ -286,9 +286,9 @@ def holding(conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> Iterator
 def claim(
     conn: sqlite3.Connection, path: Path, run_hash: str, file: str, made: str
 ) -> HiddenRun | None:
-    """Take the hidden run with this hash, as it was left or new.
+    """Take the hidden run with this hash as it was left, or a new one.
 
-    ``None`` if another process holds it, or has made it visible.
+    The result is ``None`` if another process holds it, or has made it visible.
     """
     with writing(conn, path):
         if by_hash(conn, run_hash) is not None:
@@ -345,10 +345,10 @@ def _take(conn: sqlite3.Connection, left: HiddenRun) -> HiddenRun:
 
 
 def sweep_left(conn: sqlite3.Connection, path: Path, run_hash: str, made: str) -> None:
-    """Delete every run that its load left, but the one that a load of ``run_hash`` goes on with.
+    """Delete every unfinished run, except the one that a load of ``run_hash`` continues.
 
     Raises:
-        DeskError: one claims rows that it did not write, which would be deleted with it.
+        DeskError: a run claims rows that it did not write, which would be deleted with it.
     """
     with explained(path):
         if foreign := next(problems(conn), None):

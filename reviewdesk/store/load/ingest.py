@@ -1,4 +1,4 @@
-"""Load one report into the desk: many short transactions under a hidden run, which one shows.
+"""Load one report into the desk: many short transactions under a hidden run, then one shows it.
 
 Bodies, tags and packed ballots are written as they are read. The narrow rows depend on the whole
 run (the draw does), so they wait as columns in a temporary table and are written last.
@@ -65,7 +65,7 @@ def read(
 
 
 def rebuild(conn: sqlite3.Connection) -> None:
-    """Write the orders of every run from the columns of its verdicts, whatever was held."""
+    """Write the orders of every run from the columns of its verdicts, replacing all rows."""
     conn.execute("DELETE FROM orders")
     for (run,) in conn.execute("SELECT key FROM runs").fetchall():
         for name in NAMES:
@@ -73,7 +73,7 @@ def rebuild(conn: sqlite3.Connection) -> None:
 
 
 def problems(conn: sqlite3.Connection, run: int) -> Iterator[str]:
-    """Say which order of a run is not that of its verdicts."""
+    """Report each order of a run that differs from the order of its verdicts."""
     query = "SELECT first FROM orders WHERE run = ? AND name = ? ORDER BY first"
     for name in NAMES:
         starts = [row[0] for row in conn.execute(query, (run, name))]
@@ -88,7 +88,7 @@ def _sorted(conn: sqlite3.Connection, run: int, name: str) -> array[int]:
 
 
 def _swapped(places: array[int]) -> array[int]:
-    """Return places in the other order of bytes where that of the desk is not the machine's."""
+    """Return places with their bytes swapped if the machine's byte order is not the desk's."""
     if sys.byteorder == "big":
         places.byteswap()
     return places
@@ -104,7 +104,7 @@ _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
 
 
 class NewRun(Struct, frozen=True):
-    """What is known of a run before its verdicts are read."""
+    """The facts of a run that are known before its verdicts are read."""
 
     hash: str
     file: str
@@ -118,8 +118,8 @@ class NewRun(Struct, frozen=True):
     name: str = ""
     """A name for a run whose header states none and whose file gives none."""
     by_verdict: bool = False
-    """Whether verdicts are drawn and not contents: a run that an older version drew is loaded
-    again, or comes from a desk that drew it so."""
+    """Whether verdicts are drawn instead of contents: a run that an older version drew is loaded
+    again, or the run comes from a desk that drew it this way."""
 
 
 class ReadReport(Struct, frozen=True):
@@ -135,7 +135,7 @@ class ReadReport(Struct, frozen=True):
     notes: list[str]
     skipped: int
     archive: str | None = None
-    """The statistics of an archive, whose counts, measures and strata are more than its rows."""
+    """The statistics of an archive, whose counts, measures and strata cover more than its rows."""
 
     @property
     def rows(self) -> int:
@@ -195,7 +195,7 @@ class Ingest:
         self.tags.add(window.tags)
 
     def _write(self, window: VerdictWindow, share: float) -> None:
-        """Write the bodies of a window, but those that an earlier load has left."""
+        """Write the bodies of a window, except those that an earlier load has left."""
         hidden = self._hold.hidden
         last = window.first + len(window.bodies)
         for start, end in _slices(window, hidden.bodies):
@@ -241,7 +241,7 @@ class Ingest:
         return drawn, columns
 
     def write_rows(self, read: ReadReport) -> None:
-        """Write the rows of the run, but those that an earlier load has left."""
+        """Write the rows of the run, except those that an earlier load has left."""
         from reviewdesk.domain.run.tally import DERIVED
 
         hold = self._hold
@@ -250,7 +250,7 @@ class Ingest:
         names = ", ".join(("key", "run", "pos", "id", "test", "item", *DERIVED, *_DRAWN))
         query = f"INSERT INTO verdicts ({names}) VALUES ({', '.join('?' * len(names.split()))})"
         self._write_orders(read)
-        # The time that bodies took says nothing of rows.
+        # The time that bodies took does not predict that of rows.
         hold.pace = LockPace()
         rows = self._rows(read)
         while some := list(islice(rows, hold.pace.rows)):

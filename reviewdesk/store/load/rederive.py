@@ -22,7 +22,7 @@ BATCH = 500
 
 
 def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
-    """Update every verdict to what its body gives by the present rules, and the counts of each run.
+    """Derive every verdict again from its body by the present rules, and the counts of each run.
 
     ``where`` chooses the runs, all by default. The draw stays: strata, ranks, audit and places in
     the queue are not touched, nor are items, labels and bodies. One window of verdicts is held in
@@ -49,7 +49,7 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
                 zip(*derived, flags, keys, strict=True),
             )
             measures.put_window(conn, run, window)
-        # The figures of an archive are about more verdicts than the desk holds.
+        # The figures of an archive cover more verdicts than the desk holds.
         if archives.text(conn, run) is None:
             measures.enter(conn, run, measures.figures(conn, run, reader))
             _update_counts(conn, run, reader.tally)
@@ -66,9 +66,9 @@ _SHOWN = 5
 def differences(
     conn: sqlite3.Connection, run: int, progress: Callable[[float, int], object]
 ) -> Iterator[str]:
-    """Decide every verdict of a run again from its body, and say what the desk holds otherwise.
+    """Decide every verdict of a run again from its body, and report where the desk differs.
 
-    The draw is not made again; the content hash covers it, and the figures of an archive.
+    The draw is not repeated; the content hash covers it and the figures of an archive.
     """
     from reviewdesk.domain.run.digest import RunDigest, TagDigest
     from reviewdesk.domain.run.tally import DERIVED, final_flags
