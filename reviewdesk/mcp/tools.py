@@ -132,7 +132,7 @@ class DeskTools:
         at: At = "",
         offset: Offset = 0,
     ) -> dict[str, Any]:
-        """Hold juries and judges to what a suite expects; the status of each entry says how."""
+        """Check juries and judges against a suite; each entry has a status."""
         from reviewdesk.desk import files
         from reviewdesk.desk.gates.suite import run_suite
         from reviewdesk.views.json import figures
