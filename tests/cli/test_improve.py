@@ -23,6 +23,9 @@ def desk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
 
 def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert "No split yet" in desk("improve").out
+    # A panel file is read although there is nothing to tell of it yet.
+    assert desk("improve", "--panel", "gone.yaml").code == 2
+    assert "not split yet" in desk("improve", "try", "p.yaml", "--panel", "p.yaml").err
     assert desk("improve", "split").code == 2  # the labels of a file do not say that they are blind
     split = desk("improve", "split", "--open", "--json").json
     assert (split["tuning"], split["holdout"], split["tries"]) == (20, 20, [])

@@ -67,12 +67,15 @@ class _Do(Struct, frozen=True):
 
 
 def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
-    """Read the page of the run and a panel file, which is asked for once, and open it."""
+    """Read the page of the run and a panel file, and open it.
+
+    The file is asked for if none was chosen, or if the chosen one is gone.
+    """
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return
     name = argument or core.settings.panel
-    if name:
+    if argument or (name and Path(name).expanduser().is_file()):
         _open(core, Path(name), at)
         return
 
@@ -97,7 +100,7 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
     def read(desk: Desk, _report: Report) -> _Read:
         from reviewdesk.desk.improve.tries import lineage
 
-        found = candidates.page(desk, run)
+        found = candidates.page(desk, run, panel, offered=False)
         return _Read(panel, found, candidates.beside(panel), lineage(desk, run))
 
     def there(found: _Read | None) -> None:
@@ -164,7 +167,7 @@ def _choices(found: _Read) -> Iterator[Choice]:
         if one is not None and one.verdict is TryVerdict.BETTER:
             yield Choice(f"adopt {name}: it is better", _Do("adopt", str(path)))
             continue
-        said = "" if one is None else f": {one.verdict or 'cut off, it goes on'}"
+        said = "" if one is None else f": {one.verdict or 'cut off; this continues it'}"
         yield Choice(f"try {name}{said}", _Do("try", str(path)))
     if found.page.labels.tuning:
         yield Choice("write another: see which changes would be right more often", _Do("offers"))
@@ -293,7 +296,7 @@ def _agreed(core: Core, found: _Read, ready: PreparedTry, shown: str, yes: bool 
 
     def ended(outcome: TryAnswer | None) -> None:
         if outcome is None:
-            said = "stopped; what came is kept, and the same try goes on"
+            said = "stopped; the answers are kept, and the same try continues"
         elif outcome.verdict is None:
             said = "too many ballots were lost to tell; try it again"
         else:

@@ -317,15 +317,23 @@ def exemplars(
     return [pair for side in chosen.values() for pair in side[:each]]
 
 
-def page(desk: Desk, run: Run, parent: Path | None = None) -> ImprovePage:
-    """Return where a run's panel is wrong in the tuning half; with a panel file, also changes."""
+def page(desk: Desk, run: Run, parent: Path | None = None, *, offered: bool = True) -> ImprovePage:
+    """Return where a run's panel is wrong in the tuning half; with a panel file, also changes.
+
+    The changes take seconds, and are left out unless they are to be ``offered``.
+
+    Raises:
+        PanelError: the panel file cannot be used, also if there is no split yet.
+    """
     from reviewdesk.domain.jurors.tries import cells, smallest_gain
 
+    if parent is not None:
+        read_panel(parent)
     labels = split_labels(desk, run)
     asked = cells(labels.sizes, [(one.stratum, False, False) for one in labels.asked])
     return ImprovePage(
         labels,
-        offers(desk, labels, parent) if parent is not None and labels.tuning else (),
+        offers(desk, labels, parent) if parent is not None and offered and labels.tuning else (),
         smallest_gain(asked, len(labels.split.tries)),
     )
 

@@ -191,10 +191,15 @@ def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> PanelPair:
 
 
 def _refuse_without_holdout(labels: SplitLabels) -> None:
-    if not labels.split.holdout:
-        spent = "is spent by an adoption" if labels.split.adopted else "is not made yet"
-        hint = "Label more items, then: improve split." if labels.split.adopted else "improve split"
-        raise UsageError(f"{labels.run.name}: the holdout {spent}", hint)
+    if labels.split.holdout:
+        return
+    if labels.split.adopted:
+        problem = "the holdout is spent by an adoption"
+        hint = "Label more items, then split them: reviewdesk improve split."
+    else:
+        problem = "the labels are not split yet"
+        hint = "Split them: reviewdesk improve split."
+    raise UsageError(f"{labels.run.name}: {problem}", hint)
 
 
 def _tries_of(labels: SplitLabels, pair: PanelPair) -> list[TriedCandidate]:
@@ -233,7 +238,7 @@ async def carry_out(
     try when it is continued. Without a word, the same try asks again for what was lost.
 
     Raises:
-        CeilingError: the next call might exceed the ceiling; what came is kept.
+        CeilingError: the next call might exceed the ceiling; the answers are kept.
         DeskError: another process is at work on this try.
     """
     name = ready.begun.name
@@ -306,7 +311,7 @@ async def _ask(
     if meter.closed:
         raise CeilingError(
             f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is spent",
-            "What came is kept; try the same again with a higher ceiling.",
+            "The answers are kept; try the same again with a higher ceiling.",
         )
 
 

@@ -59,6 +59,16 @@ def opened(review: Review, folder: Path) -> None:
     review.typed("improve", str(folder / "panel.yaml"))
 
 
+def test_a_file_that_is_no_panel_is_not_kept_as_the_panel(review: Review, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("jurors: 3\n", encoding="utf-8")
+    review.press("screen.calibration")
+    review.typed("improve", str(tmp_path / "bad.yaml"))
+    assert review.dialogs == []
+    assert "bad.yaml:1: $.jurors: must be a list" in review.notice
+    review.typed("improve", str(tmp_path / "panel.yaml"))
+    assert "No split yet" in str(dialog_page(review).document)
+
+
 def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) -> None:
     opened(review, tmp_path)
     assert "No split yet" in str(dialog_page(review).document)
