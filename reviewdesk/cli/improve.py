@@ -228,7 +228,9 @@ def try_(
         try:
             found = tries.run_now(desk, ready, yes=yes, told=line, noted=line.note)
         except KeyboardInterrupt:
-            raise Cancelled("stopped: what came is kept", "Give the same command again.") from None
+            raise Cancelled(
+                "stopped: the answers are kept", "Give the same command again."
+            ) from None
         finally:
             line.done()
     if found.turnouts.failed:

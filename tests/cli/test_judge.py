@@ -338,7 +338,7 @@ async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
         out, told = await running.communicate()
     assert (running.returncode, out) == (130, b"")
     assert told.decode().splitlines()[-1] == (
-        "stopped: 1 of 3 cases are complete. Go on with --resume."
+        "stopped: 1 of 3 cases are complete. Continue with --resume."
     )
     assert len(room.stored()) == 7
     assert not room.report.exists()

@@ -223,13 +223,13 @@ class Jobs:
         """The question before the app closes while re-runs or a try are under way."""
         running = [one.verdict for one in self.reruns.values()]
         if not running and TRYING in self._stops:
-            reason = "What came is kept, and the same try goes on later."
+            reason = "The answers are kept, and the same try can continue later."
             return question_form("Close, although a candidate is being tried?", reason)
         if not running:
             return None
         what = f"{running[0]} is" if len(running) == 1 else f"{len(running)} re-runs are"
         what = f"the re-run of {what}" if len(running) == 1 else what
-        reason = "What came is kept. The verdicts that are left can be asked about later."
+        reason = "The answers are kept. The verdicts that are left can be asked about later."
         return question_form(f"Close, although {what} under way?", reason)
 
     def rerun_of(self, key: int) -> OpenRerun | None:

@@ -171,8 +171,8 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     try:
         found = run_now(desk, ready, listener)
     except KeyboardInterrupt:
-        kept = f": {ends[0].text}" if many and ends else ": what came is kept"
-        hint = "Go on with rerun --resume." if many else ""
+        kept = f": {ends[0].text}" if many and ends else ": the answers are kept"
+        hint = "Continue with rerun --resume." if many else ""
         raise Cancelled(f"stopped{kept}", hint) from None
     finally:
         line.done()

@@ -52,7 +52,7 @@ from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.version import __version__
 
-_GO_ON: Final = "Go on with --resume."
+_GO_ON: Final = "Continue with --resume."
 
 
 class Order(RunLimits, frozen=True, kw_only=True):
@@ -342,7 +342,7 @@ class BatchRun:
             raise CeilingError(
                 f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
                 f"spent, and {counts.cases} of {self._count} cases are complete",
-                "What was paid for is stored; go on with --resume and a higher --max-cost.",
+                "What was paid for is stored; continue with --resume and a higher --max-cost.",
             )
         if counts.waiting or counts.unsent:
             pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
@@ -408,7 +408,7 @@ def _check_output(path: Path, order: Order) -> None:
             f"{path}: already exists, and is not a report of this run", "Name another -o."
         )
     if begun and not order.resume:
-        hint = "Go on with it by --resume, or name another -o."
+        hint = "Continue it with --resume, or name another -o."
         raise UsageError(f"{path}{REPLIES}: is there already", hint)
     if taken and not order.resume:
         hint = "Name another -o, or replace it with --force."

@@ -365,11 +365,11 @@ async def carry_out(
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
     The plan is in the desk before the first request, and each reply before it is used. If the task
-    is cancelled, what came is kept: a single verdict ends with the ballots that came, and of many
-    the unfinished ones wait for a resume.
+    is cancelled, the answers are kept: a single verdict ends with the ballots that came, and
+    unfinished ones of many wait for a resume.
 
     Raises:
-        CeilingError: the next call might exceed the ceiling; what came is kept.
+        CeilingError: the next call might exceed the ceiling; the answers are kept.
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
@@ -496,7 +496,7 @@ class _Run:
             raise CeilingError(
                 f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
                 f"spent, and {summary.left:,} of {summary.verdicts:,} verdicts are left",
-                "What came is kept; go on with a higher ceiling.",
+                "The answers are kept; continue with a higher ceiling.",
             )
         return summary
 
@@ -563,6 +563,6 @@ def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSumm
     """Carry out a re-run over the network, and return its result.
 
     Raises:
-        KeyboardInterrupt: a person stopped it; what came is kept.
+        KeyboardInterrupt: a person stopped it; the answers are kept.
     """
     return asyncio.run(carry_out(desk, ready, listener))

@@ -232,7 +232,7 @@ def _not_json(error: ValueError, body: str) -> Fault:
     few = Retryable.FEW
     if isinstance(error, json.JSONDecodeError):
         if error.msg == "Extra data":
-            return Fault(Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON")
+            return Fault(Status.PARSE_FAIL, "two_bodies", "the answer continues after its JSON")
         if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
             return Fault(Status.PARSE_FAIL, "truncated_body", "the answer's JSON breaks off", few)
     return Fault(Status.PARSE_FAIL, "not_json", "the answer is not JSON", few)

@@ -182,7 +182,7 @@ class _Reader:
         except (ValueError, OverflowError) as error:
             # The parser fails on escapes such as "\UFFFFFFFF" and versions of a thousand digits.
             raise SuiteError(
-                self._name, 0, "is not YAML: an escape or a directive in it is none"
+                self._name, 0, "is not YAML: an escape or a directive in it is invalid"
             ) from error
 
     def _loader(self, text: str) -> Any:

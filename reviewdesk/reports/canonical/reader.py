@@ -30,7 +30,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         window = Window(stream, fail, counted)
         unseen = False
-        behind = fail("", "goes on behind its verdicts", "Put them last.")
+        behind = fail("", "continues after its verdicts", "Put them last.")
         for key in window.members():
             if unseen:
                 raise behind

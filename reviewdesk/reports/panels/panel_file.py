@@ -235,9 +235,9 @@ VendorName: TypeAlias = Annotated[
     Wanted("a known vendor", known=tuple(Vendor)),
     BeforeValidator(lambda word: OTHER_NAMES.get(word, word) if isinstance(word, str) else word),
 ]
-StrategyName: TypeAlias = Annotated[str, Wanted("a strategy that there is", known=STRATEGIES)]
-RegimeName: TypeAlias = Annotated[str, Wanted("a regime that there is", known=tuple(Regime))]
-RoundingName: TypeAlias = Annotated[str, Wanted("a rounding that there is", known=tuple(Rounding))]
+StrategyName: TypeAlias = Annotated[str, Wanted("a known strategy", known=STRATEGIES)]
+RegimeName: TypeAlias = Annotated[str, Wanted("a known regime", known=tuple(Regime))]
+RoundingName: TypeAlias = Annotated[str, Wanted("a known rounding", known=tuple(Rounding))]
 Labels: TypeAlias = Annotated[
     list[Annotated[str, FILLED, Wanted("a label")]] | None,
     Wanted("a list of labels, such as [KEEP, REJECT]"),
