@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias
@@ -236,14 +237,12 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
         if match := re.match(pattern, text):
             use = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else hint
             return refused(source, what.format(*match.groups()), use)
-    what = f'is no report: it starts with "{show_line(line, 40)}"'
+    what = f'is not a report: it starts with "{show_line(line, 40)}"'
     return refused(source, what, "A report is JSON, JSON Lines or a table.")
 
 
 def _has_columns(text: str) -> bool:
     """Return True if the first lines of a text all have the same number of cells."""
     lines = [line for line in text.splitlines()[:5] if line.strip()]
-    return len(lines) > 1 and any(
-        lines[0].count(mark) and len({one.count(mark) for one in lines}) == 1
-        for mark in (",", ";", "\t", "|")
-    )
+    widths = ([*map(len, csv.reader(lines, delimiter=mark))] for mark in (",", ";", "\t", "|"))
+    return len(lines) > 1 and any(one[0] > 1 and len(set(one)) == 1 for one in widths)

@@ -27,11 +27,11 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "grader", "scorer",
         "model_judge", "judge_model",
     ),
-    "score": ("score", "rating", "value", "grade"),
+    "score": ("score", "rating", "value", "grade", "result", "outcome"),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
         "trace_id", "task_id", "row_id", "record_id", "conversation_id", "case", "example",
-        "sample", "id", "uid", "uuid", "test_case", "test_case_name", "@key",
+        "sample", "id", "uid", "uuid", "test_case", "test_case_name", "nr", "no", "no.", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
@@ -63,20 +63,25 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "threshold": ("threshold",),
     "input": (
         "input", "prompt", "question", "query", "instruction", "user_input", "request",
-        "user_prompt",
+        "user_prompt", "frage", "pregunta",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
+        "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
-    "alternative": ("alternative", "response_b", "answer_b", "output_b"),
+    "alternative": (
+        "alternative", "response_b", "answer_b", "output_b", "response_2", "answer_2", "output_2",
+    ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
         "expected_response",
     ),
-    "generator": ("generator", "generator_model", "output_model", "model", "model_a"),
-    "rival": ("rival", "model_b"),
+    "generator": (
+        "generator", "generator_model", "output_model", "model", "model_a", "generator_1",
+    ),
+    "rival": ("rival", "model_b", "generator_2"),
     "human": (
         "human", "human_label", "truth", "gold", "gold_label", "human_verdict", "reviewer",
         "expert",
@@ -89,7 +94,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
 _LAST_RESORT = "test"
 """The role that names the items if no column does."""
 
-_SEPARATORS = re.compile(r"[\s\-]+")
+_SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z])(?=[A-Z])")
+"""What separates the words of a column's name; the capitals of ``caseId`` do as well."""
 
 BALLOT = frozenset({
     "model", "vendor", "pass", "label", "reason", "repeat", "confidence", "weight", "error",
@@ -129,7 +135,8 @@ _CRITERIA = frozenset({
     "answer_correctness", "answer_relevancy", "answer_relevance", "answer_similarity",
     "semantic_similarity", "relevance", "relevancy", "response_relevancy", "faithfulness",
     "groundedness", "hallucination", "context_precision", "context_recall", "context_relevance",
-    "context_relevancy", "context_entity_recall", "coherence", "consistency", "fluency",
+    "context_relevancy", "context_entity_recall", "response_relevance",
+    "response_completeness", "coherence", "consistency", "fluency",
     "conciseness", "completeness", "clarity", "helpfulness", "harmfulness", "harmlessness",
     "maliciousness", "safety", "toxicity", "bias", "tone", "style", "humor", "empathy",
     "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
@@ -149,7 +156,7 @@ def names_models(column: str) -> bool:
 
 
 def _plain(column: str) -> str:
-    return _SEPARATORS.sub("_", column.strip().casefold())
+    return _SEPARATORS.sub("_", column.strip()).casefold()
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
@@ -163,8 +170,14 @@ _NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
 })  # fmt: skip
 
-_PASSES = ("passed", "accepted", "1", "1.0", "y", "✓", "✔", "✅", "☑", "👍")
-_FAILS = ("failed", "rejected", "0", "0.0", "n", "✗", "✘", "❌", "✕", "☒", "👎")
+_PASSES = (
+    "passed", "accepted", "1", "1.0", "y", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden", "richtig",
+    "oui", "sí", "sì", "はい", "合格", "是", "да",
+)  # fmt: skip
+_FAILS = (
+    "failed", "rejected", "0", "0.0", "n", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
+    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет",
+)  # fmt: skip
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
 """Words and marks for a vote in tables, in addition to those of every report."""
 

@@ -32,11 +32,12 @@ from reviewdesk.reports.tables.table_map import TableMap
 
 _MOST_LISTED = 20
 _MOST_WORDS = 6
-_MARKS = "score|rating|grade|verdict|vote|value|label|pass"
+_MARKS = "score|rating|grade|verdict|vote|value|label|pass|result"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[_ .:/-]", re.IGNORECASE)
 _BEHIND = re.compile(rf"[_ .:/-](?:{_MARKS})\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
+_VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _SURE = re.compile(r"judge|juror|critic|grader|evaluator", re.IGNORECASE)
 _JUDGE = re.compile(
@@ -44,7 +45,7 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 _NO_SCORE = re.compile(
-    r"(?:^|[_ .-])(?:idx|index|no|nr|num|number|count|tokens?|cost|latency|duration|time|length"
+    r"(?:^|[_ ./:-])(?:idx|index|no|nr|num|number|count|tokens?|cost|latency|duration|time|length"
     r"|seed|turns?|words|chars|year|version|temperature|#|reason\w*|rationale|explanation|comments?"
     r"|feedback|created|threshold)$|^reason",
     re.IGNORECASE,
@@ -56,6 +57,7 @@ _FAILS = re.compile(
 )
 """Words that more likely mean a fail than a pass."""
 _ANSWERS = ("score", "pass", "label")
+_INNER = frozenset({"item", "input", "output", "reference"})
 _COMMENT = ".comment"
 
 
@@ -105,6 +107,7 @@ class _Guesser:
         self.given = (*options.judge_columns, *options.criteria_columns)
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
         self.roles = roles_of(one for one in self.columns if one not in self.said)
+        self.roles |= self.inner_roles()
         if self.roles.get("item") == "@key" and all(
             _JUDGE.search(row.cells["@key"]) for row in sample
         ):
@@ -119,6 +122,29 @@ class _Guesser:
         if options.output_column:
             self.made["output"] = options.output_column
         self.item = options.item_column or self.roles.get("item") or ""
+        if not self.item and self.columns and self.counts_rows(self.columns[0]):
+            self.item = self.columns[0]
+
+    def inner_roles(self) -> dict[str, str]:
+        """Return the facts on an item that are inside objects, such as ``sample.id``.
+
+        An object under the name of a fact is that fact only if none of its keys is.
+        """
+        found: dict[str, str] = {}
+        row = self.sample[0].cells if self.sample else {}
+        for column in self.columns:
+            held = row.get(column)
+            texts = held[0] if isinstance(held, list) and len(held) == 1 else held
+            if not isinstance(texts, dict) or column == "^":
+                continue
+            start = f"{column}.0" if isinstance(held, list) else column
+            for role, key in roles_of(texts).items():
+                taken = self.roles.get(role, column) != column or role in found
+                if role in _INNER and not taken and isinstance(texts[key], str | int):
+                    found[role] = f"{start}.{key}"
+            if self.roles.get("item") == column:
+                del self.roles["item"]
+        return found
 
     def guess(self) -> Guess:
         """Return the map by the first shape that fits."""
@@ -244,6 +270,8 @@ class _Guesser:
             rule["reason"] = self.roles["reason"]
         if failed := beside(_ERRORS):
             rule["error"] = failed
+        if (passed := beside(_VOTES)) and passed != rule["score"]:
+            rule["pass"] = passed
         return rule
 
     def by_cells(self) -> Guess:
@@ -251,8 +279,13 @@ class _Guesser:
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not _NO_SCORE.search(one)]
-        judges = [one for one in free if self.answers(one)]
-        criteria = [one for one in judges if is_criterion(_stem(one))]
+        answers = [one for one in free if self.answers(one)]
+        # A judge's score and its vote in words are one answer, and the first counts as its name.
+        judges = [*{_stem(one): one for one in reversed(answers)}.values()][::-1]
+        if not judges and "pass" in self.roles and self.answers(self.roles["pass"]):
+            judges = [self.roles.pop("pass")]
+            self.made.pop("decision", None)
+        criteria = [one for one in judges if is_criterion(_stem(one).rpartition(".")[2])]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
         if people := _people(self.columns):
@@ -288,6 +321,12 @@ class _Guesser:
         """Return True if a column holds numbers, votes or marks, as judges' answers do."""
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         return bool(filled) and all(map(_is_answer, filled))
+
+    def counts_rows(self, column: str) -> bool:
+        """Return True if a column, whatever its name, holds the numbers of at least three rows."""
+        filled = [likely_number(one) for one in self.cells(column)]
+        counted = any(filled == [*range(start, start + len(filled))] for start in (0, 1))
+        return counted and len(filled) > 2 and column not in self.said
 
     def has_words(self, column: str) -> bool:
         """Return True if a column holds only a few words, which are not votes."""
@@ -360,10 +399,12 @@ def _of_elements(
     """Return the rule for objects that each hold an answer and, unless named, a judge."""
     roles = roles_of(key for one in elements for key in one)
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
+    called += [roles["dimension"]] if "dimension" in roles else []
     judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
     if roles.keys().isdisjoint(_ANSWERS) or not (named or judge):
         return None
-    kept = {role: roles[role] for role in (*_ANSWERS, "reason", "error") if role in roles}
+    said = (*_ANSWERS, "reason", "error", "dimension")
+    kept = {role: roles[role] for role in said if role in roles}
     return {**rule, "judge": "@key" if named else judge, **kept}
 
 

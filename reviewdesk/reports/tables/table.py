@@ -371,6 +371,10 @@ def unclear(source: Source, look: FirstLook) -> InputFileError | None:
     named = found.made.item not in ("", "name", "test") or found.made.input
     if alone and not (layout.key or layout.orient or named):
         return None
+    if outline is not None and found.sure and found.made.judge:
+        hint = f"Open it as one: reviewdesk open {source.in_command} --format table"
+        problem = "is in no known format, but can be read as a table of ratings"
+        found = replace(found, judges=(found.made.judge,), problem=problem, hint=hint)
     if outline is not None and not found.judges:
         return None
     return unclear_table(fail, layout.columns, found)

@@ -171,7 +171,7 @@ def test_every_file_we_have_is_settled_as_each_verdict_on_its_own(path: Any) -> 
         report = read(Source.from_path(path))
         found = list(report.written())
     except ReportError:
-        pytest.skip("is no report")
+        pytest.skip("is not a report")
     # Files of one kind hold verdicts of one kind: the first of them show what their reader makes.
     same(report.header, {}, found[:40])
     same(report.header, {"threshold": 0.5, "quorum": "2/3"}, found[-40:], 7)

@@ -167,7 +167,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b" \n", "is empty"),
         (b"[]", "is an empty list"),
         (b"{}", "is an empty object"),
-        (b"hello", 'is no report: it starts with "hello"'),
+        (b"hello", 'is not a report: it starts with "hello"'),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image"),
         (b"PK\x03\x04", "is a zip archive"),
         (b"SQLite format 3\0...", "is a SQLite database"),

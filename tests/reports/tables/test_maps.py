@@ -82,6 +82,24 @@ ANSWERS: dict[str, Any] = {
         "trulens",
         [{"Conciseness": None}, {"Politeness": None}, {"Conciseness": 0.9}, {"Politeness": 0.5}],
     ),
+    # azure-ai-evaluation 1.18, evaluate() with three graders, one of which fails on the last row
+    "azure-evaluation.json": (
+        "azure-evaluation",
+        [
+            {grader: said}
+            for votes in (
+                (True, True, True),
+                (True, True, False),
+                (False, True, False),
+                (True, None, False),
+            )
+            for grader, said in zip(
+                ("relevance.relevance", "groundedness.groundedness", "f1.f1_score"),
+                votes,
+                strict=True,
+            )
+        ],
+    ),
     # argilla 2.8, Record.to_dict
     "argilla.json": ("argilla", [{"gpt-4o": True}, {"gpt-4o": False}]),
 }

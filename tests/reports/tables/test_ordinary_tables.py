@@ -68,6 +68,39 @@ TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         "id,judge,grade\na,ann,A\na,ben,C\nb,ann,A\n",
         {"a": {"ann": True, "ben": False}},
     ),
+    "a score and a vote of each judge": (
+        "id,ann_score,ann_verdict,ben_score,ben_verdict\na,0.9,pass,0.8,fail\n",
+        {"a": ANN},
+    ),
+    "one judge without a name": ("id,answer,passed,reason\na,x,no,why\n", {"a": {"passed": False}}),
+    "names with a stroke": (
+        "prompt,response,fluency/score,safety/score,safety/explanation\np,r,0.9,0.8,no\n",
+        {"1 / fluency": {"fluency": 0.9}, "1 / safety": {"safety": 0.8}},
+    ),
+    "names in capitals inside objects": (
+        lines(
+            *[
+                {
+                    "inputRecord": {"caseId": one},
+                    "r": {"scores": [{"metricName": "B.X", "result": 1}]},
+                }
+                for one in "ab"
+            ]
+        ),
+        {"a": {"B.X": 1}},
+    ),
+    "facts inside an object": (
+        json.dumps({"results": [{"sample": {"id": "a", "input": "q"}, "evals": ANN}]}),
+        {"a": ANN},
+    ),
+    "German words": (
+        "Nr;Frage;Antwort;GPT;Claude\n7;f;a;ja;nicht bestanden\n8;f;a;nein;bestanden\n",
+        {"7": {"GPT": True, "Claude": False}, "8": {"GPT": False, "Claude": True}},
+    ),
+    "names in Japanese after the number of the row": (
+        '番号,質問,回答,GPT,Claude\n0,"a, b",答,合格,不合格\n1,x,答,合格,合格\n2,x,答,合格,合格\n',
+        {"0": {"GPT": True, "Claude": False}},
+    ),
     "lists of lists": ('[["a", 0.9, 0.8], ["b", 1, 0]]', {"1": {"2": 0.9, "3": 0.8}}),
 }
 
@@ -112,6 +145,15 @@ def test_comparisons_of_two_responses_are_read_by_their_winner() -> None:
     ).verdicts()
     assert (body["output"], body["alternative"]) == ("x", "y")
     assert body["jurors"][0]["pass"] is True
+
+
+def test_a_list_of_ratings_under_an_unknown_name_opens_as_a_table() -> None:
+    rating = {"id": "a", "judge": "ann", "score": 0.9}
+    data = json.dumps({"made": "today", "evaluations": [rating]})
+    assert refusal(data).endswith("Open it as one: reviewdesk open t.csv --format table")
+    source = Source.from_bytes("t.csv", data.encode())
+    (body,) = read(source, ReadOptions(format="table")).verdicts()
+    assert (body["id"], _said(body["jurors"][0])) == ("a", 0.9)
 
 
 def test_a_file_that_is_no_table_is_not_read_as_one() -> None:
