@@ -100,6 +100,8 @@ ANSWERS: dict[str, Any] = {
             )
         ],
     ),
+    # alpaca-eval 0.6, PairwiseAnnotator.annotate_head2head: 2 prefers output_2, the one on trial
+    "alpaca-eval.json": ("alpaca-eval", [{"alpaca_eval_gpt4": one} for one in (1, 0, 1)]),
     # argilla 2.8, Record.to_dict
     "argilla.json": ("argilla", [{"gpt-4o": True}, {"gpt-4o": False}]),
 }

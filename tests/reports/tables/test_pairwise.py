@@ -51,3 +51,41 @@ def test_the_arena_has_a_column_for_each_outcome() -> None:
     labels = [body["human"]["label"] for body in bodies]
     assert labels == ["pass", "fail", "unsure"]
     assert (bodies[1]["output"], bodies[1]["alternative"]) == ("one", "three")
+
+
+def said(body: Any) -> list[Any]:
+    return [one.get("status", one.get("pass")) for one in body["jurors"]]
+
+
+def test_the_second_judgment_of_judgebench_is_of_the_other_order() -> None:
+    def pair(name: str, truth: str, *decisions: str | None) -> dict[str, Any]:
+        judged = {"judge_model": "o1-mini", "prompt": "p", "response": "r"}
+        return {
+            "pair_id": name, "original_id": 1, "source": "law", "question": "q",
+            "response_model": "gpt-4o", "response_A": "one", "response_B": "two", "label": truth,
+            "judge_name": "arena_hard",
+            "judgments": [one and {"judgment": judged, "decision": one} for one in decisions],
+        }  # fmt: skip
+
+    rows = (
+        pair("a", "A>B", "A>B", "B>A"),
+        pair("b", "B>A", "A>B", "A>B"),
+        pair("c", "A>B", "A=B", None),
+    )
+    report, bodies = table(lines(*rows))
+    assert report.format == "judgebench"
+    assert [said(body) for body in bodies] == [[True, True], [True, False], [None, "error"]]
+    assert [body["human"]["label"] for body in bodies] == ["pass", "fail", "pass"]
+    assert (bodies[0]["output"], bodies[0]["alternative"]) == ("one", "two")
+
+
+def test_the_second_game_of_arena_hard_is_of_the_other_order() -> None:
+    def judged(name: str, *scores: str | None) -> dict[str, Any]:
+        games = [{"user_prompt": "p", "judgment": "j", "score": one} for one in scores]
+        return {"question_id": name, "model": "m", "judge": "gpt-4", "games": games}
+
+    rows = judged("x", "A>B", "B>>A"), judged("y", "B>A", "A>B"), judged("z", "A=B", None)
+    report, bodies = table(lines(*rows))
+    assert report.format == "arena-hard"
+    assert [said(body) for body in bodies] == [[False, False], [True, True], [None, "error"]]
+    assert (bodies[0]["input"], bodies[0]["jurors"][0]["reason"]) == ("p", "j")
