@@ -12,10 +12,9 @@ TYPE_CHECKING = False  # ``typing`` itself takes a tenth of the time to the firs
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel import LiveVerdict, Panel, with_prompt
     from reviewdesk.domain.assessment.result import Assessment
-    from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.panel.case import Case, Check
     from reviewdesk.domain.panel.juror import Juror, Price
-    from reviewdesk.domain.verdict import Ballot, Decision
+    from reviewdesk.domain.verdict import Ballot, Decision, ballot
     from reviewdesk.errors import (
         DeskError,
         NoJurorsError,
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
 _WHERE = {
     "desk.live.panel": "LiveVerdict Panel with_prompt",
     "domain.assessment.result": "Assessment",
-    "domain.jury.ballot": "ballot",
     "domain.panel.case": "Case Check",
     "domain.panel.juror": "Juror Price",
-    "domain.verdict": "Ballot Decision",
+    "domain.verdict": "Ballot Decision ballot",
     "errors": (
         "DeskError NoJurorsError NotFoundError PanelError ReportError ReviewDeskError UsageError"
     ),

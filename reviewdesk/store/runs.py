@@ -25,8 +25,8 @@ from reviewdesk.store.verdicts import first_key
 if TYPE_CHECKING:
     from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.domain.run.digest import RunDigest
-    from reviewdesk.domain.run.tally import RunTally
     from reviewdesk.domain.run.volatility import RunMeans
+    from reviewdesk.domain.run.window import RunTally
 
 _BATCH = 500
 """Rows read at once for a content hash."""

@@ -497,7 +497,7 @@ def write_archive(
 def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     """Write the kept verdicts in the order of the parts, and draw them."""
     from reviewdesk.domain.archive import JoinedWindows
-    from reviewdesk.domain.run.tally import final_flags
+    from reviewdesk.domain.run.window import final_flags
 
     joined = JoinedWindows()
     strata = array("b")

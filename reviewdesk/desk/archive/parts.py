@@ -154,9 +154,8 @@ def _as_json(path: Path) -> Iterator[Path]:
 
 
 def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
-    from reviewdesk.domain.run.stats_counter import StatsCounter
-    from reviewdesk.domain.run.tally import DERIVED_ESCALATION
-    from reviewdesk.domain.run.window import WindowReader
+    from reviewdesk.domain.run.stats import StatsCounter
+    from reviewdesk.domain.run.window import DERIVED_ESCALATION, WindowReader
     from reviewdesk.reports import read
 
     report = read(source, reading.options.reading(), streamed=streamed)

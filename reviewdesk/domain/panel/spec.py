@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain import values
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
@@ -33,6 +32,7 @@ from reviewdesk.domain.verdict import (
     Status,
     Strategy,
     Verdict,
+    as_juror,
     labelled,
     read_ballot,
     verdict_from_body,

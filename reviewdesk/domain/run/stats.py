@@ -6,18 +6,21 @@ scores. A part of an archive becomes one ``Stats``, whatever its size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import add
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from reviewdesk.domain.assessment.result import Breach, Flag
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote_units
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.run.packing import Bar
-from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
+from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, Bar, PackedRun
+from reviewdesk.domain.run.window import DERIVED_ESCALATION, Counts, VerdictWindow, WindowReader
 from reviewdesk.domain.stats.alpha import (
     ENOUGH,
     AlphaState,
@@ -26,9 +29,9 @@ from reviewdesk.domain.stats.alpha import (
     merged_ci,
     rank_state,
 )
-from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.domain.whatif.policies import PolicyCounts, Variant
+from reviewdesk.domain.whatif import table
+from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, PolicyCounts, Variant, whole
 
 
 def run_measures(
@@ -134,9 +137,13 @@ class Stats(Struct, frozen=True):
 
     def merge(self, other: Stats) -> Stats:
         """Return the statistics of both, which must not share a verdict."""
-        bare = replace(self, policies=())
-        more = replace(other, policies=())
-        return replace(_summed(bare, more), policies=_merged_policies(self, other))
+        made = _summed(replace(self, policies=()), replace(other, policies=()))
+        if not self.standing.verdicts or not other.standing.verdicts:
+            return replace(made, policies=self.policies or other.policies)
+        variants = dict.fromkeys([one.variant for one in (*self.policies, *other.policies)])
+        pairs = [(_under(self, variant), _under(other, variant)) for variant in variants]
+        policies = [ours.merge(theirs) for ours, theirs in pairs if ours and theirs]
+        return replace(made, policies=tuple(policies))
 
     def decision_counts(self) -> DecisionCounts:
         """Return the counts by decision, flag and breach, as those of a loaded run."""
@@ -145,7 +152,10 @@ class Stats(Struct, frozen=True):
         if derived and not self.counts.stated_escalation:
             flags[Flag.ESCALATED] = derived
         return DecisionCounts(
-            {_decision(word): count for word, count in self.decisions.items()},
+            {
+                None if word == NO_DECISION else Decision(word): count
+                for word, count in self.decisions.items()
+            },
             flags,
             {kind: self.breaches[kind] for kind in Breach if self.breaches.get(kind)},
             self.unanimous_scores,
@@ -161,10 +171,6 @@ class Stats(Struct, frozen=True):
     def from_json(text: str) -> Stats:
         """Read what ``as_json`` wrote."""
         return msgspec.json.decode(text, type=Stats)
-
-
-def _decision(word: str) -> Decision | None:
-    return None if word == NO_DECISION else Decision(word)
 
 
 def _summed(one: Record, other: Record) -> Record:
@@ -191,25 +197,127 @@ def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:
     return made
 
 
-def _merged_policies(one: Stats, other: Stats) -> tuple[PolicyCounts, ...]:
-    """Merge the counts of each policy.
+def _under(part: Stats, variant: Variant) -> PolicyCounts | None:
+    """Return the counts of a policy in a part; ``None`` if they were not kept.
 
     If a policy leaves out a juror that a part does not have, the part keeps its own decisions.
     """
-    if not one.standing.verdicts or not other.standing.verdicts:
-        return one.policies or other.policies
-    made = []
-    for variant in dict.fromkeys([kept.variant for part in (one, other) for kept in part.policies]):
-        ours = _under(one, variant)
-        theirs = _under(other, variant)
-        if ours is not None and theirs is not None:
-            made.append(ours.merge(theirs))
-    return tuple(made)
-
-
-def _under(part: Stats, variant: Variant) -> PolicyCounts | None:
-    """Return the counts of a policy in a part; ``None`` if they were not kept."""
     known = {one.variant: one for one in part.policies}
     if variant in known or variant.dropped is None or variant.dropped in part.jurors:
         return known.get(variant)
     return replace(known[Variant()], variant=variant)
+
+
+_WINDOWS = 20
+"""Windows that are counted together, because other rules cost the same for fewer verdicts."""
+_ESCALATIONS = (*map(int, Flag), DERIVED_ESCALATION)
+
+
+class StatsCounter:
+    """Counts the windows of one ``WindowReader``, a few thousand verdicts at a time."""
+
+    def __init__(self, reader: WindowReader) -> None:
+        """Start without verdicts."""
+        self._reader = reader
+        self._found = Stats()
+        self._waiting: list[VerdictWindow] = []
+
+    def add(self, window: VerdictWindow) -> None:
+        """Add the next window as soon as the reader yields it."""
+        self._waiting.append(window)
+        if len(self._waiting) >= _WINDOWS:
+            self._count()
+
+    def stats(self) -> Stats:
+        """Return the statistics of all windows, after the last was added."""
+        if self._waiting:
+            self._count()
+        return replace(self._found, counts=Counts().merge(self._reader.tally))
+
+    def _count(self) -> None:
+        reader = self._reader
+        windows = self._waiting
+        packed = {name: b"".join([one.packed[name] for one in windows]) for name in COLUMNS}
+        found = PackedRun(packed, reader.names, reader.quorums)
+        start = windows[0].first
+        end = reader.tally.verdicts
+        columns = unpacked(found, range(start, end))
+        flags = np.array(reader.tally.preliminary[start:end])
+        # The policies of the whole table, and each verdict's own rule.
+        variants = (Variant(), *whole(columns.names[:MOST_LEFT_OUT]))
+        made = Stats(
+            flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
+            unknown_ballots=packed["failed"].count(UNKNOWN),
+            alpha=AlphaState.of(columns.scores.T),
+            votes=NominalState.of(vote_units(found).T),
+            jurors=dict(_jurors(columns)),
+            standing=table.as_it_stands(columns),
+            policies=table.policy_counts(columns, variants),
+            **_of_rows(windows),
+        )
+        self._waiting = []
+        self._found = self._found.merge(made)
+
+
+def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
+    """Return the statistics that follow from the rows that a desk would store."""
+
+    def column(name: str) -> list[Any]:
+        return [value for one in windows for value in one.columns[name]]
+
+    decisions = column("decision")
+    marks = column("marks")
+    spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
+    answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
+    scores = np.array(column("score"), np.float64)
+    split = np.array([value for one in windows for value in one.flags]) & int(Flag.SPLIT) != 0
+    alike = ((passes == 0) | (passes == answered)) & ~split
+    passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
+    found: Counter[int] = Counter()
+    for value, count in Counter(marks).items():
+        found.update({int(kind): count for kind in Breach if value & kind})
+    return {
+        "decisions": {word or NO_DECISION: n for word, n in Counter(decisions).items()},
+        "breaches": dict(found),
+        "unanimous_scores": int((~np.isnan(mass) & (spread == 0)).sum()),
+        "unanimous_votes": int(((answered > 1) & alike).sum()),
+        "scores": _moments(scores),
+        "bins": _bins(scores),
+        "bin_passes": _bins(scores[passed]),
+    }
+
+
+def _moments(values: Floats) -> ScoreSums:
+    known = values[~np.isnan(values)]
+    return ScoreSums(len(known), float(known.sum()), float(known @ known))
+
+
+def _bins(scores: Floats) -> tuple[int, ...]:
+    known = scores[~np.isnan(scores)]
+    places = np.clip((known * BINS).astype(np.int64), 0, BINS - 1)
+    return tuple(np.bincount(places, minlength=BINS).tolist())
+
+
+def _jurors(columns: Columns) -> Iterator[tuple[str, JurorSums]]:
+    """Yield the name and the sums of each juror that sits on one of the panels."""
+    given = ~np.isnan(columns.scores)
+    scored = given.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(given, columns.scores, 0).sum(axis=0) / scored
+    residuals = np.where(scored >= 2, columns.scores - mean, np.nan)
+    for place, name in enumerate(columns.names):
+        mine: Bools = columns.juror == place
+        if not mine.any():
+            continue
+        votes = columns.votes[mine]
+        yield (
+            name,
+            JurorSums(
+                seats=int(mine.sum()),
+                failed=int(columns.failed[mine].sum()),
+                answered=int((votes >= 0).sum()),
+                passes=int((votes == 1).sum()),
+                scores=_moments(columns.scores[mine]),
+                residuals=_moments(residuals[mine]),
+            ),
+        )

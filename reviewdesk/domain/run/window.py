@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from operator import and_
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, to_builtins
+from msgspec import UNSET, Struct, to_builtins
 
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.audit.mismatches import breaches
 from reviewdesk.domain.jury.injection import suspects
 from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
+from reviewdesk.domain.jury.rules import SIDES
 from reviewdesk.domain.jury.scores import BANDS
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
+from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.report_model import Written
+from reviewdesk.domain.report_model import VerdictModel, Written
 from reviewdesk.domain.run.columns import Floats, Ints
 from reviewdesk.domain.run.packing import (
     COLUMNS,
@@ -28,18 +35,151 @@ from reviewdesk.domain.run.packing import (
     Names,
     failed_ballots,
 )
-from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, SettledVerdicts
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 from reviewdesk.domain.verdict import (
+    Decision,
     Generator,
     Policy,
+    canonical_texts,
     content_digest,
     drawn_name,
     item_digest,
     stored_body,
     verdict_reader,
 )
+
+DERIVED_ESCALATION = 1 << 30
+"""A temporary bit: a recomputed escalation, which counts if the report states no escalation."""
+
+
+DERIVED = (
+    "decision", "score", "stated_score", "confidence", "agreement", "band", "agreement_source",
+    "ours_band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
+)  # fmt: skip
+"""The columns of a verdict's row that the present rules compute from its body, except the
+flags."""
+
+
+_STRATA = {
+    (decision, flagged): stratum(Decision(decision) if decision else None, flagged=flagged)
+    for decision in (*[one.value for one in Decision], None)
+    for flagged in (False, True)
+}
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counts over the verdicts of a run."""
+
+    verdicts: int = 0
+    ballots: int = 0
+    failed: int = 0
+    passes: int = 0
+    fails: int = 0
+    stated_scores: int = 0
+    decided: int = 0
+    decided_stated: int = 0
+    decided_scored: int = 0
+    undecidable: int = 0
+    voteless: int = 0
+    human_labels: int = 0
+    stated_escalation: bool = False
+    tp: int = 0
+    fn: int = 0
+    tn: int = 0
+    fp: int = 0
+    """The confusion matrix of the decisions and the human labels in the reports."""
+
+    def merge(self, other: Counts) -> Counts:
+        """Return the counts over the verdicts of both."""
+        names = [one.name for one in fields(Counts)]
+        made = Counts(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        made.stated_escalation = bool(made.stated_escalation)
+        return made
+
+    def confidence_source(self) -> str:
+        """Return ``support`` if every decided verdict has a score, else ``vote_share``.
+
+        If the report states any scores, only stated scores count.
+        """
+        scored = self.decided_stated if self.stated_scores else self.decided_scored
+        return "support" if scored == self.decided else "vote_share"
+
+
+@dataclass(slots=True)
+class RunTally(Counts):
+    """Counts and columns over the verdicts of a run, in file order: five bytes a verdict."""
+
+    preliminary: array[int] = field(default_factory=lambda: array("i"))
+    """The flags of each verdict, with ``DERIVED_ESCALATION``."""
+    sides: array[int] = field(default_factory=lambda: array("b"))
+    """The stratum of each verdict if recomputed escalations are ignored."""
+    contents: Any = field(default_factory=hashlib.sha256)
+
+    def add(
+        self,
+        verdicts: Sequence[VerdictModel],
+        derived: Mapping[str, list[Any]],
+        flags: list[int],
+        reviewed: list[bool],
+        voteless: list[bool],
+        digests: Sequence[bytes],
+    ) -> None:
+        """Count verdicts, and append them to the columns.
+
+        ``derived`` has the columns ``DERIVED``, ``flags`` the flags with ``DERIVED_ESCALATION``.
+        ``reviewed`` says which verdicts need a person even without recomputed escalations,
+        ``voteless`` which have no vote; ``digests`` are those of their contents.
+        """
+        decisions = derived["decision"]
+        decided = [one in SIDES for one in decisions]
+        self.passes += decisions.count(Decision.PASS)
+        self.decided += sum(decided)
+        silent = [silent for one, silent in zip(decisions, voteless, strict=True) if one is None]
+        self.voteless += sum(silent)
+        self.undecidable += len(silent) - sum(silent)
+        stated = [one is not None for one in derived["stated_score"]]
+        scored = [one is not None for one in derived["score"]]
+        self.stated_scores += sum(stated)
+        self.decided_stated += sum(map(and_, decided, stated))
+        self.decided_scored += sum(map(and_, decided, scored))
+        pairs = zip(verdicts, decisions, strict=True)
+        labels = Counter((made, one.human.label) for one, made in pairs if one.human)
+        self.human_labels += labels.total()
+        self.tp += labels["pass", "pass"]
+        self.fn += labels["fail", "pass"]
+        self.tn += labels["fail", "fail"]
+        self.fp += labels["pass", "fail"]
+        self.stated_escalation |= any(one.escalate_for_review is not UNSET for one in verdicts)
+        self.verdicts += len(verdicts)
+        self.ballots += sum(derived["seated"])
+        self.fails = self.decided - self.passes
+        self.preliminary.extend(flags)
+        self.sides.extend([_STRATA[one] for one in zip(decisions, reviewed, strict=True)])
+        for one, digest in zip(verdicts, digests, strict=True):
+            self.contents.update(canonical_texts(one.id, digest.hex()))
+
+    def final_flags(self) -> npt.NDArray[np.int32]:
+        return final_flags(self.preliminary, stated=self.stated_escalation)
+
+    def strata(self) -> npt.NDArray[np.int8]:
+        """Return the stratum of each verdict, ``[verdicts]``.
+
+        A stated escalation flags a verdict; a recomputed one does so if the report states none.
+        """
+        sides = np.array(self.sides)
+        if self.stated_escalation:
+            return sides
+        return np.where(self.final_flags() & int(Flag.ESCALATED), sides % FIRST_REST, sides)
+
+
+def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.int32]:
+    """Return the flags to store; recomputed escalations count unless the report states any."""
+    found = np.asarray(preliminary, np.int32)
+    counts = np.int32(0 if stated else Flag.ESCALATED)
+    return np.where(found & DERIVED_ESCALATION, found ^ DERIVED_ESCALATION | counts, found)
+
 
 SIZE = 1000
 """The most verdicts in a window."""
@@ -56,7 +196,7 @@ class VerdictWindow(Struct, frozen=True):
     columns: Mapping[str, Sequence[Any]]
     """The columns id, test, item and those of ``DERIVED``."""
     flags: Sequence[int]
-    """The flags of each verdict with ``DERIVED_ESCALATION``; ``tally.final_flags`` settles them."""
+    """The flags of each verdict with ``DERIVED_ESCALATION``; ``final_flags`` settles them."""
     contents: Sequence[bytes]
     """The content digest of each verdict."""
     outputless: Sequence[int]
@@ -129,9 +269,9 @@ class WindowReader:
         found = Verdicts(read_sheet(verdicts, facts, place, self._generator, seats))
         digests = [content_digest(one) for one in verdicts]
         marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
-        settled = self._settled(found, marks)
+        derived, flags, reviewed = _settled(found, marks)
         packed = packed_columns(found, self._known)
-        self.tally.add(verdicts, settled, digests)
+        self.tally.add(verdicts, derived, flags, reviewed, found.no_votes.tolist(), digests)
         self.tally.failed += failed_ballots(packed)
         items = [
             item_digest(one, digest, self._run_hash)
@@ -144,67 +284,61 @@ class WindowReader:
                 "id": [one.id for one in verdicts],
                 "test": [one.case.test for one in verdicts],
                 "item": items,
-                **settled.derived,
+                **derived,
             },
-            settled.flags,
+            flags,
             digests,
             [at for at, one in enumerate(verdicts) if not one.output],
             [(pos, tag) for pos, one in enumerate(verdicts, first) for tag in one.case.tags or ()],
             packed,
         )
 
-    def _settled(self, found: Verdicts, marks: Ints) -> SettledVerdicts:
-        """Return the values that the run keeps of each verdict."""
-        verdicts = found.sheet.verdicts
-        claims = found.sheet.claims
-        warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
-        thresholds = found.sheet.columns.threshold
-        flags = found.flags
-        position_flips = np.zeros(len(verdicts), np.bool_)
-        for at, one in enumerate(verdicts):
-            if asked := [juror for juror in one.jurors if juror.samples]:
-                line = None if np.isnan(thresholds[at]) else float(thresholds[at])
-                position_flips[at] = any(position_flip(to_builtins(juror), line) for juror in asked)
-        for flag, where in (
-            (Flag.BIAS_WARNING, warned),
-            (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
-            (Flag.SUSPICIOUS_TEXT, np.array(suspects(verdicts), np.bool_)),
-            (Flag.POSITION_FLIP, position_flips),
-            (DERIVED_ESCALATION, found.escalated),
-        ):
-            flags = np.where(where, flags | int(flag), flags)
-        value, band, reported = found.shown
-        cast = found.panels.cast
-        sure = found.sheet.labels.sure
-        total = np.zeros(len(verdicts))
-        for seat in sure:
-            total += np.nan_to_num(seat)
-        given = counted(~np.isnan(sure))
-        derived = (
-            [_DECIDED[one] for one in found.decision.tolist()],
-            _known(found.score),
-            _known(claims.score),
-            _known(np.where(given > 0, total / np.maximum(given, 1), np.nan)),
-            _known(value),
-            [_BANDS[one] for one in band.tolist()],
-            [_SOURCES[one] for one in reported.tolist()],
-            [_BANDS[one] for one in found.band.tolist()],
-            _known(found.margin),
-            cast.passes.tolist(),
-            cast.answered.tolist(),
-            found.sheet.columns.seated.tolist(),
-            _known(found.range),
-            _known(found.mass),
-            marks.tolist(),
-        )
-        undecided = np.isin(found.decision, (INCONCLUSIVE, ERROR))
-        reviewed = (claims.escalate == 1) | warned | found.disputed | undecided | found.no_votes
-        return SettledVerdicts(
-            dict(zip(DERIVED, derived, strict=True)),
-            flags.tolist(),
-            reviewed.tolist(),
-            found.no_votes.tolist(),
-        )
+
+def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], list[int], list[bool]]:
+    """Return the columns ``DERIVED``, the flags, and which verdicts need a person anyway."""
+    verdicts = found.sheet.verdicts
+    claims = found.sheet.claims
+    warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
+    thresholds = found.sheet.columns.threshold
+    flags = found.flags
+    position_flips = np.zeros(len(verdicts), np.bool_)
+    for at, one in enumerate(verdicts):
+        if asked := [juror for juror in one.jurors if juror.samples]:
+            line = None if np.isnan(thresholds[at]) else float(thresholds[at])
+            position_flips[at] = any(position_flip(to_builtins(juror), line) for juror in asked)
+    for flag, where in (
+        (Flag.BIAS_WARNING, warned),
+        (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
+        (Flag.SUSPICIOUS_TEXT, np.array(suspects(verdicts), np.bool_)),
+        (Flag.POSITION_FLIP, position_flips),
+        (DERIVED_ESCALATION, found.escalated),
+    ):
+        flags = np.where(where, flags | int(flag), flags)
+    value, band, reported = found.shown
+    cast = found.panels.cast
+    sure = found.sheet.labels.sure
+    given = counted(~np.isnan(sure))
+    total = sum(map(np.nan_to_num, sure), np.zeros(len(verdicts)))
+    derived = (
+        [_WORDS[one] for one in found.decision.tolist()],
+        _known(found.score),
+        _known(claims.score),
+        _known(np.where(given > 0, total / np.maximum(given, 1), np.nan)),
+        _known(value),
+        [_BANDS[one] for one in band.tolist()],
+        [_SOURCES[one] for one in reported.tolist()],
+        [_BANDS[one] for one in found.band.tolist()],
+        _known(found.margin),
+        cast.passes.tolist(),
+        cast.answered.tolist(),
+        found.sheet.columns.seated.tolist(),
+        _known(found.range),
+        _known(found.mass),
+        marks.tolist(),
+    )
+    undecided = np.isin(found.decision, (INCONCLUSIVE, ERROR))
+    reviewed = (claims.escalate == 1) | warned | found.disputed | undecided | found.no_votes
+    return dict(zip(DERIVED, derived, strict=True)), flags.tolist(), reviewed.tolist()
 
 
 def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
@@ -235,7 +369,7 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
 
 _BANDS = (*[one.value for one in BANDS], None)
 _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
-_DECIDED = (*[one.value for one in DECISIONS], None)
+_WORDS = (*[one.value for one in DECISIONS], None)
 """The decisions by code; -1 is the last."""
 
 

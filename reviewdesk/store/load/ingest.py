@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.draw import Draw
     from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.details import RunMeasures
-    from reviewdesk.domain.run.tally import Counts
-    from reviewdesk.domain.run.window import VerdictWindow, WindowReader
+    from reviewdesk.domain.run.window import Counts, VerdictWindow, WindowReader
 
 LAYOUT = """CREATE TABLE IF NOT EXISTS orders (
             run INTEGER NOT NULL REFERENCES runs(key), name TEXT NOT NULL, first INTEGER NOT NULL,
@@ -242,7 +241,7 @@ class Ingest:
 
     def write_rows(self, read: ReadReport) -> None:
         """Write the rows of the run, except those that an earlier load has left."""
-        from reviewdesk.domain.run.tally import DERIVED
+        from reviewdesk.domain.run.window import DERIVED
 
         hold = self._hold
         hidden = self._hold.hidden

@@ -14,8 +14,7 @@ from reviewdesk.store.load import archives
 from reviewdesk.store.load.ingest import with_undecided
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.run.tally import Counts
-    from reviewdesk.domain.run.window import WindowReader
+    from reviewdesk.domain.run.window import Counts, WindowReader
 
 BATCH = 500
 """Bodies read at once."""
@@ -30,8 +29,7 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
     """
     for (run,) in conn.execute(f"SELECT key FROM runs {where} ORDER BY key").fetchall():
         # Imported here because both load numpy, which opening a desk does not need.
-        from reviewdesk.domain.run.tally import DERIVED, final_flags
-        from reviewdesk.domain.run.window import WindowReader
+        from reviewdesk.domain.run.window import DERIVED, WindowReader, final_flags
 
         header, options, run_hash, stated = conn.execute(
             "SELECT header, options, hash, escalation_stated FROM runs WHERE key = ?", (run,)
@@ -71,8 +69,7 @@ def differences(
     The draw is not repeated; the content hash covers it and the figures of an archive.
     """
     from reviewdesk.domain.run.digest import RunDigest, TagDigest
-    from reviewdesk.domain.run.tally import DERIVED, final_flags
-    from reviewdesk.domain.run.window import WindowReader
+    from reviewdesk.domain.run.window import DERIVED, WindowReader, final_flags
 
     one = runs.by_key(conn, run)
     reader = WindowReader(one.header, runs.options(conn, run), one.hash)

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, State
 from reviewdesk.domain.audit.stated_rule import AuditedVerdict, label_mismatch
-from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.values import LabelRules, label_decision
-from reviewdesk.domain.verdict import Ballot, Decision, Status
+from reviewdesk.domain.verdict import Ballot, Decision, Status, ballot
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read
 

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Decisions, State, ballot_counts, silent_words
-from reviewdesk.domain.jury.ballot import as_juror, ballot
 from reviewdesk.domain.jury.rules import STRATEGIES, Votes, quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
 from reviewdesk.domain.panel.rerun import missing
-from reviewdesk.domain.verdict import Decision, Policy, Status, Strategy
+from reviewdesk.domain.verdict import Decision, Policy, Status, Strategy, as_juror, ballot
 from reviewdesk.errors import NoJurorsError, UsageError
 from tests.domain.bodies import GRID, bodies, body, columns, juror, panel, read, values
 

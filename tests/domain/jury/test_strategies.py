@@ -9,7 +9,6 @@ from msgspec.structs import fields
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Decisions, Flag, Values
-from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.label_rules import supermajority
 from reviewdesk.domain.jury.rules import STRATEGIES, Reads, own_share, strategy_named, vote_decision
 from reviewdesk.domain.panel.case import Case
@@ -19,7 +18,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, panel_of
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.values import LABEL_RULES
-from reviewdesk.domain.verdict import Decision, Strategy
+from reviewdesk.domain.verdict import Decision, Strategy, ballot
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, body, juror, maybe, panel, read, values
 

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.composition import Composition, composition, strategy_breakdown
 from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.verdict import Decision, Generator, Strategy
+from reviewdesk.domain.verdict import Decision, Generator, Strategy, ballot
 
 MODELS = (
     ("claude-sonnet-5-5", "anthropic"),

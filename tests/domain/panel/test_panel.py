@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.spec import PanelRule, panel_of
@@ -21,6 +20,7 @@ from reviewdesk.domain.verdict import (
     Regime,
     Strategy,
     Verdict,
+    ballot,
     verdict_from_body,
 )
 from reviewdesk.errors import NoJurorsError, UsageError

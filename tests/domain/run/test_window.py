@@ -15,8 +15,7 @@ from reviewdesk.domain.run import columns as module
 from reviewdesk.domain.run import window as windows_module
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.run.digest import RunDigest
-from reviewdesk.domain.run.tally import DERIVED_ESCALATION
-from reviewdesk.domain.run.window import WindowReader
+from reviewdesk.domain.run.window import DERIVED_ESCALATION, WindowReader
 from reviewdesk.domain.verdict import verdict_reader
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.values import LabelRules
-from reviewdesk.domain.verdict import Policy, Status, read_ballot
+from reviewdesk.domain.verdict import Policy, Status, as_juror, read_ballot
 from reviewdesk.live.replies.ballots import (
     ANSWER_KEYS,
     MAX_BYTES,
