@@ -23,7 +23,7 @@ from reviewdesk.domain.report_model import (
     TrimModel,
     VerdictModel,
 )
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, lean, silent_seats
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, lean, silent_seats
 from reviewdesk.domain.run.packing import (
     DECISIONS,
     FAILED,
@@ -36,13 +36,13 @@ from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Status
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
-    CanonicalVerdict,
     Generator,
     Policy,
     StatedTrim,
     Strategy,
     Verdict,
     declared_label,
+    number,
     own_facts,
     read_trim,
     status_of,
@@ -259,16 +259,6 @@ def read_sheet(
     )  # fmt: skip
 
 
-def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[Any]:
-    """Return values of ballots, verdict after verdict, as ``[seats, verdicts]``."""
-    seats = int(seated.max(initial=0))
-    if len(flat) == seats * len(seated):
-        return np.ascontiguousarray(flat.reshape(len(seated), seats).T)
-    made = np.full((seats, len(seated)), empty, flat.dtype)
-    made.T[np.arange(seats) < seated[:, None]] = flat
-    return made
-
-
 _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 
 
@@ -286,13 +276,13 @@ class _Ballots:
         self.line = np.full(len(jurors), np.nan)
         if any(one.meta for one in jurors):
             metas = [one.meta or {} for one in jurors]
-            self.line = np.array([_number(one.get("threshold")) for one in metas], np.float64)
+            self.line = np.array([number(one.get("threshold")) for one in metas], np.float64)
         given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
         stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
         self._read_status(given != NOTHING)
         here = self.failed == 0
         self.scores[~here] = np.nan
-        limit = np.array([_number(one.policy.threshold) for one in facts], np.float64)[place]
+        limit = np.array([number(one.policy.threshold) for one in facts], np.float64)[place]
         by_score = self.scores >= limit - SLACK
         unknown = np.isnan(self.scores) | np.isnan(limit)
         derived = np.where(unknown, NOTHING, by_score).astype(np.int8)
@@ -310,9 +300,16 @@ class _Ballots:
         plain = np.where(lined, self.scores >= self.line - SLACK, plain)
         compared = (given != NOTHING) & ~np.isnan(self.scores) & (plain != NOTHING)
         self.contradicts = compared & (given != plain)
+        stands_in = [one.policy.failed_jurors is Strategy.MEDIAN for one in facts]
+        replaced = np.array(stands_in, np.bool_)[place] & (self.failed == FAILED)
+        weights = np.array([one.weight for one in jurors], np.float64)
+        if any(one.policy.weights for one in facts):
+            for at in np.flatnonzero(np.isnan(weights)).tolist():
+                known = facts[place[at]].policy.weights
+                weights[at] = number(known.get(jurors[at].id))
         self.flat = {
             "scores": self.scores, "votes": self.votes, "stated": stated,
-            "failed": self._failed_codes(), "weights": self._weights(),
+            "failed": np.where(replaced, np.int8(REPLACED), self.failed), "weights": weights,
         }  # fmt: skip
 
     def _read_status(self, voted: Bools) -> None:
@@ -347,19 +344,6 @@ class _Ballots:
                 self.worded[at] = True
                 self.label[at] = self.words.counted(label)
 
-    def _failed_codes(self) -> npt.NDArray[np.int8]:
-        stands_in = [one.policy.failed_jurors is Strategy.MEDIAN for one in self._facts]
-        replaced = np.array(stands_in, np.bool_)[self._place] & (self.failed == FAILED)
-        return np.where(replaced, np.int8(REPLACED), self.failed)
-
-    def _weights(self) -> Floats:
-        found = np.array([one.weight for one in self._jurors], np.float64)
-        if any(one.policy.weights for one in self._facts):
-            for at in np.flatnonzero(np.isnan(found)).tolist():
-                weights = self._facts[self._place[at]].policy.weights
-                found[at] = _number(weights.get(self._jurors[at].id))
-        return found
-
 
 def _columns(
     ballots: _Ballots,
@@ -388,7 +372,7 @@ def _columns(
         weights=by_seat(flat["weights"], seated, np.nan),
         juror=by_seat(flat["juror"], seated, NOTHING),
         seated=seated,
-        threshold=np.array([_number(one.threshold) for one in policies], np.float64)[place],
+        threshold=np.array([number(one.threshold) for one in policies], np.float64)[place],
         quorum=np.where(known, place, NOTHING),
         share=place,
         minimum=place,
@@ -413,7 +397,6 @@ def _claims(
     trims: Mapping[int, StatedTrim],
     shape: tuple[int, ...],
 ) -> Claims:
-    """Return the claims of verdicts."""
     metrics = [one.agreement.metric if one.agreement else None for one in verdicts]
     values = [one.agreement.value if one.agreement else None for one in verdicts]
     low = np.zeros(shape, np.bool_)
@@ -473,21 +456,15 @@ def _kin(verdicts: Sequence[VerdictModel], known: Generator) -> Ints:
     return found
 
 
-def _number(value: Any) -> float:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else np.nan
-
-
 _KEYS = frozenset(VerdictModel.__struct_fields__)
-_PARTS = {"generator": GeneratorModel, "agreement": AgreementModel}
 
 
-def _model(body: CanonicalVerdict) -> VerdictModel:
+def _model(verdict: Verdict) -> VerdictModel:
     """Return a verdict built in memory, whose numbers may lie outside the limits of a report."""
-    values: dict[str, Any] = {key: one for key, one in body.items() if key in _KEYS}
-    for key, part in _PARTS.items():
-        if stated := values.get(key):
-            values[key] = part(**stated)
+    values: dict[str, Any] = {key: one for key, one in verdict.body.items() if key in _KEYS}
+    values["generator"] = GeneratorModel(verdict.generator.model, verdict.generator.vendor)
+    if stated := values.get("agreement"):
+        values["agreement"] = AgreementModel(**stated)
     if stated := values.get("trim"):
         values["trim"] = TrimModel(**{"method": None, **stated})
     jurors: list[Any] = values["jurors"]
@@ -506,19 +483,7 @@ def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None 
         if fact not in facts:
             facts.append(fact)
         place.append(facts.index(fact))
-    models = [_model(verdict.body) for verdict in verdicts]
+    models = list(map(_model, verdicts))
     sheet = read_sheet(models, facts, np.array(place, np.int64), Generator(), seats)
-    shared = [
-        shares_family(
-            tuple([(one.model, one.vendor) for one in verdict.ballots]),
-            verdict.generator.model,
-            verdict.generator.vendor,
-        )
-        for verdict in verdicts
-    ]
     ballots = tuple(verdict.ballots for verdict in verdicts)
-    return replace(
-        sheet,
-        shared=np.array([NOTHING if one is None else one for one in shared]),
-        labels=replace(sheet.labels, ballots=ballots),
-    )
+    return replace(sheet, labels=replace(sheet.labels, ballots=ballots))

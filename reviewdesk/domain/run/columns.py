@@ -23,7 +23,6 @@ from reviewdesk.domain.run.packing import (
     ROUNDINGS,
     STRATEGIES,
     UNKNOWN,
-    Bar,
     PackedRun,
 )
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints
@@ -99,7 +98,7 @@ def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, in
 
 __all__ = [
     "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
-    "Small", "lean", "score_units", "silent_seats", "unpacked", "vote_units",
+    "Small", "by_seat", "lean", "score_units", "silent_seats", "unpacked", "vote_units",
 ]  # fmt: skip
 
 Small: TypeAlias = npt.NDArray[np.int8]
@@ -172,7 +171,9 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
     seat = partial(_matrix, found, seated)
     place = _column(found, "quorum")
-    quorum, quorums, shares, minima = _bars(found.quorums, place)
+    whole = [bar if isinstance(bar, tuple) else (bar,) for bar in found.quorums]
+    bars: list[Any] = [(*bar, None, None)[:3] for bar in whole]
+    known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
     failed = seat("failed", 0)
     rest = {
         name: lean(_column(found, name)) for name in PER_VERDICT if name not in {"seated", "quorum"}
@@ -189,13 +190,14 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         weights=lean(seat("weights", np.nan)),
         juror=lean(seat("juror", NOTHING)),
         seated=lean(seated),
-        quorum=lean(quorum),
+        quorum=lean(np.where(known[place], place, np.int32(NOTHING))),
         share=lean(place),
         minimum=lean(place),
         names=found.names,
-        quorums=quorums,
-        shares=shares,
-        minima=minima,
+        # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
+        quorums=tuple(1.0 if quorum is None else quorum for quorum, _, _ in bars),
+        shares=(*(share for _, share, _ in bars), None),
+        minima=(*(minimum for _, _, minimum in bars), None),
         most=float(np.abs(ends).max()),
         **rest,
     )
@@ -224,23 +226,6 @@ def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.broadcast_to(first.copy(), column.shape) if bool(same.all()) else column
 
 
-def _bars(
-    bars: Sequence[Bar], place: Ints
-) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...], tuple[float | str | None, ...]]:
-    """Return each verdict's index into the quorums, the quorums, the shares and the minima."""
-    whole = [(bar,) if isinstance(bar, float | int | str) else bar for bar in bars]
-    filled: list[Any] = [(*bar, None, None)[:3] for bar in whole]
-    known = np.array([*(quorum is not None for quorum, _, _ in filled), False])
-    # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
-    quorums = tuple(1.0 if quorum is None else quorum for quorum, _, _ in filled)
-    return (
-        np.where(known[place], place, np.int32(NOTHING)),
-        quorums,
-        (*(share for _, share, _ in filled), None),
-        (*(minimum for _, _, minimum in filled), None),
-    )
-
-
 def score_units(found: PackedRun) -> Floats:
     """Return the scores of packed verdicts, ``[seats, verdicts]``; a missing score is NaN."""
     return _matrix(found, _column(found, "seated"), "scores", np.nan)
@@ -253,13 +238,19 @@ def vote_units(found: PackedRun) -> Floats:
 
 
 def _matrix(found: PackedRun, seated: Ints, name: str, empty: float) -> npt.NDArray[Any]:
-    """Return a per-seat column as ``[seats, verdicts]``, with ``empty`` where there is no seat."""
-    column = _column(found, name)
+    return by_seat(_column(found, name), seated, empty)
+
+
+def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[Any]:
+    """Return values of ballots, verdict after verdict, as ``[seats, verdicts]``.
+
+    ``empty`` stands where a verdict has no such seat.
+    """
     seats = int(seated.max(initial=0))
-    if len(column) == seats * len(seated):
-        return np.ascontiguousarray(column.reshape(len(seated), seats).T)
-    made = np.full((seats, len(seated)), empty, column.dtype)
-    made.T[np.arange(seats) < seated[:, None]] = column
+    if len(flat) == seats * len(seated):
+        return np.ascontiguousarray(flat.reshape(len(seated), seats).T)
+    made = np.full((seats, len(seated)), empty, flat.dtype)
+    made.T[np.arange(seats) < seated[:, None]] = flat
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -12,17 +12,13 @@ from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strate
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 """A decision is stored as its index here, so 0 is a fail and 1 a pass; -1 is no decision."""
-STRATEGIES = (
-    Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_AVERAGE,
-    Strategy.MEAN, Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST, Strategy.TRIMMED_MEAN,
-    Strategy.WEIGHTED_VOTE, Strategy.FIRST_DISAGREEMENT, Strategy.SINGLE, Strategy.EXTERNAL,
-    Strategy.SUPERMAJORITY,
-)  # fmt: skip
-ROUNDINGS = (Rounding.DOWN, Rounding.NEAREST, Rounding.UP)
+STRATEGIES = tuple(Strategy)
+ROUNDINGS = tuple(Rounding)
 NOTHING = -1
 """The code of a missing value.
 
-Desks store indices into the three tuples above, so new members go at the end and no member moves.
+Desks store indices into the three tuples above, so new members go at the end and no member moves,
+in the enumerations as here.
 """
 
 FAILED = 1
@@ -48,7 +44,6 @@ A column in ``PER_SEAT`` has an entry for every seat, verdict after verdict; ``s
 of each panel. Desks store these bytes, so a type code never changes.
 """
 
-Value = TypeVar("Value")
 Bar: TypeAlias = float | str | tuple[float | str | None, ...]
 """A verdict's quorum, followed by the share of a supermajority and by ``min_answered`` if the
 panel sets them."""
@@ -103,26 +98,20 @@ class Names:
         if ids not in self._panels:
             if len(self._panels) > _MOST_PANELS:
                 self._panels.clear()
-            self._panels[ids] = [_index_of(self._names, name) for name in seat_names(ids)]
+            names = seat_names(ids)
+            self._panels[ids] = [self._names.setdefault(name, len(self._names)) for name in names]
         return self._panels[ids]
 
     def quorum(self, policy: Policy) -> int:
-        """Return the number of the quorum of a policy, -1 if it has none."""
-        bar = bar_of(policy)
-        return NOTHING if bar is None else _index_of(self._quorums, bar)
+        """Return the number of the quorum of a policy, -1 if it has none.
 
-
-def failed_ballots(window: Window) -> int:
-    """Return how many ballots of a window failed."""
-    return sum(window["failed"].count(code) for code in (FAILED, REPLACED))
-
-
-def bar_of(policy: Policy) -> Bar | None:
-    """Return the quorum of a policy, with the other parts of ``Bar`` that it sets."""
-    share = own_share(policy.supermajority)
-    if policy.min_answered is not None:
-        return policy.quorum, share, policy.min_answered
-    return policy.quorum if share is None else (policy.quorum, share)
+        The other parts of ``Bar`` are numbered with it.
+        """
+        share = own_share(policy.supermajority)
+        bar: Bar | None = policy.quorum if share is None else (policy.quorum, share)
+        if policy.min_answered is not None:
+            bar = policy.quorum, share, policy.min_answered
+        return NOTHING if bar is None else self._quorums.setdefault(bar, len(self._quorums))
 
 
 STATUS_CODES = {
@@ -131,7 +120,3 @@ STATUS_CODES = {
     Status.UNKNOWN: UNKNOWN,
     Status.ABSTAINED: ABSTAINED,
 }
-
-
-def _index_of(known: dict[Value, int], value: Value) -> int:
-    return known.setdefault(value, len(known))

@@ -29,11 +29,12 @@ from reviewdesk.domain.run.columns import Floats, Ints
 from reviewdesk.domain.run.packing import (
     COLUMNS,
     DECISIONS,
+    FAILED,
     NOTHING,
+    REPLACED,
     STRATEGIES,
     Bar,
     Names,
-    failed_ballots,
 )
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.values import AgreementSource, Strategy
@@ -272,7 +273,7 @@ class WindowReader:
         derived, flags, reviewed = _settled(found, marks)
         packed = packed_columns(found, self._known)
         self.tally.add(verdicts, derived, flags, reviewed, found.no_votes.tolist(), digests)
-        self.tally.failed += failed_ballots(packed)
+        self.tally.failed += sum(packed["failed"].count(code) for code in (FAILED, REPLACED))
         items = [
             item_digest(one, digest, self._run_hash)
             for one, digest in zip(verdicts, digests, strict=True)
