@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from reviewdesk.domain.jurors.drift import cusum
-from reviewdesk.domain.jury.scores import sample_variance
+from reviewdesk.domain.jury.scores import one_panel, only
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,
@@ -63,7 +63,7 @@ def _interval(given: Input) -> object:
 def _discrete(given: Input) -> float | None:
     """r_WG against answers spread evenly over the levels."""
     levels = given["levels"]
-    variance = sample_variance([score for score in given["scores"] if score is not None])
+    variance = only(one_panel(given["scores"]).variance)
     return None if variance is None else 1 - variance / ((levels + 1) / (12 * (levels - 1)))
 
 

@@ -37,11 +37,7 @@ _EXTENDED = (
     ("baidu", r"ernie"),
     ("bytedance", r"doubao|seed-"),
 )
-_OWN_NAMES = (
-    "anthropic", "openai", "gemini", "mistral", "deepseek", "qwen", "meta", "xai", "moonshot",
-    "cohere", "zhipu", "microsoft", "amazon", "nvidia",
-)  # fmt: skip
-_VENDORS = {name: name for name in _OWN_NAMES} | {
+_VENDORS = {name: name for name, _ in (*_CORE, *_EXTENDED)} | {
     "google": "gemini", "vertexai": "gemini", "mistralai": "mistral", "alibaba": "qwen",
     "meta-llama": "meta", "x-ai": "xai", "moonshotai": "moonshot",
 }  # fmt: skip
@@ -102,13 +98,8 @@ def shares_family(
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
     """Return the ballots of the jurors that share the generator's family."""
     own = family(generator.model, generator.vendor)
-    if own is None:
-        return ()
-    return tuple(
-        juror
-        for juror in jurors
-        if (found := family(juror.model, juror.vendor)) and found.name == own.name
-    )
+    found = [(juror, family(juror.model, juror.vendor)) for juror in jurors]
+    return tuple(juror for juror, one in found if own and one and one.name == own.name)
 
 
 def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:

@@ -55,21 +55,6 @@ class _Sign(Struct, frozen=True):
     hints: tuple[tuple[str, ...], ...]
     expression: str
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern, compiled when a text is first searched for it, because that takes long."""
-        return re.compile(self.expression, re.IGNORECASE | re.MULTILINE)
-
-    def may_be_in(self, lower: str) -> bool:
-        """Return True if the text has a hint of every group, so the pattern is worth trying."""
-        for group in self.hints:
-            for hint in group:
-                if hint in lower:
-                    break
-            else:
-                return False
-        return True
-
 
 def _sign(kind: InjectionKind, hints: str, *patterns: str) -> _Sign:
     """Make a sign; semicolons separate the words in ``hints``, ampersands their groups.
@@ -242,19 +227,6 @@ _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
 _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
 
-def rarest_hints() -> tuple[str, ...]:
-    """Return words of which a text contains at least one, in any case, if a pattern matches.
-
-    For each pattern they are those of the group with the fewest short words. Near invisible
-    characters, or ones whose small letters are ASCII, a pattern may match without them.
-    """
-    found: dict[str, None] = {}
-    for sign in _SIGNS:
-        group = min(sign.hints, key=lambda hints: sum(len(hint.encode()) < 4 for hint in hints))
-        found.update(dict.fromkeys(group))
-    return tuple(found)
-
-
 def passages(text: str) -> tuple[Passage, ...]:
     """Return the suspicious passages of a text, from left to right, fifty at most.
 
@@ -271,26 +243,24 @@ def passages(text: str) -> tuple[Passage, ...]:
 def _search(text: str, offset: int) -> Iterator[Passage]:
     data = text.encode(errors="replace")
     unseen = any(char in data for char in _UNSEEN_BYTES)
-    visible, places = _visible_text(text) if unseen else (text, range(len(text)))
+    places: Sequence[int] = range(len(text))
+    visible = text
+    if unseen:
+        # Invisible characters inside a word would hide the word from the patterns.
+        places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
+        visible = _UNSEEN.sub("", text)
     lower = visible.lower()
     for sign in _SIGNS:
-        if sign.may_be_in(lower):
-            for start, end in _matches(sign.kind, sign.pattern, visible):
+        if all(any(hint in lower for hint in group) for group in sign.hints):
+            # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
+            pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
+            for start, end in _matches(sign.kind, pattern, visible):
                 first = places[start]
                 last = places[end - 1] + 1
                 yield Passage(offset + first, offset + last, sign.kind, text[first:last])
     if unseen or _TAG_BYTES in data:
         for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
             yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
-
-
-def _visible_text(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text without invisible characters, and the original index of each character kept.
-
-    Invisible characters inside a word would hide the word from the patterns.
-    """
-    places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
-    return _UNSEEN.sub("", text), places
 
 
 def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
@@ -312,14 +282,22 @@ _GRAM = 4
 _CLASSES = 4
 
 
-def _start(hint: str) -> int:
-    """Return the first four bytes of a hint as a number, or the first two of a shorter one."""
-    data = hint.encode()
-    start = data[: _GRAM if len(data) >= _GRAM else 2]
-    return int.from_bytes(start, "little") | (_CASE >> 8 * (_GRAM - len(start)))
+def _starts() -> npt.NDArray[np.uint32]:
+    """Return the first four bytes, or two, of words of which a text with a match contains one.
+
+    For each pattern they are those of the group with the fewest short words. Near invisible
+    characters, or ones whose small letters are ASCII, a pattern may match without them.
+    """
+    found = set()
+    for sign in _SIGNS:
+        groups = ([hint.encode() for hint in hints] for hints in sign.hints)
+        for hint in min(groups, key=lambda hints: sum(len(hint) < _GRAM for hint in hints)):
+            start = hint[: _GRAM if len(hint) >= _GRAM else 2]
+            found.add(int.from_bytes(start, "little") | (_CASE >> 8 * (_GRAM - len(start))))
+    return np.array(sorted(found), np.uint32)
 
 
-_STARTS = np.array(sorted({_start(hint) for hint in rarest_hints()}), np.uint32)
+_STARTS = _starts()
 
 
 def _pairs() -> npt.NDArray[np.uint8]:
@@ -365,23 +343,20 @@ def _hinted(texts: Sequence[bytes]) -> set[int]:
         (len(joined) - _GRAM + 1,), "<u4", joined, strides=(1,)
     )
     held = grams[maybe] | np.uint32(_CASE)
-    sure = np.concatenate([maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))], _odd(joined)])
-    ends = np.cumsum([len(text) + _GRAM for text in texts])
-    places: list[int] = np.searchsorted(ends, sure, side="right").tolist()
-    return set(places)
-
-
-def _odd(joined: bytes) -> npt.NDArray[np.int64]:
-    """Return the places of characters that are invisible or whose small letter is ASCII."""
+    hinted = maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))]
+    # Characters that are invisible, or whose small letter is ASCII. The blanks at the end keep
+    # three bytes of every character within the text.
     data = np.frombuffer(joined, np.uint8)
-    # The blanks at the end keep three bytes of every character within the text.
     leads = np.flatnonzero(data[:-_GRAM] >= 0xC2)
     first, second, third = (data[leads + place] for place in range(3))
     pair = first.astype(np.uint16) << 8 | second
-    found = np.isin(pair, (0xC2AD, 0xC4B0, 0xEFBB, 0xF3A0))
+    odd = np.isin(pair, (0xC2AD, 0xC4B0, 0xEFBB, 0xF3A0))
     for start, low, high in ((0xE280, 0x8B, 0x8D), (0xE281, 0xA0, 0xA4), (0xE284, 0xAA, 0xAA)):
-        found |= (pair == start) & (third >= low) & (third <= high)
-    return leads[found]
+        odd |= (pair == start) & (third >= low) & (third <= high)
+    sure = np.concatenate([hinted, leads[odd]])
+    ends = np.cumsum([len(text) + _GRAM for text in texts])
+    places: list[int] = np.searchsorted(ends, sure, side="right").tolist()
+    return set(places)
 
 
 def _begin(held: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:

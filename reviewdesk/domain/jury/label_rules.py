@@ -101,11 +101,7 @@ class LabelCount(Struct, frozen=True):
     alike: Ints
     """How many of the counted ballots have the consensus label."""
     decision: Ints
-    """The decision of the label, as in ``DECISIONS``.
-
-    A missed supermajority is inconclusive. So is the fallback label of a panel that
-    declares its labels, unless jurors gave it as an answer that passes or fails.
-    """
+    """The decision of the label, as in ``DECISIONS``; see ``LabelVote``."""
     most: Ints
     committed: Ints
     """How many jurors gave the most frequent label, and how many committed to any label."""
@@ -149,11 +145,8 @@ def count_labels(
     first = firsts(code)
     kinds = first.sum(axis=0)
     fallback = DISAGREE if strategy is Strategy.FIRST_DISAGREEMENT else rules.fallback
-    none: Ints = np.zeros(code.shape[1], np.int64)
     level = np.zeros_like(first)
-    tie = none
-    most = none
-    committed = none
+    tie = most = committed = np.zeros(code.shape[1], np.int64)
     if strategy in {Strategy.MAJORITY, Strategy.WEIGHTED_VOTE}:
         weights = np.ones(code.shape)
         if strategy is Strategy.WEIGHTED_VOTE:
@@ -161,7 +154,13 @@ def count_labels(
         totals = sums(code, weights)
         best = np.where(first, totals, -np.inf).max(axis=0, initial=-np.inf)
         level = first & (totals >= best - SLACK)
-        seat, tie = _leader(code, level, rules, words)
+        seat = _first(level)
+        tie = (level.sum(axis=0) > 1).astype(np.int64)
+        for label in reversed(rules.priority):
+            wanted = level & (code == words.code(label)) & (tie > 0)
+            named = wanted.any(axis=0)
+            seat = np.where(named, _first(wanted), seat)
+            tie = np.where(named, 2, tie)
     elif strategy is Strategy.SUPERMAJORITY:
         bound = np.array([commits(word) for word in (*words.spelled, "")], np.bool_)[code]
         counts = np.where(bound, sums(np.where(bound, code, NOTHING), np.ones(code.shape)), 0)
@@ -178,12 +177,12 @@ def count_labels(
     seat = np.where(kinds == 0, NOTHING, seat)
     given = np.take_along_axis(code, np.maximum(seat, 0)[None], axis=0)[0] if len(code) else seat
     missed = np.where(kinds == 0, words.code(rules.fallback), words.code(fallback))
-    label = np.where(seat == NOTHING, missed, given)
+    won = np.where(seat == NOTHING, missed, given)
     fell_back = (seat == NOTHING) & (bool(rules.labels) | (strategy is Strategy.SUPERMAJORITY))
-    decision = np.where(fell_back, _INCONCLUSIVE, _outcomes(words, rules)[label])
+    decision = np.where(fell_back, _INCONCLUSIVE, _outcomes(words, rules)[won])
     return LabelCount(
-        label, seat, level & (tie > 0), tie, kinds > 1, (code != NOTHING).sum(axis=0),
-        (code == label).sum(axis=0), np.where(kinds == 0, NOTHING, decision), most, committed,
+        won, seat, level & (tie > 0), tie, kinds > 1, (code != NOTHING).sum(axis=0),
+        (code == won).sum(axis=0), np.where(kinds == 0, NOTHING, decision), most, committed,
     )  # fmt: skip
 
 
@@ -196,18 +195,6 @@ def _outcomes(words: Words, rules: LabelRules) -> Ints:
 def _first(marks: Bools) -> Ints:
     """Return the first marked seat of each panel; 0 if no seat is marked."""
     return marks.argmax(axis=0) if len(marks) else np.zeros(marks.shape[1], np.int64)
-
-
-def _leader(code: Ints, level: Bools, rules: LabelRules, words: Words) -> tuple[Ints, Ints]:
-    """Return the seat that gave the leading label first, and how a tie was broken."""
-    seat = _first(level)
-    tie = (level.sum(axis=0) > 1).astype(np.int64)
-    for label in reversed(rules.priority):
-        wanted = level & (code == words.code(label)) & (tie > 0)
-        named = wanted.any(axis=0)
-        seat = np.where(named, _first(wanted), seat)
-        tie = np.where(named, 2, tie)
-    return seat, tie
 
 
 def _vote_weights(columns: LabelBallots, rules: LabelRules) -> Floats:
@@ -242,9 +229,14 @@ def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCo
             for ballot, mine in zip(ballots, code[:, at].tolist(), strict=False)
             if mine != NOTHING
         ]
-        label, disagrees = _answer(how, given) if given else (rules.fallback, False)
-        labels.append(words.code(label))
-        differ.append(disagrees)
+        answer: object = how(given) if given else (rules.fallback, False)
+        match answer:
+            case (str(label), bool(disagrees)):
+                labels.append(words.code(label))
+                differ.append(disagrees)
+            case _:
+                named = f"the label rule {rule_name(how)} gave {answer!r}"
+                raise UsageError(named, "It must give (label, bool)")
     codes = np.array(labels, np.int64)
     none = np.zeros(len(codes), np.int64)
     decision = np.where(counted > 0, _outcomes(words, rules)[codes], NOTHING)
@@ -252,16 +244,6 @@ def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCo
         codes, np.where(counted > 0, none, NOTHING), np.zeros_like(code, np.bool_), none,
         np.array(differ, np.bool_), counted, (code == codes).sum(axis=0), decision, none, none,
     )  # fmt: skip
-
-
-def _answer(how: Aggregate, given: Sequence[Ballot]) -> tuple[str, bool]:
-    answer: object = how(given)
-    match answer:
-        case (str(label), bool(disagreement)):
-            return label, disagreement
-    raise UsageError(
-        f"the label rule {rule_name(how)} gave {answer!r}", "It must give (label, bool)"
-    )
 
 
 def rule_name(how: Strategy | Aggregate) -> str:
@@ -274,15 +256,11 @@ def columns_of(ballots: Sequence[Ballot]) -> LabelBallots:
     words = Words()
     counted = {one.seat for one in labelled(ballots)}
     codes = [words.code(one.label) if one.seat in counted else NOTHING for one in ballots]
-
-    def column(values: Sequence[float | None]) -> Floats:
-        return np.array(values, np.float64).reshape(-1, 1)
-
     return LabelBallots(
         words,
         np.array(codes, np.int64).reshape(-1, 1),
-        column([one.confidence for one in ballots]),
-        column([one.weight for one in ballots]),
+        np.array([[one.confidence] for one in ballots], np.float64),
+        np.array([[one.weight] for one in ballots], np.float64),
         (tuple(ballots),),
     )
 
@@ -342,6 +320,9 @@ def vote_record(
         notes = (f"no confidence, so no weight: {silent}",) if silent else ()
         notes = notes if sure else ("no confidence given: weights alone",)
     decision = int(found.decision[at])
+    reason = None if counted else "no juror gave a label"
+    if counted and rule is Strategy.SUPERMAJORITY and seat == NOTHING:
+        reason = _missed(found, at, rules)
     return LabelVote(
         rule=rule_name(rule),
         label=label,
@@ -357,7 +338,7 @@ def vote_record(
             for one in np.flatnonzero(found.level[:, at]).tolist()
         ),
         notes=notes,
-        reason=_why_none(found, at, rule, rules),
+        reason=reason,
         decision=None if decision == NOTHING else DECISIONS[decision],
     )
 
@@ -395,17 +376,6 @@ def supermajority(
         int(found.committed[0]),
         None if won else _missed(found, 0, rules),
     )
-
-
-def _why_none(
-    found: LabelCount, at: int, rule: Strategy | Aggregate, rules: LabelRules
-) -> str | None:
-    """Return why a panel has no consensus label, if its rule gives a reason."""
-    if not found.counted[at]:
-        return "no juror gave a label"
-    if rule is not Strategy.SUPERMAJORITY or found.seat[at] != NOTHING:
-        return None
-    return _missed(found, at, rules)
 
 
 def _missed(found: LabelCount, at: int, rules: LabelRules) -> str:

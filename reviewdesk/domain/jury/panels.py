@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,14 @@ from reviewdesk.domain.jury.label_rules import (
     firsts,
 )
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
-from reviewdesk.domain.jury.rules import Reads, Votes, quorum_met_strictly, turning_votes
+from reviewdesk.domain.jury.rules import (
+    ByVotes,
+    Reads,
+    Votes,
+    quorum_decision,
+    quorum_met_strictly,
+    turning_votes,
+)
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean
@@ -31,7 +38,6 @@ FAIL, PASS, INCONCLUSIVE, ERROR = map(
     DECISIONS.index, (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 )
 MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
-Value = TypeVar("Value", np.int8, np.float64)
 
 
 def code(decision: Decision | None) -> int:
@@ -122,7 +128,7 @@ class Panels:
     @cached_property
     def decision(self) -> Small:
         """Each panel's decision by its scores or votes, as in ``DECISIONS``; -1 is undecided."""
-        return self._by_rule(self.by, np.int8(NOTHING))
+        return self._by_rule(self.by, NOTHING, np.int8)
 
     @cached_property
     def value(self) -> Floats:
@@ -130,12 +136,12 @@ class Panels:
 
         A rule without a value, such as the quorum, takes the mean of the scores.
         """
-        return self._by_rule(self.valued_by, np.float64("nan"))
+        return self._by_rule(self.valued_by, np.nan, np.float64)
 
     def _by_rule(
-        self, figure: Callable[[Strategy | None], npt.NDArray[Value]], empty: Value
-    ) -> npt.NDArray[Value]:
-        found = np.full(len(self.columns), empty)
+        self, figure: Callable[[Strategy | None], npt.NDArray[Any]], empty: float, kind: Any
+    ) -> npt.NDArray[Any]:
+        found = np.full(len(self.columns), empty, kind)
         for (place,), rows in cases(self.used):
             made = figure(None if place == NOTHING else STRATEGIES[place])
             if isinstance(rows, slice):
@@ -150,9 +156,8 @@ class Panels:
         if strategy not in self._by:
             method = METHODS[strategy]
             if method.reads is Reads.SCORES:
-                self._by[strategy] = self.compared(
-                    self.valued_by(strategy), cautious=METHODS[strategy].cautious, again=strategy
-                )
+                value = self.valued_by(strategy)
+                self._by[strategy] = self.compared(value, cautious=method.cautious, again=strategy)
             else:
                 made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
                 self._by[strategy] = made
@@ -167,15 +172,13 @@ class Panels:
         cast = self.cast
 
         def one(*counts: int) -> int:
-            votes = counts[:7]
             (quorum, share, minimum) = counts[7:10]
-            rest = counts[10:]
             policy = Policy(
                 quorum=None if quorum == NOTHING else columns.quorums[quorum],
                 supermajority=columns.shares[share],
                 min_answered=columns.minima[minimum],
             )
-            return figure(Votes(*votes), policy, *rest)
+            return figure(Votes(*counts[:7]), policy, *counts[10:])
 
         votes = (cast.passes, cast.answered, columns.seated, *cast.silent)
         bars = (columns.quorum, columns.share, columns.minimum)
@@ -184,27 +187,19 @@ class Panels:
     @cached_property
     def quorum_strictly(self) -> Small:
         """The decision of the quorum without rounding the share."""
-
-        def strict(votes: Votes, policy: Policy) -> int:
-            if votes.too_few(policy):
-                return ERROR
-            if policy.quorum is None or not votes.known:
-                return NOTHING
-            met = quorum_met_strictly(votes.passes, votes.seated, policy.quorum)
-            return PASS if met else FAIL
-
-        return self.by_votes(strict)
+        return self._quorum(
+            lambda votes, policy: quorum_decision(votes, policy, quorum_met_strictly)
+        )
 
     @cached_property
     def quorum_answered(self) -> Small:
         """The quorum's decision among the jurors that voted, as some producers count them."""
-        quorum = METHODS[Strategy.QUORUM]
+        return self._quorum(lambda votes, policy: quorum_decision(votes.of_answered, policy))
 
-        def answered(votes: Votes, policy: Policy) -> int:
-            few = votes.too_few(policy)
-            return ERROR if few else code(quorum.published(votes.of_answered, policy))
-
-        return self.by_votes(answered)
+    def _quorum(self, read: ByVotes) -> Small:
+        return self.by_votes(
+            lambda votes, policy: ERROR if votes.too_few(policy) else code(read(votes, policy))
+        )
 
     @cached_property
     def too_few(self) -> Bools:
@@ -230,14 +225,26 @@ class Panels:
         A cautious rule is inconclusive if a missing score could fall under the threshold. Inexact
         values that are too near to it are computed ``again`` by their strategy.
         """
-        columns = self.columns
-        found, near = _compared(value, columns.threshold, self.scores.doubt)
+        threshold = self.columns.threshold
+        passed = np.empty(len(value), np.bool_)
+        # A fail is stored as 0 and a pass as 1.
+        found = passed.view(np.int8)
+        near = [np.empty(0, np.intp)]
+        for here in parts(len(value)):
+            apart = value[here] - (threshold[here] - SLACK)
+            np.greater_equal(apart, 0, out=passed[here])
+            distance = np.abs(apart)
+            # The least is NaN if any is, and most blocks have neither a NaN nor a near one.
+            if not np.minimum.reduce(distance) > self.scores.doubt:
+                near.append(here.start + np.flatnonzero(distance <= self.scores.doubt))
+                found[here][np.isnan(apart)] = NOTHING
         found[self.cast.answered == 0] = NOTHING
         if cautious:
-            open_ = (self.cast.silent[2] > 0) & (columns.threshold > SLACK)
+            open_ = (self.cast.silent[2] > 0) & (threshold > SLACK)
             found[open_ & (found == PASS)] = INCONCLUSIVE
-        if len(near) and again is not None and not self.cast.exact:
-            found[near] = self.at(near).by(again)
+        doubtful = np.concatenate(near)
+        if len(doubtful) and again is not None and not self.cast.exact:
+            found[doubtful] = self.at(doubtful).by(again)
         found[self.too_few] = ERROR
         return found
 
@@ -296,23 +303,6 @@ def revoted(columns: Columns, threshold: float) -> Small:
 def _all_cast(votes: Small) -> bool:
     """Whether every seat has voted, so that each vote is 0 or 1."""
     return bool(votes.size and np.minimum.reduce(votes, axis=None) != NOTHING)
-
-
-def _compared(value: Floats, threshold: Floats, doubt: float) -> tuple[Small, Ints]:
-    """Compare values with thresholds; also return which are closer to theirs than ``doubt``."""
-    passed = np.empty(len(value), np.bool_)
-    near = [np.empty(0, np.intp)]
-    # A fail is stored as 0 and a pass as 1.
-    found = passed.view(np.int8)
-    for here in parts(len(value)):
-        apart = value[here] - (threshold[here] - SLACK)
-        np.greater_equal(apart, 0, out=passed[here])
-        distance = np.abs(apart)
-        # The least is NaN if any is, and most blocks have neither a NaN nor a near one.
-        if not np.minimum.reduce(distance) > doubt:
-            near.append(here.start + np.flatnonzero(distance <= doubt))
-            found[here][np.isnan(apart)] = NOTHING
-    return found, np.concatenate(near)
 
 
 class Answers:

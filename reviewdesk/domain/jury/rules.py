@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain import values
 from reviewdesk.domain.values import AgreementSource, Band
@@ -122,17 +123,7 @@ def trim_count(
     ``(n - 1) // 2``, and 0 for one or two scores. Raise UsageError unless 0 <= fraction < 0.5 and
     the rounding is known. Source: the jury trim rule, with its rounding named.
     """
-    # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
-    return _trim_count(n, fraction, rounding_named(rounding))
-
-
-def rounding_named(word: Rounding | str) -> Rounding:
-    """Return the rounding of that name; raise UsageError with all names if it is not known."""
-    return word if isinstance(word, Rounding) else values.member(Rounding, word, "no rounding")
-
-
-@lru_cache(maxsize=4096)
-def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
+    rounding = rounding_named(rounding)
     values.trim_fraction("fraction", fraction)
     if n < 3:
         return 0
@@ -144,6 +135,11 @@ def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
     else:
         count = math.ceil(exact)
     return min(count, (n - 1) // 2)
+
+
+def rounding_named(word: Rounding | str) -> Rounding:
+    """Return the rounding of that name; raise UsageError with all names if it is not known."""
+    return word if isinstance(word, Rounding) else values.member(Rounding, word, "no rounding")
 
 
 class Breakdown(Struct, frozen=True):
@@ -194,21 +190,6 @@ _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 def commits(label: str | None) -> bool:
     """Return True if a juror that gives this label commits to an answer."""
     return folded(label) not in _UNCOMMITTED
-
-
-@lru_cache(maxsize=4096)
-def vote_decision(passes: int, answered: int, share: float | str | None = None) -> Decision:
-    """Return the decision of a supermajority of votes; abstentions and empty seats do not commit.
-
-    The decision is pass or fail if at least three votes were cast and that side has at least
-    ``share`` of the ``answered`` votes (2/3 by default, compared exactly), else inconclusive.
-    """
-    least = exact_share(share) * answered
-    if answered < LEAST_COMMITTED:
-        return Decision.INCONCLUSIVE
-    if passes >= least:
-        return Decision.PASS
-    return Decision.FAIL if answered - passes >= least else Decision.INCONCLUSIVE
 
 
 def exact_share(share: float | str | None) -> Fraction:
@@ -324,17 +305,12 @@ class Reads(StrEnum):
 ByVotes: TypeAlias = Callable[[Votes, Policy], Decision | None]
 
 
-def _no_decision(_votes: Votes, _policy: Policy) -> Decision | None:
-    return None
-
-
 class Method(Struct, frozen=True):
     """One strategy: the part of a ballot that it reads, and its decision if votes determine it."""
 
     strategy: Strategy
     reads: Reads
-    about: str
-    published: ByVotes = _no_decision
+    published: ByVotes = lambda _votes, _policy: None
     """Decides by the votes that were cast, as the strategy's source does.
 
     It returns ``None`` if nobody voted, or if something that the strategy needs is missing.
@@ -398,20 +374,19 @@ def turning_votes(
     """Return whether one fail, and whether one pass, would change the decision if it changed."""
     turns = []
     for passes in (votes.passes + 1, votes.passes - 1):
-        turned = Votes(
-            passes, votes.answered, votes.seated, votes.unknown, votes.withheld, votes.missing,
-            votes.not_asked,
-        )  # fmt: skip
         possible = base is not None and 0 <= passes <= votes.answered
+        turned = replace(votes, passes=passes)
         turns.append(possible and method.decide(turned, policy) != base)
     return turns[0], turns[1]
 
 
-def _quorum(votes: Votes, policy: Policy) -> Decision | None:
+def quorum_decision(
+    votes: Votes, policy: Policy, met: Callable[[int, int, float | str], bool] = quorum_met
+) -> Decision | None:
+    """Return the decision of a quorum of the seats, as ``met`` reads the share."""
     if policy.quorum is None or not votes.known:
         return None
-    met = quorum_met(votes.passes, votes.seated, policy.quorum)
-    return Decision.PASS if met else Decision.FAIL
+    return Decision.PASS if met(votes.passes, votes.seated, policy.quorum) else Decision.FAIL
 
 
 def _majority(votes: Votes, _policy: Policy) -> Decision | None:
@@ -432,9 +407,15 @@ def _unanimous(votes: Votes, _policy: Policy) -> Decision | None:
 
 
 def _supermajority(votes: Votes, policy: Policy) -> Decision | None:
+    """Decide for the side with the share, if three or more voted; silent seats do not commit."""
     if not votes.known:
         return None
-    return vote_decision(votes.passes, votes.answered, policy.supermajority)
+    if votes.answered < LEAST_COMMITTED:
+        return Decision.INCONCLUSIVE
+    least = exact_share(policy.supermajority) * votes.answered
+    if votes.passes >= least:
+        return Decision.PASS
+    return Decision.FAIL if votes.fails >= least else Decision.INCONCLUSIVE
 
 
 def _single(votes: Votes, _policy: Policy) -> Decision | None:
@@ -444,58 +425,20 @@ def _single(votes: Votes, _policy: Policy) -> Decision | None:
 
 
 _METHODS = (
-    Method(
-        Strategy.QUORUM,
-        Reads.VOTES,
-        "passes when the share of seats that passed meets a quorum",
-        _quorum,
-    ),
-    Method(Strategy.MAJORITY, Reads.VOTES, "1 or 0: more than half of the seats agree", _majority),
-    Method(
-        Strategy.UNANIMOUS,
-        Reads.VOTES,
-        "the mean where every vote agrees; a split decides nothing and goes to a person",
-        _unanimous,
-        cautious=True,
-    ),
-    Method(
-        Strategy.WEIGHTED_AVERAGE,
-        Reads.SCORES,
-        "the mean by the weights of the jurors that answered",
-    ),
-    Method(Strategy.MEAN, Reads.SCORES, "the mean of the scores"),
-    Method(
-        Strategy.MEDIAN,
-        Reads.SCORES,
-        "the middle score, which near half of the panel cannot move",
-    ),
-    Method(Strategy.HIGHEST, Reads.SCORES, "the highest score: passes if one juror is content"),
-    Method(
-        Strategy.LOWEST,
-        Reads.SCORES,
-        "the lowest score: passes only if all jurors are content",
-        cautious=True,
-    ),
-    Method(
-        Strategy.TRIMMED_MEAN,
-        Reads.SCORES,
-        "the mean of what is left when both ends are cut",
-    ),
-    Method(Strategy.WEIGHTED_VOTE, Reads.LABELS, "the label with the most weight times confidence"),
-    Method(
-        Strategy.FIRST_DISAGREEMENT,
-        Reads.LABELS,
-        "the common label, or DISAGREE on any difference",
-    ),
-    Method(Strategy.SINGLE, Reads.VOTES, "the vote of the only juror that cast one", _single),
-    Method(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
-    Method(
-        Strategy.SUPERMAJORITY,
-        Reads.VOTES,
-        "passes or fails by two thirds, or another share, of the three or more that committed",
-        _supermajority,
-        cautious=True,
-    ),
+    Method(Strategy.QUORUM, Reads.VOTES, quorum_decision),
+    Method(Strategy.MAJORITY, Reads.VOTES, _majority),
+    Method(Strategy.UNANIMOUS, Reads.VOTES, _unanimous, cautious=True),
+    Method(Strategy.WEIGHTED_AVERAGE, Reads.SCORES),
+    Method(Strategy.MEAN, Reads.SCORES),
+    Method(Strategy.MEDIAN, Reads.SCORES),
+    Method(Strategy.HIGHEST, Reads.SCORES),
+    Method(Strategy.LOWEST, Reads.SCORES, cautious=True),
+    Method(Strategy.TRIMMED_MEAN, Reads.SCORES),
+    Method(Strategy.WEIGHTED_VOTE, Reads.LABELS),
+    Method(Strategy.FIRST_DISAGREEMENT, Reads.LABELS),
+    Method(Strategy.SINGLE, Reads.VOTES, _single),
+    Method(Strategy.EXTERNAL, Reads.NOTHING),
+    Method(Strategy.SUPERMAJORITY, Reads.VOTES, _supermajority, cautious=True),
 )
 
 STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}

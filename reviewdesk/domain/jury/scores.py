@@ -12,7 +12,7 @@ import numpy as np
 
 from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import Spread, Trim, rounding_named, trim_count
-from reviewdesk.domain.run.packing import NOTHING
+from reviewdesk.domain.run.packing import NOTHING, ROUNDINGS
 from reviewdesk.domain.stats.dense import (
     Bools,
     Floats,
@@ -97,11 +97,6 @@ def codes_of(answers: Sequence[Hashable]) -> Ints:
     return np.array(found, np.int64).reshape(-1, 1)
 
 
-def sample_variance(scores: Sequence[float]) -> float | None:
-    """Return the variance with n - 1 in the denominator, or ``None`` for fewer than two scores."""
-    return only(one_panel(scores).variance)
-
-
 def spread_of(raw: float | None, n: int, reason: str = "single_juror") -> Spread:
     """Return the agreement of n answers with its band, or the reason why it is undefined."""
     if raw is None:
@@ -156,7 +151,7 @@ def closeness(scores: Sequence[float]) -> float | None:
     It is never used for bands. Source: the multi-judge decision record; for a single judge the
     record gives 1.0, and this function ``None``.
     """
-    variance = sample_variance(scores)
+    variance = only(one_panel(scores).variance)
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
 
 
@@ -217,10 +212,6 @@ VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
 
 def _mean(scores: Sequence[float]) -> float:
     return math.fsum(scores) / len(scores)
-
-
-ROUNDINGS = (Rounding.DOWN, Rounding.NEAREST, Rounding.UP)
-"""A rounding is stored as its index here, so new members go at the end."""
 
 
 class Scores:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jury.family import shares_family
 from reviewdesk.domain.jury.label_rules import LabelBallots, Words
 from reviewdesk.domain.jury.rules import LINED, Rule, rule_for
-from reviewdesk.domain.jury.scores import BANDS, ROUNDINGS
+from reviewdesk.domain.jury.scores import BANDS
 from reviewdesk.domain.report_model import (
     AgreementModel,
     GeneratorModel,
@@ -29,6 +29,7 @@ from reviewdesk.domain.run.packing import (
     FAILED,
     NOTHING,
     REPLACED,
+    ROUNDINGS,
     STATUS_CODES,
     STRATEGIES,
 )

@@ -34,6 +34,7 @@ _NONE = 4
 _OTHER = 1 << 5
 """The bit of an undecided label that differs from that of the ballots so far."""
 _ANY = 1 << FAIL | 1 << PASS | 1 << _NONE
+_EXTERNAL = STRATEGIES.index(Strategy.EXTERNAL)
 _NEW_LABEL = "a label that no juror gave"
 
 
@@ -70,10 +71,13 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
     understood or were not asked. Also return how many are silent and how many were not asked.
     The result is False if only the producer knows the rule.
     """
-    _, _, missing, unasked = found.panels.cast.silent
-    silent = missing + _withheld(found, found.used)
-    external = STRATEGIES.index(Strategy.EXTERNAL)
-    ruled = (found.used != NOTHING) & (found.used != external)
+    _, withheld, missing, unasked = found.panels.cast.silent
+    silent = missing.astype(np.int64)
+    for (place,), at in cases(found.used) if withheld.any() else ():
+        if place != NOTHING and METHODS[STRATEGIES[place]].reads is Reads.VOTES:
+            counts = np.where(_counts_labels(found, STRATEGIES[place]), 0, withheld)
+            silent[at] += counts[at]
+    ruled = (found.used != NOTHING) & (found.used != _EXTERNAL)
     own = found.sheet.of_policy([one.rules.aggregate is not None for one in found.sheet.facts])
     may = (ruled | own) & (silent + unasked > 0)
     rows = np.flatnonzero(may)
@@ -104,10 +108,7 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
         at = np.arange(len(sheet))[rows]
         some = found if len(at) == len(sheet) else found.at(at)
         fact = sheet.facts[place]
-        if fact.rules.aggregate is not None or used in {
-            NOTHING,
-            STRATEGIES.index(Strategy.EXTERNAL),
-        }:
+        if fact.rules.aggregate is not None or used in {NOTHING, _EXTERNAL}:
             possible[at] = _ANY
             continue
         bits = np.zeros(len(at), np.int64)
@@ -115,20 +116,17 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
             fact, STRATEGIES[asked], STRATEGIES[used], k[at], missing=missing
         ):
             bits |= _by_rule(some, fact, METHODS[strategy], seats[:, at], most, missing=missing)
-        possible[at] = _few(some, fact, k[at], bits)
+        minimum = fact.policy.min_answered
+        if minimum is not None:
+            # An error is possible where too few answered, and certain where too few can answer.
+            _, _, absent, unasked = some.panels.cast.silent
+            seated = some.sheet.columns.seated
+            returned = seated.astype(np.int64) - absent - unasked
+            least = np.array([least_answered(minimum, one) for one in seated.tolist()])
+            bits = np.where(returned < least, bits | 1 << ERROR, bits)
+            bits = np.where(returned + k[at] < least, 1 << ERROR, bits)
+        possible[at] = bits
     return possible
-
-
-def _few(found: Answers, fact: PolicyFacts, k: Ints, bits: Ints) -> Ints:
-    """Add an error where too few answered; leave only the error where too few can answer."""
-    if fact.policy.min_answered is None:
-        return bits
-    _, _, missing, unasked = found.panels.cast.silent
-    seated = found.sheet.columns.seated
-    returned = seated.astype(np.int64) - missing - unasked
-    least = np.array([least_answered(fact.policy.min_answered, one) for one in seated.tolist()])
-    bits = np.where(returned < least, bits | 1 << ERROR, bits)
-    return np.where(returned + k < least, 1 << ERROR, bits)
 
 
 def _strategies(
@@ -188,19 +186,6 @@ def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
     alone = (found.panels.cast.answered == 0) & (found.labelled > 0)
     marks: Bools = alone | (found.declares if strategy in LABEL_RULES else False)
     return marks
-
-
-def _withheld(found: Answers, used: Ints) -> Ints:
-    """Return how many jurors answered without the vote that the strategy reads, ``[n]``."""
-    withheld = found.panels.cast.silent[1]
-    total = np.zeros(len(used), np.int64)
-    if not withheld.any():
-        return total
-    for (place,), rows in cases(used):
-        if place != NOTHING and METHODS[STRATEGIES[place]].reads is Reads.VOTES:
-            counts = np.where(_counts_labels(found, STRATEGIES[place]), 0, withheld)
-            total[rows] = counts[rows]
-    return total
 
 
 def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[Ints]) -> Ints:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -38,11 +37,7 @@ class Verdicts(Answers):
 
     @cached_property
     def _votes(self) -> tuple[Bools, LabelCount]:
-        """Whether labels were counted by the rule, and the counts."""
-        return self.counted_by(self.used)
-
-    def counted_by(self, strategies: Small) -> tuple[Bools, LabelCount]:
-        """Return for which verdicts labels are counted, each by its strategy, and the counts."""
+        """For which verdicts labels are counted, each by its strategy, and the counts."""
         sheet = self.sheet
         n = len(self.sheet)
         counts = np.zeros(n, np.bool_)
@@ -53,7 +48,7 @@ class Verdicts(Answers):
             blank.copy(), blank.copy(), level, none.copy(), none > 0, none.copy(), none.copy(),
             blank, none.copy(), none.copy(),
         )  # fmt: skip
-        for rows, strategy, _ in self._label_groups(strategies):
+        for rows, strategy, _ in self._label_groups:
             some = self.at(rows)
             has, found = some.recounted(strategy, some.sheet.labels)
             counts[rows] = has
@@ -62,13 +57,14 @@ class Verdicts(Answers):
                 column[..., rows] = getattr(found, name)
         return counts, made
 
-    def _label_groups(self, strategies: Small) -> list[tuple[Ints, Strategy | None, PolicyFacts]]:
-        """Group the verdicts by the policy and the strategy under which their labels may count."""
+    @cached_property
+    def _label_groups(self) -> list[tuple[Ints, Strategy | None, PolicyFacts]]:
+        """The verdicts by the policy and the strategy under which their labels may count."""
         sheet = self.sheet
         found: list[tuple[Ints, Strategy | None, PolicyFacts]] = []
         if not self.labelled.any() and all(one.policy.counting is None for one in sheet.facts):
             return found
-        for (place, used), rows in cases(sheet.place, strategies):
+        for (place, used), rows in cases(sheet.place, self.used):
             fact = sheet.facts[place]
             strategy = None if used == NOTHING else STRATEGIES[used]
             if fact.rules.aggregate is not None or strategy in LABEL_RULES:
@@ -307,18 +303,27 @@ class Verdicts(Answers):
         columns = self.sheet.columns
         found = np.zeros(columns.votes.shape, np.bool_)
         for (place,), rows in cases(self.used):
-            strategy = None if place == NOTHING else STRATEGIES[place]
-            reads = Reads.NOTHING if strategy is None else METHODS[strategy].reads
-            if strategy is not None and reads is Reads.VOTES:
+            if place == NOTHING:
+                continue
+            strategy = STRATEGIES[place]
+            if METHODS[strategy].reads is Reads.VOTES:
                 turning = self.panels.turning(strategy)
                 fails = (columns.votes == FAIL) & (turning & 1 > 0)
                 passes = (columns.votes == PASS) & (turning & 2 > 0)
                 found[:, rows] = (fails | passes)[:, rows]
-            elif strategy is not None and reads is Reads.SCORES:
+            elif METHODS[strategy].reads is Reads.SCORES:
                 found[:, rows] = self._turning_scores(strategy, np.arange(len(self.sheet))[rows])
-        if self.counts.any():
-            found &= ~(self.counts & (self.used != NOTHING))
-            self._turning_labels(found)
+        counts = self.counts & (self.used != NOTHING)
+        if counts.any():
+            found &= ~counts
+            certain = counts & (self.cautioned == self.words.decision)
+            for places, way, fact in self._label_groups:
+                kept = places[certain[places]]
+                how = fact.rules.aggregate or way
+                if len(kept) and how is not None:
+                    labels = self.sheet.labels.at(kept)
+                    made = self.words.decision[kept]
+                    found[:, kept] = turning_labels(labels, how, fact.rules, made)
         return found & ~self.stopped
 
     def _turning_scores(self, strategy: Strategy, rows: Ints) -> Bools:
@@ -342,17 +347,6 @@ class Verdicts(Answers):
         made = Panels(turned, exact=True).by(strategy).reshape(s, n)
         other: Bools = counts & (made != NOTHING) & (made != base)
         return other
-
-    def _turning_labels(self, found: Bools) -> None:
-        """Mark the seats whose label alone would change the decision of the labels."""
-        for rows, strategy, fact in self._label_groups(self.used):
-            kept = rows[self.counts[rows] & (self.used[rows] != NOTHING)]
-            kept = kept[self.cautioned[kept] == self.words.decision[kept]]
-            how = fact.rules.aggregate or strategy
-            if len(kept) and how is not None:
-                labels = self.sheet.labels.at(kept)
-                made = self.words.decision[kept]
-                found[:, kept] = turning_labels(labels, how, fact.rules, made)
 
     # Flags
 
@@ -419,22 +413,22 @@ class Verdicts(Answers):
         shared = self.shared == 1
         dissent = (self.trimmed & self.dissents).any(axis=0)
         undecided = (self.decision != PASS) & (self.decision != FAIL)
-        return _bits(
-            {
-                Flag.ESCALATED: self.sheet.claims.escalate == 1,
-                Flag.BIAS_WARNING: self.defined_low & shared,
-                Flag.SAME_FAMILY: shared,
-                Flag.DISPUTE: self.disputed,
-                Flag.NO_VERDICT: undecided,
-                Flag.TRIMMED_DISSENT: dissent & ~self.stopped,
-                Flag.REGIME_SENSITIVE: self.regime_sensitive,
-                Flag.DEGRADED: self.degraded,
-                Flag.PIVOTAL: np.any(self.pivotal, axis=0),
-                Flag.SPLIT: self.split,
-                Flag.DERIVED_LOW: self.band == LOW,
-                Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
-            }
-        )
+        where = {
+            Flag.ESCALATED: self.sheet.claims.escalate == 1,
+            Flag.BIAS_WARNING: self.defined_low & shared,
+            Flag.SAME_FAMILY: shared,
+            Flag.DISPUTE: self.disputed,
+            Flag.NO_VERDICT: undecided,
+            Flag.TRIMMED_DISSENT: dissent & ~self.stopped,
+            Flag.REGIME_SENSITIVE: self.regime_sensitive,
+            Flag.DEGRADED: self.degraded,
+            Flag.PIVOTAL: np.any(self.pivotal, axis=0),
+            Flag.SPLIT: self.split,
+            Flag.DERIVED_LOW: self.band == LOW,
+            Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
+        }
+        found: Ints = np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
+        return found
 
     @cached_property
     def rounded(self) -> Bools:
@@ -445,9 +439,3 @@ class Verdicts(Answers):
 
 def verdicts_of(verdicts: Sequence[Verdict]) -> Verdicts:
     return Verdicts(sheet_of(verdicts))
-
-
-def _bits(where: dict[Any, Bools]) -> Ints:
-    parts = [np.where(mask, int(bit), 0) for bit, mask in where.items()]
-    found: Ints = np.bitwise_or.reduce(parts)
-    return found

@@ -14,8 +14,9 @@ from reviewdesk.domain.jury.scores import (
     band,
     closeness,
     levels_null,
+    one_panel,
+    only,
     r_wg,
-    sample_variance,
     unit_alpha,
     verdict_agreement,
     votes_agreement,
@@ -52,7 +53,7 @@ def test_under_two_scores_nothing_is_defined(scores: tuple[float, ...]) -> None:
     found = r_wg(scores)
     assert (found.raw, found.clamped, found.band) == (None, None, None)
     assert (found.n, found.reason) == (len(scores), "single_juror")
-    assert sample_variance(scores) is None
+    assert only(one_panel(scores).variance) is None
     assert closeness(scores) is None
 
 

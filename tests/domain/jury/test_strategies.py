@@ -10,7 +10,7 @@ from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Decisions, Flag, Values
 from reviewdesk.domain.jury.label_rules import supermajority
-from reviewdesk.domain.jury.rules import STRATEGIES, Reads, own_share, strategy_named, vote_decision
+from reviewdesk.domain.jury.rules import STRATEGIES, Reads, Votes, own_share, strategy_named
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown
 from reviewdesk.domain.panel.hash import panel_hash
@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, panel_of
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.values import LABEL_RULES
-from reviewdesk.domain.verdict import Decision, Strategy, ballot
+from reviewdesk.domain.verdict import Decision, Policy, Strategy, ballot
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, body, juror, maybe, panel, read, values
 
@@ -34,7 +34,6 @@ def test_every_strategy_of_a_report_is_in_the_registry() -> None:
     assert list(STRATEGIES) == list(Strategy)
     for strategy, method in STRATEGIES.items():
         assert method.strategy is strategy
-        assert method.about
     assert STRATEGIES[Strategy.TRIMMED_MEAN].title == "trimmed mean"
 
 
@@ -241,7 +240,9 @@ def test_a_share_that_two_labels_could_have_is_refused(share: float | str) -> No
     ],
 )
 def test_votes(passes: int, answered: int, share: float | str | None, decision: str) -> None:
-    assert vote_decision(passes, answered, share) == decision
+    method = STRATEGIES[Strategy.SUPERMAJORITY]
+    found = method.published(Votes(passes, answered, answered), Policy(supermajority=share))
+    assert found == decision
 
 
 def super_panel(*scores: float | None, **more: Any) -> Any:
