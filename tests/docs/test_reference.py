@@ -9,7 +9,7 @@ import pytest
 from benchmarks.reference import BLOCKS, FOLDER, SHAPES, commands, keys_table
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import Keymap, checked
-from reviewdesk.domain.assessment.result import SHORT
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, parse_filter
 from reviewdesk.settings import load_settings
@@ -93,5 +93,5 @@ def test_every_command_that_prints_json_has_its_shape_on_the_page() -> None:
 
 
 def test_a_person_can_learn_the_words_of_a_filter() -> None:
-    tables = (words.FLAGS, words.STATES, words.PANEL, words.CHOICES, words.NAMED, words.NUMBERS)
+    tables = (MEANINGS, words.STATES, words.PANEL, words.CHOICES, words.NAMED, words.NUMBERS)
     assert len({name for table in (*tables, words.TEXTS) for name in table}) <= 40

@@ -30,11 +30,9 @@ from reviewdesk.domain.jury.rules import (
     STOPPED_EARLY,
     STRATEGIES,
     AgreementPair,
-    LabelVote,
     Rule,
     Spread,
     Trim,
-    Votes,
     least_answered,
     rule_for,
 )
@@ -57,6 +55,20 @@ def flag_notes(
     A panel that stopped early gets no flag that compares ballots, because some are missing.
     """
     whole = not found.stopped_early
+    flips = [
+        one["id"] for one in verdict.body["jurors"] if position_flip(one, verdict.policy.threshold)
+    ]
+    turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
+    split = f"{found.votes.passes} pass, {found.votes.fails} fail"
+    if found.labels:
+        labels = found.labels.items()
+        split = ", ".join(f"{count} {show_line(label, 40)}" for label, count in labels)
+    kin = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
+    low = None
+    spread = found.agreement.spread
+    if spread.band is Band.LOW and spread.raw is not None:
+        source, measure = ("labels", "2P-1 of pairs") if found.labels else ("ballots", "r_WG")
+        low = f"agreement recomputed from the {source} is low ({measure} {spread.raw:.2f})"
     reasons = {
         Flag.ESCALATED: _escalated(verdict, found, escalation_stated=escalation_stated),
         Flag.BIAS_WARNING: found.bias_warning,
@@ -65,20 +77,27 @@ def flag_notes(
         else None,
         Flag.NO_VERDICT: _no_verdict(verdict, found),
         Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
-        Flag.POSITION_FLIP: _position_flips(verdict),
+        Flag.POSITION_FLIP: flips
+        and f"votes the other way when the pair is shown in the other order: {', '.join(flips)}",
         Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found) if whole else None,
         Flag.REGIME_SENSITIVE: _regimes(found) if whole and not found.labels else None,
-        Flag.MISMATCH: "; ".join(found.mismatches) or None,
+        Flag.MISMATCH: "; ".join(found.mismatches),
         Flag.DEGRADED: _degraded(found),
-        Flag.PIVOTAL: _pivotal(found),
-        Flag.SPLIT: _split(found) if found.split else None,
-        Flag.DERIVED_LOW: _derived_low(found),
-        Flag.SAME_FAMILY: _same_family(verdict) if found.same_family else None,
+        Flag.PIVOTAL: turning
+        and (
+            f"the vote of {turning} decides"
+            if len(found.pivotal) == 1
+            else f"the decision turns if any one of {turning} turns"
+        ),
+        Flag.SPLIT: split if found.split else None,
+        Flag.DERIVED_LOW: low,
+        Flag.SAME_FAMILY: found.same_family
+        and (f"of the generator's family: {kin}" if kin else "reported by the producer"),
         Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
         if whole and _answer_count(found) == 1
         else None,
     }
-    return tuple(FlagNote(flag, reason) for flag, reason in reasons.items() if reason)
+    return tuple(FlagNote(flag, str(reason)) for flag, reason in reasons.items() if reason)
 
 
 def unscaled(count: int) -> str:
@@ -115,7 +134,7 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
             words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
             counts[words] = counts.get(words, 0) + 1
         return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
-    if not any(seat.ballot.usable for seat in found.seats):
+    if not _answer_count(found):
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
         return unscaled(waiting) if waiting else "no juror answered"
     stated = verdict.text("label")
@@ -136,14 +155,6 @@ def _suspicious_text(verdict: Verdict) -> str | None:
     ]
     more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
     return "; ".join(found[:3] + more) or None
-
-
-def _position_flips(verdict: Verdict) -> str | None:
-    threshold = verdict.policy.threshold
-    found = [one["id"] for one in verdict.body["jurors"] if position_flip(one, threshold)]
-    if not found:
-        return None
-    return f"votes the other way when the pair is shown in the other order: {', '.join(found)}"
 
 
 def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str | None:
@@ -181,37 +192,6 @@ def _degraded(found: Assessment) -> str | None:
     return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))
 
 
-def _pivotal(found: Assessment) -> str | None:
-    if not found.pivotal:
-        return None
-    names = [found.seats[seat].ballot.id for seat in found.pivotal]
-    if len(names) == 1:
-        return f"the vote of {names[0]} decides"
-    return f"the decision turns if any one of {', '.join(names)} turns"
-
-
-def _split(found: Assessment) -> str:
-    if not found.labels:
-        return f"{found.votes.passes} pass, {found.votes.fails} fail"
-    return ", ".join(f"{count} {show_line(label, 40)}" for label, count in found.labels.items())
-
-
-def _derived_low(found: Assessment) -> str | None:
-    spread = found.agreement.spread
-    if spread.band is not Band.LOW or spread.raw is None:
-        return None
-    source, measure = ("labels", "2P-1 of pairs") if found.labels else ("ballots", "r_WG")
-    return f"agreement recomputed from the {source} is low ({measure} {spread.raw:.2f})"
-
-
-def _same_family(verdict: Verdict) -> str:
-    names = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
-    return f"of the generator's family: {names}" if names else "reported by the producer"
-
-
-_WEIGHTED_STRATEGIES = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
-
-
 def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     """Recompute a verdict from its ballots; values that the report states are kept.
 
@@ -221,16 +201,34 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     votes = votes_of(found.panels, 0)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
     shared = None if found.shared[0] == NOTHING else bool(found.shared[0])
-    absent = _absent(verdict, found, votes)
+    absent = None
+    open_, silent, unasked = found.open
+    if votes.too_few(verdict.policy):
+        least = least_answered(verdict.policy.min_answered, votes.seated)
+        absent = f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
+    elif open_[0]:
+        absent = sentence(votes.seated, int(silent[0]), int(unasked[0]))
+    panels = found.panels
+    codes = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
+    for name in Decisions.__struct_fields__:
+        if name not in codes:
+            codes[name] = panels.by(Strategy(name))
+    label_vote = None
+    if found.counts[0]:
+        rules = found.sheet.facts[0].rules
+        how = rules.aggregate or rule.used or Strategy.EXTERNAL
+        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, 0, how, rules)
+        label_vote = replace(label_vote, decision=decided(int(found.cautioned[0])))
+    weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
     cut = trim_of(found.panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
     assessment = Assessment(
         seats=_seats(verdict, found, cut),
         votes=votes,
         values=Values(
-            *[only(found.panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
+            *[only(panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
         ),
-        decisions=_decisions(found),
+        decisions=Decisions(**{name: decided(int(code[0])) for name, code in codes.items()}),
         trim=cut,
         agreement=_closeness(verdict, found),
         rule=rule,
@@ -248,30 +246,23 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         escalation=_escalation_reasons(found, rule, absent),
         breaches=mismatches(AuditedVerdict(verdict, found, 0)),
         derived=(),
-        label_vote=_label_vote(verdict, found, rule),
+        label_vote=label_vote,
         labels=_labels(verdict, found),
-        assumed_weights=_assumed_weights(verdict, rule),
+        assumed_weights=tuple(
+            one.id for one in verdict.ballots if weighs and one.usable and one.weight is None
+        ),
         no_votes=bool(found.no_votes[0]),
     )
-    assessment = replace(assessment, derived=_derived_fields(verdict, assessment))
-    notes = flag_notes(verdict, assessment, escalation_stated=escalation_stated)
-    return replace(assessment, notes=notes)
+    return replace(
+        assessment,
+        derived=_derived_fields(verdict, assessment),
+        notes=flag_notes(verdict, assessment, escalation_stated=escalation_stated),
+    )
 
 
 def decided(code: int) -> Decision | None:
     """Return the decision of a code."""
     return None if code == NOTHING else DECISIONS[code]
-
-
-def _decisions(found: Verdicts) -> Decisions:
-    panels = found.panels
-    made = {
-        name: panels.by(Strategy(name))
-        for name in Decisions.__struct_fields__
-        if name in Strategy.__members__.values()
-    }
-    other = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
-    return Decisions(**{name: decided(int(one[0])) for name, one in (made | other).items()})
 
 
 def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
@@ -298,15 +289,6 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
             )
         )
     return tuple(placed)
-
-
-def _absent(verdict: Verdict, found: Verdicts, votes: Votes) -> str | None:
-    """Return why missing answers prevent an outcome or could change it."""
-    if votes.too_few(verdict.policy):
-        least = least_answered(verdict.policy.min_answered, votes.seated)
-        return f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
-    open_, silent, unasked = found.open
-    return sentence(votes.seated, int(silent[0]), int(unasked[0])) if open_[0] else None
 
 
 def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
@@ -351,15 +333,6 @@ def _closeness(verdict: Verdict, found: Verdicts) -> Closeness:
     )
 
 
-def _label_vote(verdict: Verdict, found: Verdicts, rule: Rule) -> LabelVote | None:
-    if not found.counts[0]:
-        return None
-    rules = found.sheet.facts[0].rules
-    how = rules.aggregate or rule.used or Strategy.EXTERNAL
-    made = vote_record(verdict.ballots, found.sheet.labels, found.words, 0, how, rules)
-    return replace(made, decision=decided(int(found.cautioned[0])))
-
-
 def _labels(verdict: Verdict, found: Verdicts) -> dict[str, int]:
     """Count the ballots of each label given as an answer, the most frequent first."""
     code = np.where(found.said, found.sheet.labels.code, NOTHING)
@@ -369,12 +342,6 @@ def _labels(verdict: Verdict, found: Verdicts) -> dict[str, int]:
         (verdict.ballots[seat].label or "").strip(): int(totals[seat])
         for seat in sorted(seats, key=lambda seat: -totals[seat])
     }
-
-
-def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
-    if rule.used not in _WEIGHTED_STRATEGIES:
-        return ()
-    return tuple(ballot.id for ballot in verdict.ballots if ballot.usable and ballot.weight is None)
 
 
 def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:

@@ -46,42 +46,30 @@ class Flag(IntFlag):
         return (self.name or "").lower()
 
 
-WORDS = {
-    Flag.ESCALATED: "escalated",
-    Flag.BIAS_WARNING: "bias",
-    Flag.TRIMMED_DISSENT: "dissent trimmed",
-    Flag.PIVOTAL: "one vote decides",
-    Flag.DISPUTE: "dispute",
-    Flag.NO_VERDICT: "no decision",
-    Flag.SUSPICIOUS_TEXT: "suspicious text",
-    Flag.POSITION_FLIP: "position flip",
-    Flag.REGIME_SENSITIVE: "rules disagree",
-    Flag.MISMATCH: "differs from its rule",
-    Flag.DEGRADED: "few jurors",
-    Flag.DERIVED_LOW: "agreement low",
-    Flag.SPLIT: "votes split",
-    Flag.SAME_FAMILY: "same model family",
-    Flag.SINGLE_JUROR: "one juror",
+_SPELLED = {
+    Flag.ESCALATED: ("esc", "escalated", "escalated for review"),
+    Flag.BIAS_WARNING: ("bias", "bias", "carries a bias warning"),
+    Flag.TRIMMED_DISSENT: ("trim!", "dissent trimmed", "a dissent was trimmed"),
+    Flag.PIVOTAL: ("pivot", "one vote decides", "one vote would turn the decision"),
+    Flag.DISPUTE: ("disp", "dispute", "a dispute: the whole panel goes to a person"),
+    Flag.NO_VERDICT: ("none", "no decision", "decided neither pass nor fail"),
+    Flag.SUSPICIOUS_TEXT: ("susp", "suspicious text", "a text of the item speaks to its judge"),
+    Flag.POSITION_FLIP: ("order", "position flip", "a juror votes by the order of a pair"),
+    Flag.REGIME_SENSITIVE: ("rule", "rules disagree", "the rules decide differently"),
+    Flag.MISMATCH: ("mism", "differs from its rule", "breaks the report's own rule"),
+    Flag.DEGRADED: ("degr", "few jurors", "fewer jurors than planned, or a rule that fell back"),
+    Flag.DERIVED_LOW: ("low", "agreement low", "recomputed agreement is low"),
+    Flag.SPLIT: ("split", "votes split", "both votes were given"),
+    Flag.SAME_FAMILY: ("kin", "same model family", "a juror of the generator's family"),
+    Flag.SINGLE_JUROR: ("one", "one juror", "one ballot only"),
 }
-"""Each flag in words, the most important first."""
-SHORT = {
-    Flag.ESCALATED: "esc",
-    Flag.BIAS_WARNING: "bias",
-    Flag.TRIMMED_DISSENT: "trim!",
-    Flag.PIVOTAL: "pivot",
-    Flag.DISPUTE: "disp",
-    Flag.NO_VERDICT: "none",
-    Flag.SUSPICIOUS_TEXT: "susp",
-    Flag.POSITION_FLIP: "order",
-    Flag.REGIME_SENSITIVE: "rule",
-    Flag.MISMATCH: "mism",
-    Flag.DEGRADED: "degr",
-    Flag.DERIVED_LOW: "low",
-    Flag.SPLIT: "split",
-    Flag.SAME_FAMILY: "kin",
-    Flag.SINGLE_JUROR: "one",
-}
-"""Short names for a narrow line and for filters, the most important first."""
+"""The short name of each flag for a narrow line and for filters, its words, and its meaning.
+
+The most important come first.
+"""
+SHORT = {flag: short for flag, (short, _, _) in _SPELLED.items()}
+WORDS = {flag: words for flag, (_, words, _) in _SPELLED.items()}
+MEANINGS = {flag: meaning for flag, (_, _, meaning) in _SPELLED.items()}
 
 
 def in_words(flags: Flag) -> str:
@@ -153,9 +141,6 @@ class FlagNote(Struct, frozen=True):
     reason: str
 
 
-WOULD_TRIM = "a trimmed mean would leave it out"
-
-
 class State(StrEnum):
     """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
 
@@ -167,9 +152,6 @@ class State(StrEnum):
     TRIMMED_LOW = "trimmed_low"
     TRIMMED_HIGH = "trimmed_high"
     FAILED = "failed"
-
-
-_TRIMMED = frozenset({State.TRIMMED_LOW, State.TRIMMED_HIGH})
 
 
 class Seat(Struct, frozen=True):
@@ -198,11 +180,11 @@ class Seat(Struct, frozen=True):
     @property
     def aside(self) -> str:
         """The text after the state of a ballot that a trimmed mean would leave out, else empty."""
-        return f" · {WOULD_TRIM}" if self.would_trim else ""
+        return " · a trimmed mean would leave it out" if self.would_trim else ""
 
     @property
     def trimmed(self) -> bool:
-        return self.state in _TRIMMED
+        return self.state in {State.TRIMMED_LOW, State.TRIMMED_HIGH}
 
 
 _STATUS_WORDS = {

@@ -55,7 +55,6 @@ from reviewdesk.domain.verdict import (
     labelled,
 )
 
-NOT_DERIVABLE = "not derivable"
 _BANDED_METRICS = frozenset({ALPHA, R_WG})
 """The metrics that a report can name and that have published bands."""
 _ROUNDING_SLACK = 0.005
@@ -118,11 +117,18 @@ def escalation_mismatch(row: AuditedVerdict) -> str | None:
             return f"escalation: not reported, but {_stated_text(verdict)} is low"
         missed = set(given) == {Band.LOW}
         return "escalation: not reported, but r_wg of the ballots is low" if missed else None
-    if own is Band.LOW or Band.LOW in given or _has_other_reason(verdict):
+    undecided = verdict.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
+    reasons = verdict.body.get("escalation_reasons")
+    other = undecided or bool(reasons) or verdict.regime == Regime.DISPUTE
+    if own is Band.LOW or Band.LOW in given or other:
         return None
     if not derivable(verdict):
         return f"escalation: reported, but {_stated_text(verdict)} is {own}"
-    if _may_be_split(verdict):
+    votes = {ballot.vote for ballot in verdict.ballots if ballot.vote is not None}
+    labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
+    # A vote that depends on an unknown threshold may have split the panel too.
+    waiting = any(ballot.undetermined for ballot in verdict.ballots)
+    if waiting or len(votes) > 1 or len(labels) > 1 or "threshold" in verdict.set_by_you:
         return None
     return f"escalation: reported, but {_stated_text(verdict)} is {own} and the votes agree"
 
@@ -154,29 +160,14 @@ def _ballot_bands(row: AuditedVerdict) -> tuple[Band, ...]:
     if math.isnan(variance):
         return ()
     found = [1 - variance / null for null in (UNIFORM_NULL, *_NULLS)]
-    near = [raw for raw in found[1:] if _equal_when_rounded(raw, stated.value)]
+    near = [
+        raw
+        for raw in found[1:]
+        if stated.value is not None
+        and min(abs(raw - stated.value), abs(max(0.0, raw) - stated.value)) <= _ROUNDING_SLACK
+    ]
     codes = bands(np.array([found[0], *near])).tolist()
     return tuple(dict.fromkeys([BANDS[code] for code in codes]))
-
-
-def _equal_when_rounded(ours: float, stated: float | None) -> bool:
-    if stated is None:
-        return False
-    return min(abs(ours - stated), abs(max(0.0, ours) - stated)) <= _ROUNDING_SLACK
-
-
-def _may_be_split(verdict: Verdict) -> bool:
-    """Return True if votes or labels differ, or if a vote depends on an unknown threshold."""
-    votes = {ballot.vote for ballot in verdict.ballots if ballot.vote is not None}
-    labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
-    waiting = any(ballot.undetermined for ballot in verdict.ballots)
-    return waiting or len(votes) > 1 or len(labels) > 1 or "threshold" in verdict.set_by_you
-
-
-def _has_other_reason(verdict: Verdict) -> bool:
-    undecided = verdict.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
-    reasons = verdict.body.get("escalation_reasons")
-    return undecided or bool(reasons) or verdict.regime == Regime.DISPUTE
 
 
 def mismatches(row: AuditedVerdict) -> tuple[Mismatch, ...]:
@@ -252,13 +243,10 @@ def _doubtful_label(found: Verdicts) -> Bools:
     sheet = found.sheet
     label = sheet.claims.label
     doubt = label != sheet.labels.words.code("")
-    if not doubt.any():
-        marks: Bools = doubt
-        return marks
     rules = [one.policy.strategy in LABEL_RULES for one in sheet.facts]
     doubt &= sheet.of_policy(rules) & ((found.labelled > 0) | found.declares)
-    other: Bools = doubt & ~(found.counts & (found.words.label == label))
-    return other
+    marks: Bools = doubt & ~(found.counts & (found.words.label == label))
+    return marks
 
 
 def _doubtful_agreement(found: Verdicts) -> Bools:
@@ -278,8 +266,6 @@ def _doubtful_agreement(found: Verdicts) -> Bools:
 def _doubtful_trim(found: Verdicts) -> Bools:
     claims = found.sheet.claims
     cut = found.cut
-    if not claims.trim.any():
-        return claims.trim
     low, high = found.ends
     same = ((claims.low == low) & (claims.high == high)).all(axis=0)
     same &= (claims.listed[0] == cut) & (claims.listed[1] == cut)
@@ -328,9 +314,15 @@ class Trail(Struct, frozen=True):
 def trail(verdict: Verdict, found: Assessment) -> Trail:
     """Collect the audit trail of one verdict."""
     provenance = verdict.body.get("provenance") or {}
+    post_trim = found.values.trimmed_mean
+    if verdict.trim.low is not None:
+        # The report's own trim names its jurors.
+        scores = [seat.ballot.score for seat in found.seats if not seat.trimmed]
+        kept = [score for score in scores if score is not None]
+        post_trim = math.fsum(kept) / len(kept) if kept else None
     return Trail(
         pre_trim=tuple(ballot.score for ballot in verdict.ballots),
-        post_trim=_kept_mean(verdict, found),
+        post_trim=post_trim,
         rule_version=(verdict.body.get("trim") or {}).get("rule_version"),
         strategy=found.rule.strategy,
         strategy_used=found.rule.used,
@@ -340,20 +332,8 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         committed_at=provenance.get("committed_at") or None,
         ballots_at=tuple(juror.get("at") for juror in verdict.body["jurors"]),
         agreement=restated(verdict, labels=bool(found.labels)),
-        agreement_reason=None if derivable(verdict) else NOT_DERIVABLE,
+        agreement_reason=None if derivable(verdict) else "not derivable",
     )
-
-
-def _kept_mean(verdict: Verdict, found: Assessment) -> float | None:
-    """Return the mean after the report's own trim if that names its jurors, else after ours."""
-    if verdict.trim.low is None:
-        return found.values.trimmed_mean
-    kept = [
-        seat.ballot.score
-        for seat in found.seats
-        if not seat.trimmed and seat.ballot.score is not None
-    ]
-    return math.fsum(kept) / len(kept) if kept else None
 
 
 _UNREADABLE = datetime.max.replace(tzinfo=UTC)
@@ -375,38 +355,32 @@ PANEL_FAMILIES = 3
 
 def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
     """Return the notes on rounding, weights, the trim and its price, the panel and unanimity."""
+    made = found.decisions
+    votes = found.votes
+    rounding = (
+        f"{Breach.ROUNDING.label}: {votes.passes} of {votes.seated} against "
+        f"{verdict.policy.quorum} is {made.quorum} as written, {made.quorum_strict} to the letter"
+    )
+    ballots = [seat.ballot for seat in found.seats if seat.ballot.usable]
+    without = [ballot.id for ballot in ballots if ballot.weight is None]
+    weights = "weight 1 assumed for every juror" if found.assumed_weights else None
+    if without and len(without) < len(ballots):
+        weights = f"weight 1 assumed for {', '.join(without)}"
+    strange = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
+    answers = "1 answer" if len(strange) == 1 else f"{len(strange)} answers"
     late = trail(verdict, found).committed_late
     texts = (
-        _quorum_rounding(verdict, found),
-        _assumed_weights(found),
+        rounding if Breach.ROUNDING in found.marks else None,
+        weights,
         *_trimming(verdict, found),
         *_panel(found),
         "unanimous: equal scores" if found.unanimous_scores else None,
         "unanimous: equal votes" if found.unanimous_votes else None,
-        _not_understood(found),
+        strange and f"{answers} not understood, and so not counted: {', '.join(strange)}",
         _distant_kin(verdict, found),
         "the panel was committed after its first ballot" if late else None,
     )
-    return tuple(text for text in texts if text)
-
-
-def _quorum_rounding(verdict: Verdict, found: Assessment) -> str | None:
-    made = found.decisions
-    votes = found.votes
-    if Breach.ROUNDING not in found.marks:
-        return None
-    return (
-        f"{Breach.ROUNDING.label}: {votes.passes} of {votes.seated} against "
-        f"{verdict.policy.quorum} is {made.quorum} as written, {made.quorum_strict} to the letter"
-    )
-
-
-def _assumed_weights(found: Assessment) -> str | None:
-    ballots = [seat.ballot for seat in found.seats if seat.ballot.usable]
-    without = [ballot.id for ballot in ballots if ballot.weight is None]
-    if without and len(without) < len(ballots):
-        return f"weight 1 assumed for {', '.join(without)}"
-    return "weight 1 assumed for every juror" if found.assumed_weights else None
+    return tuple(str(text) for text in texts if text)
 
 
 def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
@@ -426,18 +400,16 @@ def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
     point = Breakdown(scored, tolerated, None)
     subject = "" if found.rule.used is Strategy.TRIMMED_MEAN else " of the stated trim"
     yield f"breakdown{subject}: {point}"
-    prices = _prices(verdict, found)
-    if len(prices) >= point.breaks_at:
+    bodies = verdict.body["jurors"]
+    costs = [
+        bodies[seat.ballot.seat].get("cost_usd")
+        for seat in found.seats
+        if seat.ballot.score is not None
+    ]
+    prices = [cost for cost in costs if cost is not None]
+    if len(prices) == scored >= point.breaks_at:
         cost = sum(sorted(prices)[: point.breaks_at])
         yield f"bribe cost: {point.breaks_at} jurors, at least ${cost:.6g} at the ballots' prices"
-
-
-def _prices(verdict: Verdict, found: Assessment) -> list[float]:
-    """Return the cost of each scored ballot in US dollars; empty unless all of them state it."""
-    bodies = verdict.body["jurors"]
-    scored = [seat.ballot.seat for seat in found.seats if seat.ballot.score is not None]
-    prices = [price for at in scored if (price := bodies[at].get("cost_usd")) is not None]
-    return prices if len(prices) == len(scored) else []
 
 
 def _panel(found: Assessment) -> Iterator[str]:
@@ -452,14 +424,6 @@ def _panel(found: Assessment) -> Iterator[str]:
     if len(families) < PANEL_FAMILIES:
         known = f"{len(families)} known model families"
         yield f"panel of {known}, {unknown} of {seated} jurors unknown: under three"
-
-
-def _not_understood(found: Assessment) -> str | None:
-    names = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
-    if not names:
-        return None
-    answers = "answer" if len(names) == 1 else "answers"
-    return f"{len(names)} {answers} not understood, and so not counted: {', '.join(names)}"
 
 
 def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:

@@ -23,7 +23,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import (
     SLACK,
-    Ballot,
     CanonicalVerdict,
     Decision,
     Regime,
@@ -37,7 +36,6 @@ from reviewdesk.domain.verdict import (
     own_facts,
 )
 
-_Side = tuple[float, ...]
 _ABSENT = -1.0
 """The score assumed for a dropped juror without one; no real score is negative."""
 
@@ -59,59 +57,36 @@ def trim_counts(verdict: Verdict) -> tuple[int, ...]:
     return tuple(range((max(n, 1) - 1) // 2 + 1))
 
 
-def trimmed_means(verdict: Verdict) -> tuple[float, ...]:
-    """Return the trimmed mean under each count that ``trim_counts`` gives."""
-    scores = _scores(verdict)
-    kept = [scores[count : len(scores) - count] for count in trim_counts(verdict)]
-    return tuple(math.fsum(part) / len(part) for part in kept if part)
-
-
 def trim_mismatch(verdict: Verdict) -> str | None:
     """Return a text if a quantile trim contradicts its own fraction or the order of the scores.
 
     Dropped scores are compared as multisets per end, because equal scores may change places. A trim
     that names neither a method nor a fraction follows a rule that only its producer knows.
     """
-    method = verdict.trim.method
+    trim = verdict.trim
     fraction = _fraction(verdict)
-    if method not in {None, "quantile"} or (method is None and fraction is None):
+    if trim.method not in {None, "quantile"} or (trim.method is None and fraction is None):
         return None
-    return _ends_mismatch(verdict, fraction) or _count_mismatch(verdict, fraction)
-
-
-def _ends_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
-    if verdict.trim.low is None:
-        return None
-    by_id = {ballot.id: ballot.score for ballot in verdict.ballots}
-    low, high = (
-        tuple(sorted(_ABSENT if (score := by_id.get(name)) is None else score for name in side))
-        for side in (verdict.trim.low or (), verdict.trim.high or ())
-    )
-    stated = low, high
-    allowed = [_ends(verdict, count) for count in trim_counts(verdict)]
-    if stated in allowed:
-        return None
-    rule = f"{len(allowed[0][0])} at each end" if fraction is None else _rule(verdict, fraction)
-    return f"trim: reported {_scores_text(*stated)}, but {rule} drops {_scores_text(*allowed[0])}"
-
-
-def _count_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
-    per_side = (verdict.body.get("trim") or {}).get("per_side")
-    if per_side is None:
-        return None
-    if verdict.trim.low is not None:
-        named = len(verdict.trim.low)
-        return (
-            None if per_side == named else f"trim: reported {per_side} per side, but names {named}"
-        )
     counts = trim_counts(verdict)
-    if fraction is None or per_side in counts:
+    rule = f"{counts[0]} at each end"
+    if fraction is not None:
+        rule = f"{fraction:g} {trim.rounding or Rounding.DOWN}"
+    if trim.low is None:
+        if trim.per_side is None or fraction is None or trim.per_side in counts:
+            return None
+        return f"trim: reported {trim.per_side} per side, but {rule} drops {counts[0]}"
+    by_id = {ballot.id: ballot.score for ballot in verdict.ballots}
+    stated = tuple(
+        tuple(sorted(_ABSENT if (score := by_id.get(name)) is None else score for name in side))
+        for side in (trim.low, trim.high or ())
+    )
+    scores = _scores(verdict)
+    allowed = [(tuple(scores[:count]), tuple(scores[len(scores) - count :])) for count in counts]
+    if stated not in allowed:
+        return f"trim: reported {_scores_text(stated)}, but {rule} drops {_scores_text(allowed[0])}"
+    if trim.per_side in {None, len(trim.low)}:
         return None
-    return f"trim: reported {per_side} per side, but {_rule(verdict, fraction)} drops {counts[0]}"
-
-
-def _rule(verdict: Verdict, fraction: float) -> str:
-    return f"{fraction:g} {verdict.trim.rounding or Rounding.DOWN}"
+    return f"trim: reported {trim.per_side} per side, but names {len(trim.low)}"
 
 
 def _fraction(verdict: Verdict) -> float | None:
@@ -123,12 +98,7 @@ def _scores(verdict: Verdict) -> list[float]:
     return sorted(ballot.score for ballot in verdict.ballots if ballot.score is not None)
 
 
-def _ends(verdict: Verdict, count: int) -> tuple[_Side, _Side]:
-    scores = _scores(verdict)
-    return tuple(scores[:count]), tuple(scores[len(scores) - count :])
-
-
-def _scores_text(*sides: Sequence[float]) -> str:
+def _scores_text(sides: Sequence[Sequence[float]]) -> str:
     return " / ".join(", ".join(f"{score:.3g}" for score in side) or "none" for side in sides)
 
 
@@ -153,6 +123,11 @@ class AuditedVerdict(Struct, frozen=True):
         """Return the decision of a column of codes."""
         code = int(codes[self.at])
         return None if code == NOTHING else DECISIONS[code]
+
+    @property
+    def rules(self) -> LabelRules:
+        """How the labels of the verdict are counted."""
+        return self.found.sheet.facts[int(self.found.sheet.place[self.at])].rules
 
     @property
     def used(self) -> Strategy | None:
@@ -210,7 +185,12 @@ def decision_mismatch(row: AuditedVerdict) -> str | None:
             return None
         if counting is not None and counting.labels:
             return _declared_mismatch(row, counting)
-    own = [row.by(rule) for rule in _own_rules(row)]
+    # The rule as set and as used, and the median that an irreversible case may use.
+    asked = int(found.sheet.columns.strategy[at])
+    rules = [None if asked == NOTHING else STRATEGIES[asked], row.used]
+    if verdict.regime == Regime.IRREVERSIBLE:
+        rules.append(Strategy.MEDIAN)
+    own = [row.by(rule) for rule in rules]
     if strategy is Strategy.TRIMMED_MEAN:
         own += _trimmed_decisions(verdict)
     if strategy in _ON_LABELS:
@@ -220,13 +200,6 @@ def decision_mismatch(row: AuditedVerdict) -> str | None:
     if not given or stated in given or _may_stay_open(verdict, row.votes):
         return None
     return f"decision: reported {stated}, but {strategy} gives {given[0]}"
-
-
-def _own_rules(row: AuditedVerdict) -> list[Strategy | None]:
-    """Return the rule as set and as used, and the median that an irreversible case may use."""
-    asked = int(row.found.sheet.columns.strategy[row.at])
-    rules = [None if asked == NOTHING else STRATEGIES[asked], row.used]
-    return [*rules, Strategy.MEDIAN] if row.verdict.regime == Regime.IRREVERSIBLE else rules
 
 
 def _declared_mismatch(row: AuditedVerdict, counting: LabelRules) -> str | None:
@@ -248,8 +221,7 @@ def _vote(
     row: AuditedVerdict, strategy: Strategy | None, rules: LabelRules | None = None
 ) -> LabelVote:
     """Return the vote of the labels of one verdict under a strategy."""
-    fact = row.found.sheet.facts[int(row.found.sheet.place[row.at])]
-    rules = rules or fact.rules
+    rules = rules or row.rules
     return label_vote(row.verdict.ballots, rules.aggregate or strategy or Strategy.MAJORITY, rules)
 
 
@@ -279,8 +251,10 @@ def _trimmed_decisions(verdict: Verdict) -> list[Decision]:
     threshold = verdict.policy.threshold
     if threshold is None:
         return []
-    passed = [mean >= threshold - SLACK for mean in trimmed_means(verdict)]
-    return [Decision.PASS if one else Decision.FAIL for one in passed]
+    scores = _scores(verdict)
+    kept = [scores[count : len(scores) - count] for count in trim_counts(verdict)]
+    means = [math.fsum(part) / len(part) for part in kept if part]
+    return [Decision.PASS if mean >= threshold - SLACK else Decision.FAIL for mean in means]
 
 
 def _label_decisions(verdict: Verdict) -> list[Decision]:
@@ -304,7 +278,7 @@ def label_mismatch(row: AuditedVerdict) -> str | None:
     weight.
     """
     verdict = row.verdict
-    strategy = row.verdict.policy.strategy
+    strategy = verdict.policy.strategy
     stated = verdict.text("label")
     counted = labelled(verdict.ballots)
     if not stated or "strategy" in verdict.set_by_you:
@@ -315,10 +289,7 @@ def label_mismatch(row: AuditedVerdict) -> str | None:
     if strategy is not row.used or not row.found.counts[row.at]:
         return None
     found = _vote(row, strategy)
-    rules = replace(
-        row.found.sheet.facts[int(row.found.sheet.place[row.at])].rules, use_confidence=False
-    )
-    bare = _vote(row, strategy, rules)
+    bare = _vote(row, strategy, replace(row.rules, use_confidence=False))
     allowed = {found.label, bare.label, *found.tied, *bare.tied}
     if folded(stated) in map(folded, allowed):
         return None
@@ -344,9 +315,8 @@ def same_family_mismatch(row: AuditedVerdict) -> str | None:
     sure = all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
     if not sure:
         return None
-    return (
-        f"same model family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
-    )
+    said, found = ("yes", "no") if reported else ("no", "yes")
+    return f"same model family: reported {said}, but the models say {found}"
 
 
 def against_all(row: AuditedVerdict) -> str | None:
@@ -388,22 +358,15 @@ def pass_mismatches(row: AuditedVerdict) -> tuple[str, ...]:
     """
     verdict = row.verdict
     mine = "threshold" in verdict.set_by_you
-    ballots = [verdict.ballots[s] for s in np.flatnonzero(row.found.sheet.contradicts[:, row.at])]
-    return tuple(
-        f"{ballot.id}: stated {'pass' if ballot.stated_pass else 'fail'} with score "
-        f"{ballot.score:.3g}{_against(ballot, verdict)}"
-        for ballot in ballots
-        if ballot.line is not None or not mine or ballot.score in {0, 1}
-    )
-
-
-def _against(ballot: Ballot, verdict: Verdict) -> str:
-    line = verdict.policy.threshold if ballot.line is None else ballot.line
-    return "" if line is None else f" against threshold {line:.3g}"
-
-
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
+    found = []
+    for seat in np.flatnonzero(row.found.sheet.contradicts[:, row.at]):
+        ballot = verdict.ballots[seat]
+        if ballot.line is not None or not mine or ballot.score in {0, 1}:
+            line = verdict.policy.threshold if ballot.line is None else ballot.line
+            side = "pass" if ballot.stated_pass else "fail"
+            against = "" if line is None else f" against threshold {line:.3g}"
+            found.append(f"{ballot.id}: stated {side} with score {ballot.score:.3g}{against}")
+    return tuple(found)
 
 
 def stop_mismatch(row: AuditedVerdict) -> str | None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.result import SHORT
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import Piece, tokens
 
@@ -95,7 +95,7 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
 
 def _condition_starts() -> Iterator[Option]:
     for flag in SHORT:
-        yield Option(words.short(flag), words.FLAGS[flag])
+        yield Option(words.short(flag), MEANINGS[flag])
     for name, note in (words.STATES | words.PANEL).items():
         yield Option(name, note)
     for name, note in (words.HEADINGS | words.NAMED).items():
@@ -112,7 +112,7 @@ def _flags_by_long_name(typed: str) -> Iterator[Option]:
     for flag in SHORT:
         name = words.short(flag)
         if wanted and flag.label.startswith(wanted) and not name.startswith(typed.lower()):
-            yield Option(name, words.FLAGS[flag])
+            yield Option(name, MEANINGS[flag])
 
 
 def _desk_names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:

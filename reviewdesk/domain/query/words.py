@@ -9,23 +9,6 @@ from collections.abc import Mapping
 
 from reviewdesk.domain.assessment.result import SHORT, Flag
 
-FLAGS = {
-    Flag.ESCALATED: "escalated for review",
-    Flag.BIAS_WARNING: "carries a bias warning",
-    Flag.TRIMMED_DISSENT: "a dissent was trimmed",
-    Flag.DISPUTE: "a dispute: the whole panel goes to a person",
-    Flag.NO_VERDICT: "decided neither pass nor fail",
-    Flag.SUSPICIOUS_TEXT: "a text of the item speaks to its judge",
-    Flag.MISMATCH: "breaks the report's own rule",
-    Flag.REGIME_SENSITIVE: "the rules decide differently",
-    Flag.DEGRADED: "fewer jurors than planned, or a rule that fell back",
-    Flag.PIVOTAL: "one vote would turn the decision",
-    Flag.SPLIT: "both votes were given",
-    Flag.DERIVED_LOW: "recomputed agreement is low",
-    Flag.SAME_FAMILY: "a juror of the generator's family",
-    Flag.SINGLE_JUROR: "one ballot only",
-    Flag.POSITION_FLIP: "a juror votes by the order of a pair",
-}
 STATES = {"mark": "marked by you", "note": "has a note", "deferred": "put off by you"}
 """Words for what reviewers did with an item."""
 BALLOTS = {"failed": "a juror's call failed", "abstained": "a juror abstained"}

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.result import SHORT, Flag
+from reviewdesk.domain.assessment.result import MEANINGS, SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.completion import (
     Completion,
@@ -120,7 +120,7 @@ def test_what_an_option_replaces(text: str, cursor: int, span: tuple[int, int]) 
 
 
 def test_options_say_what_they_mean() -> None:
-    assert complete("spl", 3, KNOWN).options == (Option("split", words.FLAGS[Flag.SPLIT]),)
+    assert complete("spl", 3, KNOWN).options == (Option("split", MEANINGS[Flag.SPLIT]),)
     assert complete("label:n", 7, KNOWN).options == (Option("label:none", "no label"),)
     assert complete("@l", 2, KNOWN).options == (Option("@late", 'tag:"late fee"'),)
     assert complete("score<=", 7, KNOWN).options[0].note == "the panel's score: at most"
@@ -216,7 +216,7 @@ def test_an_order_is_completed_from_the_cursor() -> None:
 
 
 def test_every_flag_has_a_meaning() -> None:
-    assert words.FLAGS.keys() == SHORT.keys() == set(Flag)
+    assert MEANINGS.keys() == SHORT.keys() == set(Flag)
     assert words.HEADINGS.keys() == words.CHOICES.keys()
 
 
