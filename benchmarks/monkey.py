@@ -57,7 +57,7 @@ PASTES = [
     "日本語 f",
     ":quit\r",
 ]
-TYPED = ["refund", "esc", "label:none", "score<.6", "go 3", "tag tone", "theme desk-light", "42"]
+TYPED = ["refund", "esc", "label:none", "score<.6", "go 3", "theme desk-light", "42"]
 SIZES = [(80, 24), (160, 48), (140, 40), (100, 30), (40, 10), (30, 8), (1, 1), (220, 60)]
 
 

@@ -93,15 +93,6 @@ def forget_settings(conn: sqlite3.Connection, reviewer: str, names: Iterable[str
     )
 
 
-def forget_in_views(conn: sqlite3.Connection, reviewer: str, part: str) -> None:
-    """Remove one part, such as ``order``, from each view of a reviewer to restore its default."""
-    conn.execute(
-        """UPDATE views SET state = json_remove(state, ?)
-           WHERE reviewer = ? AND json_valid(state)""",
-        (f"$.{part}", reviewer),
-    )
-
-
 def saved_filters(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
     """Return the text of each saved filter of a reviewer, by name."""
     rows = conn.execute(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.rerun_form import RerunForm
+from reviewdesk.app.controllers.rerun import RerunForm
 from reviewdesk.domain.records import View
 from reviewdesk.settings import Settings
 from tests.app.builders import open_run, report, verdict

@@ -99,7 +99,7 @@ async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run)
     async with visiting(tmp_path / "desk.db", run) as on:
         await on.pilot.press("b", "e", "a", "enter")
         await on.settle()
-        for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}", "rerun panel"):
+        for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}", "improve"):
             on.run(command)
             assert "not in a browser" in on.notice
         assert not (tmp_path / "out.csv").exists()

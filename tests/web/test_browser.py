@@ -177,7 +177,6 @@ def test_a_run_is_shared_for_reading(browser: webdriver.Chrome, path: Path) -> N
             "run library-desk": "no run 'library-desk'",
             "open /etc/passwd": "not in a browser",
             "export labels.csv": "not in a browser",
-            "rerun panel": "not in a browser",
         }.items():
             tab.command(command)
             assert "root:" not in tab.wait_for(refusal)

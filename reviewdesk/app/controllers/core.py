@@ -16,13 +16,13 @@ from reviewdesk.app.controllers.jobs import (
     FIGURES,
     FLIPS,
     INDEX,
-    NOTHING,
+    UNFINISHED,
     Ended,
     Job,
     Jobs,
     Report,
-    RerunReader,
     Runner,
+    rerun_history,
 )
 from reviewdesk.app.controllers.saving import ItemClaims, Outbox
 from reviewdesk.app.controllers.session import ReviewSession, resumed
@@ -45,8 +45,9 @@ from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.improve.split import half_of, known_halves
-from reviewdesk.desk.review import search
+from reviewdesk.desk.review import items, search
 from reviewdesk.domain.labels.split import SplitLabels
+from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
 from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
@@ -94,7 +95,7 @@ class Core:
     reasons: ReasonsLine | None = None
     figures = Figures()
     reading = ReadingOptions()
-    reruns = NOTHING
+    reruns = RerunHistory()
     criteria: tuple[Criterion, ...] = ()
     unfinished: Sequence[UnfinishedRerun] = ()
     halves: SplitLabels | None = None
@@ -103,8 +104,8 @@ class Core:
     saved = ""
     start = rows = seek = 0
     late = 0.0
-    asking = keeping = False
-    """Whether a dialog is open, and whether choices are being kept."""
+    asking = False
+    """Whether a dialog is open."""
     queue_of: ReviewSession | None = None
     """The session whose queue is being read or was read."""
     wanted: View | None = None
@@ -141,7 +142,9 @@ class Core:
         self.jobs = Jobs(runner)
         self.guard = self.new_guard()
         self.strip = LiveStrip()
-        self._reader = RerunReader()
+        self._counted = frozenset[int]()
+        """The re-runs whose flip rates are known."""
+        self._flips: tuple[FlipRate, ...] = ()
         self.seen = SeenItems(clock)
         self.requests: list[Request] = []
         self.held: list[tuple[str, float]] = []
@@ -155,8 +158,6 @@ class Core:
         """The selected verdicts whose response had been on screen."""
         self.past: dict[str, list[str]] = {"filter": [], "find": [], "command": []}
         """What was typed into each field, oldest first."""
-        self.given = settings
-        """The settings without the choices that the desk keeps."""
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
@@ -295,22 +296,42 @@ class Core:
     def read_reruns(self) -> None:
         """Read the re-runs of the item; none are shown while the panel's answer is hidden."""
         item = self.session.item
-        self.reruns = NOTHING
+        self.reruns = RerunHistory()
         if item is not None and not self.session.hidden:
-            self.reruns = self._reader.read(self.desk, item, self.jobs.rerun_of(item.row.key))
+            running = self.jobs.rerun_of(item.row.key)
+            self.reruns = rerun_history(self.desk, item, self._flips, running)
 
     def count_flips(self) -> None:
-        """Count the re-runs of the run that are new, in the background."""
+        """Count in the background how often jurors changed their votes, after new re-runs."""
         run = self.session.run
+        plans = items.plans(self.desk, run)
+        if plans == self._counted:
+            return
+        self._counted = plans
 
-        def ended(take: object, _error: ReviewDeskError | None) -> None:
-            if callable(take):
-                take()
+        def ended(found: object, _error: ReviewDeskError | None) -> None:
+            if isinstance(found, tuple):
+                self._flips = found
                 self.read_reruns()
 
-        if self._reader.is_behind(self.desk, run):
-            work = lambda desk, _report: self._reader.count(desk, run)  # noqa: E731
-            self.jobs.runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
+        work = lambda desk, _report: items.flips_of_run(desk, run)  # noqa: E731
+        self.jobs.runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
+
+    def look_for_unfinished(self, *, tell: bool = False) -> None:
+        """Read in the background which re-runs were cut off, and ``tell`` of them."""
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if error is not None or not isinstance(found, list):
+                return
+            self.unfinished = found
+            if found and tell:
+                key = self.keys.first("rerun") or "re-run in the palette"
+                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+                left = f"{found[-1].left:,} of {found[-1].of:,} left"
+                self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
+
+        work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
+        self.jobs.runner.start(Job(UNFINISHED, work, ended))
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -420,6 +441,8 @@ class Core:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
         self.index()
         self.figures = Figures()
+        self._counted = frozenset()
+        self._flips = ()
         self.halves = None
         self.read_halves()
         self.saved = "read-only" if self.desk.read_only else ""

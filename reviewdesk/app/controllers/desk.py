@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers import files, item, labels, queue, rerun
+from reviewdesk.app.controllers import files, labels, queue
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
-from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.state import (
+    ESC,
     Choice,
     DialogPage,
     Do,
@@ -27,13 +27,12 @@ from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.methods import FigureMethod
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import UsageError
 from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.queue import strip_line
 
-KEEPING = "keeping"
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
 WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
@@ -56,67 +55,31 @@ def usable(values: Mapping[str, Any]) -> dict[str, Any]:
 def choices(core: Core) -> dict[str, Any]:
     """Return what is chosen on the screen, by the names under which the desk keeps it."""
     settings = core.settings
-    return {
-        **{
-            name: getattr(settings, name) if settings.source(name) == KEPT else None
-            for name in SETTINGS
-        },
-        **{name: getattr(core.panes, pane) for name, pane in WIDTHS.items()},
-    }
+    chosen = [name for name in SETTINGS if settings.source(name) == KEPT]
+    widths = {name: getattr(core.panes, pane) for name, pane in WIDTHS.items()}
+    return dict.fromkeys(SETTINGS) | {name: getattr(settings, name) for name in chosen} | widths
 
 
 def start_choices(core: Core) -> None:
     """Give a session the choices that the desk keeps; they override the settings."""
-    core.given = core.settings
-    _use(core, usable(edits.kept(core.desk)))
-
-
-def _use(core: Core, values: Mapping[str, Any]) -> None:
-    core.settings = core.given.with_kept(values)
+    values = usable(edits.kept(core.desk))
+    core.settings = core.settings.with_kept(values)
     core.arrange(
         replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
     )
     core.stored = choices(core)
 
 
-def _changed(core: Core) -> dict[str, Any]:
-    """Return the choices that differ from what this session read or stored.
+def store_choices(core: Core) -> None:
+    """Store the choices that differ from what this session read or stored.
 
     Others stay as they are on the desk, where another window may have changed them.
     """
-    return {n: value for n, value in choices(core).items() if value != core.stored[n]}
-
-
-def keep_choices(core: Core) -> None:
-    """Store in the background what was chosen since the last call."""
-    changed = _changed(core)
-    if not changed or core.keeping:
-        return
-
-    def ended(_found: object, error: ReviewDeskError | None) -> None:
-        # After an error too: a choice that cannot be stored is reported once, not every second.
-        core.keeping = False
-        core.stored = core.stored | changed
-        if error is not None:
-            core.complain(error)
-
-    core.keeping = True
-    work = lambda desk, _report: edits.keep(desk, changed)  # noqa: E731
-    core.jobs.runner.start(Job(KEEPING, work, ended))
-
-
-def store_choices(core: Core) -> None:
-    if changed := _changed(core):
-        core.outbox.keep("kept", lambda desk: edits.keep(desk, changed))
-        core.stored |= changed
-
-
-def forget_choices(core: Core) -> None:
-    """Forget every kept choice, and set the screen back to the settings."""
-    edits.forget(core.desk)
-    _use(core, {})
-    core.requests.append(Do("theme"))
-    core.say("forgot what the desk kept of the screen: the settings hold again", Tone.NOTE)
+    now = choices(core)
+    if changed := {name: value for name, value in now.items() if value != core.stored[name]}:
+        # First, so that a choice that cannot be stored is reported once, not every second.
+        core.stored = now
+        core.outbox.keep(("kept", *changed), lambda desk: edits.keep(desk, changed))
 
 
 # screens
@@ -146,34 +109,26 @@ def _improve(core: Core, panel: str = "") -> None:
     improve.open_page(core, panel)
 
 
-def _help(core: Core) -> None:
-    core.ask(HelpForm(), lambda action: None if action is None else core.do(action))
-
-
 def _explain(core: Core) -> None:
     """Open a dialog with the terms in view; the term nearest to the top is chosen."""
+    closes = frozenset("qe")
 
     def show(method: FigureMethod | None) -> None:
         if method is not None:
             document = Document((glossary.method_section(method),))
-            closes = frozenset("qe")
-            keys = (("esc", "closes"),)
-            page = DialogPage(method.figure, keys, document=document, closes=closes)
+            page = DialogPage(method.figure, ESC, document=document, closes=closes)
             core.ask(one_page(page), lambda _: None)
 
     def took(lines: Sequence[str]) -> None:
         # Words in the texts of an item are not terms of the screen.
         terms = _terms_of_item(core) or glossary.mentioned(lines)
-        if terms:
-            keys = ("enter", "its method, or next"), ("j k", "move"), ("esc", "closes")
-            choices = [
-                Choice(term.word, glossary.method_of(term.word), term.text) for term in terms
-            ]
-            closes = frozenset("qe")
-            page = DialogPage("What is in view", keys, choices=choices, closes=closes)
-            core.ask(one_page(page), show)
-        else:
+        if not terms:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
+            return
+        keys = ("enter", "its method, or next"), ("j k", "move"), *ESC
+        choices = [Choice(term.word, glossary.method_of(term.word), term.text) for term in terms]
+        page = DialogPage("What is in view", keys, choices=choices, closes=closes)
+        core.ask(one_page(page), show)
 
     core.requests.append(Do("lines", took))
 
@@ -275,7 +230,7 @@ def run(core: Core, text: str) -> None:
         _ON_REVIEW[typed.name](core, typed.argument)
 
 
-def _save(core: Core, name: str) -> None:
+def _save_filter(core: Core, name: str) -> None:
     text = core.session.view.filter
     if not text:
         raise UsageError("there is no filter to save", "Filter first, then save it.")
@@ -283,7 +238,7 @@ def _save(core: Core, name: str) -> None:
     core.say(f"saved as @{show_line(name)}: {show_line(text)}", Tone.NOTE)
 
 
-def _forget(core: Core, name: str) -> None:
+def _forget_filter(core: Core, name: str) -> None:
     name = name.removeprefix("@")
     filters.forget(core.desk, name)
     core.say(f"forgot @{show_line(name)}", Tone.NOTE)
@@ -312,7 +267,7 @@ VERBS: dict[str, Verb] = {
     "screen.calibration": partial(go, where=CALIBRATION),
     "screen.runs": partial(go, where=RUNS),
     "leave": partial(go, where=REVIEW),
-    "help": _help,
+    "help": lambda core: core.ask(HelpForm(), lambda action: action and core.do(action)),
     "explain": _explain,
     "command": _command,
     "jump": partial(_command, start="go "),
@@ -323,7 +278,6 @@ VERBS: dict[str, Verb] = {
     "copy": _copy,
     "quit": close,
     "quit.anywhere": close,
-    "kept.forget": forget_choices,
     "palette": lambda core: core.requests.append(Do("palette")),
     "redraw": lambda core: core.requests.append(Do("redraw")),
     **{f"theme.{name}": partial(_use_theme, name=name) for name in THEMES},
@@ -331,8 +285,8 @@ VERBS: dict[str, Verb] = {
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "run": lambda core, name: core.review_run(core.desk.run(name)),
     "compare": _compare,
-    "save": _save,
-    "forget": _forget,
+    "save": _save_filter,
+    "forget": _forget_filter,
     "theme": _use_theme,
     "ask": _ask,
     "improve": _improve,
@@ -344,4 +298,4 @@ _NAMED = {
     "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
 }  # fmt: skip
 """The commands that carry out an action."""
-_ON_REVIEW = queue.COMMANDS | item.COMMANDS | rerun.COMMANDS | labels.COMMANDS
+_ON_REVIEW = {**queue.COMMANDS, "team": labels.show_agreement}

@@ -10,10 +10,16 @@ from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.desk import Desk, files
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone
 
 _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+
+
+def check_name(text: str) -> None:
+    """Raise UsageError for the empty name of a file."""
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")
 
 
 def export(core: Core, argument: str) -> None:

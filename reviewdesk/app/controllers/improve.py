@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.files import check_name
 from reviewdesk.app.controllers.jobs import PREPARING, Report
 from reviewdesk.app.controllers.state import (
     FULL,
+    MOVES_AND_CLOSES,
+    SCROLLS_AND_CLOSES,
     Choice,
     DialogPage,
     Do,
@@ -35,7 +38,7 @@ from reviewdesk.domain.labels.split import (
     TryVerdict,
 )
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.panel import consent
@@ -59,13 +62,6 @@ class _Read(Struct, frozen=True):
     lineage: tuple[PanelAdopted, ...]
 
 
-class _Do(Struct, frozen=True):
-    """The step that a line or a key of the page returns."""
-
-    step: str
-    about: str = ""
-
-
 def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
     """Read the page of the run and a panel file, and open it.
 
@@ -84,14 +80,9 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
             _open(core, Path(answer.text), at)
 
     form = PromptForm(
-        "Panel to improve", check=_check_name, complete=panel_files, hint="a panel's file"
+        "Panel to improve", check=check_name, complete=panel_files, hint="a panel's file"
     )
     core.ask(form, answered)
-
-
-def _check_name(text: str) -> None:
-    if not text.strip():
-        raise UsageError("no file was named", "tab completes names.")
 
 
 def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
@@ -110,9 +101,14 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
         core.settings = core.settings.choosing({"panel": whole})
         core.halves = found.page.labels
         core.say(said, Tone.NOTE)
+
+        def act(answer: tuple[str, str] | None) -> None:
+            if answer is not None:
+                _STEPS[answer[0]](core, found, answer[1])
+
         pages = _pages(found)
         turns = {"tab": 1, "shift+tab": -1}
-        core.ask(PageForm(pages.__getitem__, len(pages), at, turns), partial(_act, core, found))
+        core.ask(PageForm(pages.__getitem__, len(pages), at, turns), act)
 
     if not said:
         core.say(f"reading what {show_line(panel.name, 80)} gets wrong …", Tone.MUTED)
@@ -120,41 +116,26 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
 
 
 def _pages(found: _Read) -> tuple[DialogPage, ...]:
+    """Return what is wrong, the candidates and the lineage; a step answers its name and a file."""
     split = found.page.labels.split
     more = bool(found.page.labels.later) or not split.holdout
     splits = [("s", "splits the labels")] if more else []
     edits = [("e", "edits the panel")] if split.tuning else []
-    name = show_line(found.panel.name, 80)
-    answers: dict[str, object] = {"s": _Do("split")} if splits else {}
-    answers |= {"e": _Do("edit")} if edits else {}
-    close = ("esc", "closes")
+    steps = {"s": ("split", ""), "e": ("edit", "")}
+    page = partial(
+        DialogPage,
+        name=show_line(found.panel.name, 80),
+        answers={key: steps[key] for key, _ in (*splits, *edits)},
+        width=112,
+        height=FULL,
+    )
+    wrong = (*splits, *edits, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
+    candidates = (("enter", "does it"), *edits, ("tab", "lineage"), *MOVES_AND_CLOSES)
+    lineage = (("tab", "what is wrong"), *SCROLLS_AND_CLOSES)
     return (
-        DialogPage(
-            "Improve",
-            (*splits, *edits, ("tab", "candidates"), ("j k", "scroll"), close),
-            name,
-            document=views.improve(found.page),
-            answers=answers,
-            width=112,
-            height=FULL,
-        ),
-        DialogPage(
-            "Candidates for",
-            (("enter", "does it"), *edits, ("tab", "lineage"), ("j k", "move"), close),
-            name,
-            choices=[*_choices(found)],
-            answers=answers,
-            width=112,
-            height=FULL,
-        ),
-        DialogPage(
-            "Lineage of",
-            (("tab", "what is wrong"), ("j k", "scroll"), close),
-            name,
-            document=views.lineage(found.lineage),
-            width=112,
-            height=FULL,
-        ),
+        page("Improve", wrong, document=views.improve(found.page)),
+        page("Candidates for", candidates, choices=[*_choices(found)]),
+        page("Lineage of", lineage, document=views.lineage(found.lineage)),
     )
 
 
@@ -165,17 +146,13 @@ def _choices(found: _Read) -> Iterator[Choice]:
         one = tried.get(path.name)
         name = show_line(path.name, 60)
         if one is not None and one.verdict is TryVerdict.BETTER:
-            yield Choice(f"adopt {name}: it is better", _Do("adopt", str(path)))
+            yield Choice(f"adopt {name}: it is better", ("adopt", str(path)))
             continue
         said = "" if one is None else f": {one.verdict or 'cut off; this continues it'}"
-        yield Choice(f"try {name}{said}", _Do("try", str(path)))
+        yield Choice(f"try {name}{said}", ("try", str(path)))
     if found.page.labels.tuning:
-        yield Choice("write another: see which changes would be right more often", _Do("offers"))
-
-
-def _act(core: Core, found: _Read, answer: _Do | None) -> None:
-    if answer is not None:
-        _STEPS[answer.step](core, found, answer.about)
+        more = "write another: see which changes would be right more often"
+        yield Choice(more, ("offers", ""))
 
 
 def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
@@ -237,7 +214,9 @@ def _offers(core: Core, found: _Read, _about: str = "") -> None:
 
         def chosen(place: int | None) -> None:
             if place is not None:
-                _write(core, found, changes[place].change)
+                change = changes[place].change
+                written = candidates.made(core.desk, labels, found.panel, change)
+                _again(core, found, f"written: {show_line(str(written.path), 120)}")
 
         core.ask(choice(title, lines), chosen)
 
@@ -249,13 +228,8 @@ def _right(one: OfferedChange) -> str:
     return "asks jurors" if one.right is None else f"right on {one.right:,} of {one.of:,}"
 
 
-def _write(core: Core, found: _Read, change: str) -> None:
-    written = candidates.made(core.desk, found.page.labels, found.panel, change)
-    _again(core, found, f"written: {show_line(str(written.path), 120)}")
-
-
 def _try(core: Core, found: _Read, name: str) -> None:
-    """Read what a try would send, and ask for consent."""
+    """Read what a try would send, ask for consent, and carry it out."""
     run = core.session.run
     candidate = Path(name)
     shown = show_line(candidate.name, 80)
@@ -284,31 +258,25 @@ def _try(core: Core, found: _Read, name: str) -> None:
             width=112,
             height=FULL,
         )
-        form = PageForm(lambda _at: page, drawn=guard.shown)
-        core.ask(form, partial(_agreed, core, found, ready, shown))
+        core.ask(PageForm(lambda _at: page, drawn=guard.shown), partial(agreed, ready))
 
-    core.say(f"reading what trying {shown} would send …", Tone.MUTED)
-    core.background(PREPARING, prepare, there, fault="no try")
-
-
-def _agreed(core: Core, found: _Read, ready: PreparedTry, shown: str, yes: bool | None) -> None:
-    """Carry out a try that was agreed to; it can be stopped and continued later."""
+    def agreed(ready: PreparedTry, yes: bool | None) -> None:
+        if not yes:
+            core.say("nothing was sent", Tone.MUTED)
+            return
+        core.jobs.try_candidate(ready, core.unless(ended))
+        stop = core.keys.first("stop") or ":stop"
+        core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
 
     def ended(outcome: TryAnswer | None) -> None:
         if outcome is None:
             said = "stopped; the answers are kept, and the same try continues"
-        elif outcome.verdict is None:
-            said = "too many ballots were lost to tell; try it again"
         else:
-            said = outcome.verdict
+            said = outcome.verdict or "too many ballots were lost to tell; try it again"
         _again(core, found, f"{shown}: {said}")
 
-    if not yes:
-        core.say("nothing was sent", Tone.MUTED)
-        return
-    core.jobs.try_candidate(ready, core.unless(ended))
-    stop = core.keys.first("stop") or ":stop"
-    core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
+    core.say(f"reading what trying {shown} would send …", Tone.MUTED)
+    core.background(PREPARING, prepare, there, fault="no try")
 
 
 def _adopt(core: Core, found: _Read, name: str) -> None:
@@ -322,8 +290,8 @@ def _adopt(core: Core, found: _Read, name: str) -> None:
 
     def there(adopted: Adoption) -> None:
         core.read_halves()
-        keys = ("j k", "scroll"), ("esc", "closes")
-        page = DialogPage("Adopted", keys, document=views.adoption(adopted), width=112, height=FULL)
+        document = views.adoption(adopted)
+        page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112, height=FULL)
         core.ask(one_page(page), lambda _: _open(core, found.panel, 2))
 
     reason = (

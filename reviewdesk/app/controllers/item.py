@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import outcomes
-from reviewdesk.app.controllers.queue import use as use_filter
+from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
     LEAST,
+    MOVES_AND_CLOSES,
+    SCROLLS_AND_CLOSES,
     WIDE,
     Choice,
     DialogPage,
@@ -31,7 +33,7 @@ from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel.rerun import outcome
 from reviewdesk.domain.query.completion import condition
-from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import NotFoundError, ReviewDeskError
@@ -119,25 +121,24 @@ def _write_note(core: Core, item: Item | None) -> None:
 
     name = item.verdict.id
     form = PromptForm("Note on", text, name=name, lines=6, changed=changed, note=state(text))
-    core.ask(form, partial(_take_note, core, item))
 
-
-def _take_note(core: Core, item: Item, answer: FieldInput | None) -> None:
-    if answer is None:
-        return
-    place = item.row.key, core.review.repeats.since(item)
-    try:
-        if answer.given:
-            _save_note(core, item, answer.text)
+    def take(answer: FieldInput | None) -> None:
+        if answer is None:
             return
-        draft = core.drafts.get(place) or edits.draft(core.desk, *place)
-    except ReviewDeskError:
-        core.drafts[place] = answer.text
-        raise
-    now = core.session.item
-    write = core.keys.first("note" if now and now.row.key == item.row.key else "note.labelled")
-    name = show_line(item.verdict.id, 80)
-    core.say_here(f"{name}: draft kept, {write} continues it" if draft else "")
+        try:
+            if answer.given:
+                _save_note(core, item, answer.text)
+                return
+            draft = core.drafts.get(place) or edits.draft(core.desk, *place)
+        except ReviewDeskError:
+            core.drafts[place] = answer.text
+            raise
+        now = core.session.item
+        write = core.keys.first("note" if now and now.row.key == key else "note.labelled")
+        kept = f"{show_line(name, 80)}: draft kept, {write} continues it"
+        core.say_here(kept if draft else "")
+
+    core.ask(form, take)
 
 
 def _save_note(core: Core, item: Item, text: str) -> None:
@@ -161,11 +162,6 @@ def _keep_draft(core: Core, place: tuple[int, int], text: str) -> bool:
     else:
         core.drafts[place] = text
     return on_disk
-
-
-def _note_now(core: Core, text: str) -> None:
-    if (item := core.item_to_change("write about")) is not None:
-        _save_note(core, item, text)
 
 
 # tags
@@ -205,11 +201,6 @@ def _tag(core: Core, item: Item, text: str) -> None:
         core.own_tags |= dict.fromkeys(tags)
     told = f"tags: {show_line(', '.join(tags)) or 'none'}"
     _put(core, "tags", item, told, act, lambda item: replace(item, tags=tuple(tags)))
-
-
-def _tag_now(core: Core, text: str) -> None:
-    if (item := core.item_to_change("tag")) is not None:
-        _tag(core, item, text)
 
 
 def open_reasons(core: Core, item: Item | None) -> None:
@@ -307,13 +298,13 @@ def _history(core: Core) -> None:
         return Choice(text, one if one.verdict is not None else None)
 
     def page(at: int) -> DialogPage:
-        keys = ("enter", "goes there"), ("tab", ("my work", "the item")[at]), ("j k", "move")
+        keys = ("enter", "goes there"), ("tab", ("my work", "the item")[at]), *MOVES_AND_CLOSES
         choices = [line(one) for one in (shown[::-1], mine)[at]]
         about = "" if at or item is None else item.verdict.id
         title = ("History of", "My work")[at]
         return DialogPage(
-            title, (*keys, ("esc", "closes")), about, "newest first", choices=choices,
-            closes=frozenset({"q", "at"}), width=96, height=40,
+            title, keys, about, "newest first", choices=choices, closes=frozenset({"q", "at"}),
+            width=96, height=40,
         )  # fmt: skip
 
     def go_to(event: Event | None) -> None:
@@ -341,45 +332,36 @@ def _diff(core: Core) -> None:
 
     def read(place: int) -> DialogPage:
         halt = ""
-        run: Run | None = None
-        more = True
+        answers = {}
         if place < len(records):
+            other = items.beside(item, records[place])
             made = records[place].rerun
             halt = f"{outcome(item, made).halt} · " if made.stopped else ""
-            other = items.beside(item, records[place])
-            summary = "the same item, asked again"
         else:
-            one = found[place - len(records)]
-            run = one.run
-            more = count > 1
-            flips = items.flips(core.desk, item.run, run)
-            summary = f"{flips.shared:,} items in both runs"
-            if not core.session.view.blind:
-                # That count includes verdicts without a label.
-                summary += f", {flips.flipped:,} decided otherwise"
-            other = core.desk.item(one.key)
-        keys = [("f", "lists what flipped")] * (run is not None) + [("n", "next")] * more
-        name = outside(other.run.name, 60)
-        lead = (Text(halt, Tone.WARN), "with ", name, Text(f"   {summary}", Tone.MUTED))
+            other = core.desk.item(found[place - len(records)].key)
+            answers["f"] = condition("flip", other.run.name) or f"flip:{other.run.hash}"
+        lead = (Text(halt, Tone.WARN), "with ", outside(other.run.name, 60))
         compared = comparison(item, other)
+        keys = [("f", "lists what flipped")] * bool(answers) + [("n", "next")] * (count > 1)
         return DialogPage(
             "Compare",
-            (*keys, ("j k", "scroll"), ("esc", "closes")),
+            (*keys, *SCROLLS_AND_CLOSES),
             item.verdict.id,
             f"{place + 1} of {count}{'' if records else ' other runs'}",
             Document((Section("", (Paragraph(lead),)), *compared.sections)),
-            answers={} if run is None else {"f": run},
+            answers=answers,
             closes=frozenset("qd"),
             width=112,
             height=40,
         )
 
-    def filter_flips(run: Run | None) -> None:
-        if run is not None:
-            use_filter(core, condition("flip", run.name) or f"flip:{run.hash}")
-
     turns = {"n": 1, "tab": 1, "N": -1, "shift+tab": -1}
-    core.ask(PageForm(read, count, turns=turns), filter_flips)
+
+    def show_flips(wanted: str | None) -> None:
+        if wanted:
+            use(core, wanted)
+
+    core.ask(PageForm(read, count, turns=turns), show_flips)
 
 
 def _copy(core: Core) -> None:
@@ -396,6 +378,13 @@ def _copy(core: Core) -> None:
     path = edits.keep_copy(text, "copied.json")
     also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
     core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
+
+
+def _rerun(core: Core) -> None:
+    # It imports what asks the jurors, which is slow.
+    from reviewdesk.app.controllers import rerun
+
+    rerun.open_dialog(core)
 
 
 # panes
@@ -466,11 +455,6 @@ def drag(core: Core, name: str, column: int) -> None:
         core.arrange(panes.sized("jury", panes.width - 1 - column))
 
 
-def _reset(core: Core) -> None:
-    core.arrange(replace(core.panes, queue=None, jury=None))
-    core.say_here("the panes have their default widths")
-
-
 # texts
 
 
@@ -526,13 +510,14 @@ VERBS: dict[str, Verb] = {
     "history": _history,
     "diff": _diff,
     "copy.json": _copy,
+    "rerun": _rerun,
     "deeper": partial(_shift, by=1),
     "shallower": partial(_shift, by=-1),
     "pane.next": partial(_shift, by=-1, around=True),
     "pane.previous": partial(_shift, by=1, around=True),
     "pane.wider": partial(_resize, by=_STEP),
     "pane.narrower": partial(_resize, by=-_STEP),
-    "pane.default": _reset,
+    "pane.default": lambda core: core.arrange(replace(core.panes, queue=None, jury=None)),
     "zoom": _zoom,
     "text.next": partial(_page, by=1),
     "text.previous": partial(_page, by=-1),
@@ -541,4 +526,3 @@ VERBS: dict[str, Verb] = {
     "part.next": lambda core: core.requests.append(Do("jump", 1)),
     "part.previous": lambda core: core.requests.append(Do("jump", -1)),
 }
-COMMANDS = {"tag": _tag_now, "note": _note_now}

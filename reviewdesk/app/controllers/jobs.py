@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache, partial
 from itertools import count
@@ -26,7 +26,7 @@ from reviewdesk.domain.panel.rerun import (
     RerunSummary,
     outcome,
 )
-from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.queue import pauses_text
@@ -73,6 +73,31 @@ class TaskStop:
             self._loop = self._task = None
 
 
+def _seldom(tell: Callable[[turnout.LiveProgress], object]) -> Callable[..., None]:
+    """Return a function that passes on the progress of asking, at most once in the interval."""
+    due = 0.0
+
+    def told(progress: turnout.LiveProgress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + _INTERVAL
+            tell(progress)
+
+    return told
+
+
+def _run(asking: Callable[[], Coroutine[Any, Any, Any]], stop: TaskStop) -> Any:
+    """Run a coroutine until it ends; return ``None`` if it was stopped."""
+
+    async def until_stopped() -> Any:
+        with stop:
+            return await asking()
+
+    with suppress(asyncio.CancelledError):
+        return asyncio.run(until_stopped())
+    return None
+
+
 def run_rerun(
     ready: ReadyRerun, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
 ) -> RerunSummary | None:
@@ -83,26 +108,13 @@ def run_rerun(
     from reviewdesk.desk.live.rerun import RerunListener, carry_out
 
     ends: list[RerunSummary] = []
-    due = 0.0
-
-    def told(progress: turnout.LiveProgress) -> None:
-        nonlocal due
-        if progress.seconds >= due:
-            due = progress.seconds + _INTERVAL
-            report(progress)
 
     def came(_key: int, ballot: CanonicalBallot) -> None:
         if len(ready.keys) == 1:
             report(arrival_of(ballot))
 
-    listener = RerunListener(came, told, ends.append)
-
-    async def asking() -> None:
-        with stop:
-            await carry_out(desk, ready, listener)
-
-    with suppress(asyncio.CancelledError):
-        asyncio.run(asking())
+    listener = RerunListener(came, _seldom(report), ends.append)
+    _run(lambda: carry_out(desk, ready, listener), stop)
     return ends[0] if ends else None
 
 
@@ -112,21 +124,9 @@ def run_try(
     """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
     from reviewdesk.desk.improve.tries import carry_out
 
-    due = 0.0
-
-    def told(progress: turnout.LiveProgress) -> None:
-        nonlocal due
-        if progress.seconds >= due:
-            due = progress.seconds + _INTERVAL
-            report(progress.done / max(progress.cases, 1))
-
-    async def trying() -> TryAnswer:
-        with stop:
-            return await carry_out(desk, ready, told=told)
-
-    with suppress(asyncio.CancelledError):
-        return asyncio.run(trying())
-    return None
+    told = _seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
+    found: TryAnswer | None = _run(lambda: carry_out(desk, ready, told=told), stop)
+    return found
 
 
 def arrival_of(ballot: CanonicalBallot) -> Arrival:
@@ -342,48 +342,16 @@ class Jobs:
         return stopped + ([RERUN] if self.reruns else [])
 
 
-NOTHING = RerunHistory()
-
-
-class RerunReader:
-    """Reads re-runs; the flip rates of a run are counted apart, as there may be many re-runs."""
-
-    def __init__(self) -> None:
-        self._run = ""
-        self._counted: frozenset[int] = frozenset()
-        self._rates: tuple[FlipRate, ...] = ()
-
-    def read(self, desk: Desk, item: Item, running: OpenRerun | None) -> RerunHistory:
-        """Return the re-runs of ``item``, with ``running`` if it is asked about at this moment."""
-        records = items.of_item(desk, item)
-        if not records:
-            return replace(NOTHING, running=running)
-        reruns = tuple(one.rerun for one in records)
-        here = rerun.flip_rates([(item.verdict, reruns)])
-        in_run = self._rates if self._run == item.run.hash else here
-        return RerunHistory(reruns, here, in_run, running)
-
-    def is_behind(self, desk: Desk, run: Run) -> bool:
-        counted = self._counted if run.hash == self._run else frozenset[int]()
-        return items.plans(desk, run) != counted
-
-    def count(self, desk: Desk, run: Run) -> Callable[[], None]:
-        """Count the new re-runs, and return a function that makes the result count."""
-        same = run.hash == self._run
-        rates, known = (self._rates, self._counted) if same else ((), frozenset[int]())
-        there = items.plans(desk, run)
-        if not known <= there:
-            rates = ()
-            known = frozenset()
-        more = items.flips_of_run(desk, run, there - known)
-        found = rerun.summed_rates((*rates, *more))
-
-        def take() -> None:
-            self._run = run.hash
-            self._counted = there
-            self._rates = found
-
-        return take
+def rerun_history(
+    desk: Desk,
+    item: Item,
+    in_run: tuple[FlipRate, ...] = (),
+    running: OpenRerun | None = None,
+) -> RerunHistory:
+    """Read the re-runs of ``item``; without rates of its run, it has those of the item."""
+    made = tuple(one.rerun for one in items.of_item(desk, item))
+    here = rerun.flip_rates([(item.verdict, made)])
+    return RerunHistory(made, here, in_run or here, running)
 
 
 def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:

@@ -495,4 +495,3 @@ VERBS: dict[str, Verb] = {
     "adjudicate": _adjudicate,
     "team": show_agreement,
 }
-COMMANDS = {"team": show_agreement}

@@ -10,10 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
-from reviewdesk.app.controllers.files import load
+from reviewdesk.app.controllers.files import check_name, load
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.state import DialogPage, FieldInput, PromptForm, choice, one_page
+from reviewdesk.app.controllers.state import (
+    SCROLLS_AND_CLOSES,
+    DialogPage,
+    FieldInput,
+    PromptForm,
+    choice,
+    one_page,
+)
 from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
@@ -43,9 +50,8 @@ from reviewdesk.views.whatif import what_if as what_if_view
 class CalibrationPageKind(Struct, frozen=True):
     """One page. ``hidden`` says why a blind session neither reads nor shows the page.
 
-    ``view`` describes what was read; it takes ``blind`` and, of ``options``, whether to show it
-    ``as_table``, which ``target`` the intervals have, and whether the second layer is shown too
-    (``full``).
+    ``view`` describes what was read; it takes ``blind`` and, of ``options``, which ``target`` the
+    intervals have, and whether the second layer is shown too (``full``).
     ``drills`` finds the groups of verdicts behind its figures; ``source`` names the page whose data
     it shares.
     """
@@ -66,11 +72,6 @@ class CalibrationPageKind(Struct, frozen=True):
         return self.source or self.name
 
 
-def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
-    del blind  # Labels, and panel answers to labelled items, are not hidden.
-    return drill(found)
-
-
 def _page(desk: Desk, run: Run) -> CalibrationPage:
     page = replace(calibration_page(desk, run), skipped=skipped(desk, run))
     return with_parts(desk, run, with_question_and_people(desk, run, page))
@@ -79,12 +80,11 @@ def _page(desk: Desk, run: Run) -> CalibrationPage:
 _LABELS = "reading the labels …"
 PAGES = (
     CalibrationPageKind(
-        "figures", _page, calibration.calibration, _LABELS, drills=_figure_drills,
+        "figures", _page, calibration.calibration, _LABELS, drills=lambda found, **_: drill(found),
         options=frozenset({"target", "full"}),
     ),
     CalibrationPageKind(
         "reliability", _page, reliability, _LABELS, drills=bin_drills, source="figures",
-        options=frozenset({"as_table"}),
     ),
     CalibrationPageKind(
         "jurors", jurors_page, jurors.jurors, "working out the jurors …",
@@ -112,15 +112,14 @@ class CalibrationController:
         """Start on the first page."""
         self._core = core
         self.at = 0
-        self.tables = self.full = False
-        """Whether it shows a table and no diagram, and the second layer of the figures."""
+        self.full = False
+        """Whether it shows the second layer of the figures."""
         self.target = Target.RUN
         self.found: Mapping[str, object] = {}
         """The results that were read, by the name under which pages share them."""
         self._asked: set[str] = set()
         self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
-            "diagram.table": self._tabulate,
             "target.switch": self._switch_target,
             "improve": self._improve,
             "section.next": partial(self.turn, 1),
@@ -138,7 +137,7 @@ class CalibrationController:
     @property
     def _chosen(self) -> dict[str, Any]:
         """The chosen ones of the page's options."""
-        chosen = {"as_table": self.tables, "target": self.target, "full": self.full}
+        chosen = {"target": self.target, "full": self.full}
         return {name: value for name, value in chosen.items() if name in self.page.options}
 
     @property
@@ -174,16 +173,13 @@ class CalibrationController:
         """Return the footer's actions: turn the page, drill down, change the view, go back."""
         following = PAGES[(self.at + 1) % len(PAGES)]
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
-        drills = bool(self._drills())
-        blind = self._core.session.view.blind
-        table = "as_table" in self.page.options and (
-            "as a diagram" if self.tables else "as a table"
-        )
-        drill = "all figures" if self._folded else drills
-        own = {"section.next": following.name, "drill": drill, "diagram.table": table}
-        own |= {"improve": self.page.name == "figures"}
-        targets = "target" in self.page.options and not blind
-        own |= {"target.switch": targets and self._other_target.value}
+        targets = "target" in self.page.options and not self._core.session.view.blind
+        own = {
+            "section.next": following.name,
+            "drill": "all figures" if self._folded else bool(self._drills()),
+            "improve": self.page.name == "figures",
+            "target.switch": targets and self._other_target.value,
+        }
         return own | dict.fromkeys(wanted, True)
 
     def arrived(self) -> None:
@@ -213,15 +209,6 @@ class CalibrationController:
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
         core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
 
-    def _tabulate(self) -> None:
-        """Switch between diagram and table; on a page without them, turn to the one with both."""
-        if "as_table" in self.page.options:
-            self.tables = not self.tables
-        else:
-            self.turn(
-                next(at for at, page in enumerate(PAGES) if "as_table" in page.options) - self.at
-            )
-
     def _improve(self) -> None:
         from reviewdesk.app.controllers import improve
 
@@ -242,9 +229,9 @@ class CalibrationController:
         session = self._core.session
         if found is None or self.page.drills is None or session.withheld:
             return ()
-        found_ = self.page.drills(found, blind=session.view.blind)
+        drills = self.page.drills(found, blind=session.view.blind)
         halves = self._core.halves
-        return found_ if halves is None else tuple(_in_tuning(one, halves.wrong) for one in found_)
+        return drills if halves is None else tuple(_in_tuning(one, halves.wrong) for one in drills)
 
     @property
     def _folded(self) -> bool:
@@ -371,11 +358,12 @@ class RunsController:
         self.cursor = hashes.index(stay) if stay in hashes else 0
         self._read()
         if len(self.runs) > 1:
-            work = lambda desk, _report: over_runs(desk)  # noqa: E731
-            self._core.background("over runs", work, self._compared, fault="no comparison of runs")
 
-    def _compared(self, found: Mapping[int, AgainstEarlier] | None) -> None:
-        self._earlier = found or {}
+            def compared(found: Mapping[int, AgainstEarlier] | None) -> None:
+                self._earlier = found or {}
+
+            work = lambda desk, _report: over_runs(desk)  # noqa: E731
+            self._core.background("over runs", work, compared, fault="no comparison of runs")
 
     def _read(self) -> None:
         """Read the details of the run under the cursor."""
@@ -391,11 +379,6 @@ class RunsController:
         self.cursor = max(0, min(index, len(self.runs) - 1))
         self._read()
 
-    def _choose_run(self, run: Run) -> None:
-        hashes = [line.run.hash for line in self.runs]
-        if run.hash in hashes:
-            self.choose(hashes.index(run.hash))
-
     def step(self, lines: int) -> None:
         self.choose(self.cursor + lines)
 
@@ -407,22 +390,25 @@ class RunsController:
             self._core.review_run(self._chosen)
 
     def _compare(self) -> None:
-        core = self._core
-        chosen = self._chosen
-        if chosen is None:
-            return
-        compare(core, "" if chosen.hash == core.session.run.hash else chosen.hash)
+        if self._chosen is not None:
+            here = self._chosen.hash == self._core.session.run.hash
+            compare(self._core, "" if here else self._chosen.hash)
 
     def _ask_file(self) -> None:
         form = PromptForm(
-            "Load a report", self._path, check=_check_name, complete=files, hint="a file's name"
+            "Load a report", self._path, check=check_name, complete=files, hint="a file's name"
         )
+
+        def loaded(run: Run) -> None:
+            hashes = [line.run.hash for line in self.runs]
+            if run.hash in hashes:
+                self.choose(hashes.index(run.hash))
 
         def answered(answer: FieldInput | None) -> None:
             if answer is not None:
                 self._path = "" if answer.given else answer.text
                 if answer.given:
-                    load(self._core, answer.text, self._choose_run)
+                    load(self._core, answer.text, loaded)
 
         self._core.ask(form, answered)
 
@@ -461,34 +447,28 @@ def compare(core: Core, name: str) -> None:
         core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
         return
 
+    def show(found: PanelComparison | None) -> None:
+        if found is None or run.hash != core.session.run.hash:
+            return
+        core.say("")
+        blind = core.session.view.blind
+        page = DialogPage(
+            " against ".join(show_line(run.name, 60) for run in (found.first, found.second)),
+            (("enter", "shows the verdicts"), *SCROLLS_AND_CLOSES),
+            document=two_panels(found, blind=blind),
+            answers={"enter": True},
+            closes=frozenset("qd"),
+            width=112,
+            height=40,
+        )
+
+        def closed(wanted: bool | None) -> None:
+            if wanted:
+                drills = panel_drills(found, blind=blind)
+                _offer(core, "The verdicts behind the comparison", drills)
+
+        core.ask(one_page(page), closed)
+
     core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
     work = lambda desk, _report: panel_comparison(desk, run, other)  # noqa: E731
-    core.background("two panels", work, partial(_show_panels, core, run), fault="no comparison")
-
-
-def _show_panels(core: Core, run: Run, found: PanelComparison | None) -> None:
-    if found is None or run.hash != core.session.run.hash:
-        return
-    core.say("")
-    blind = core.session.view.blind
-
-    def closed(wanted: bool | None) -> None:
-        if wanted:
-            drills = panel_drills(found, blind=blind)
-            _offer(core, "The verdicts behind the comparison", drills)
-
-    page = DialogPage(
-        " against ".join(show_line(run.name, 60) for run in (found.first, found.second)),
-        (("enter", "shows the verdicts"), ("j k", "scroll"), ("esc", "closes")),
-        document=two_panels(found, blind=blind),
-        answers={"enter": True},
-        closes=frozenset("qd"),
-        width=112,
-        height=40,
-    )
-    core.ask(one_page(page), closed)
-
-
-def _check_name(text: str) -> None:
-    if not text.strip():
-        raise UsageError("no file was named", "tab completes names.")
+    core.background("two panels", work, show, fault="no comparison")

@@ -561,4 +561,4 @@ VERBS: dict[str, Verb] = {
     "undo": partial(_undo, word="undo"),
     "redo": partial(_undo, word="redo"),
 }
-COMMANDS = {"filter": use, "order": _use_order, "find": _find, "go": _jump}
+COMMANDS = {"filter": use, "order": _use_order, "go": _jump}

@@ -1,86 +1,69 @@
-"""Re-runs: the consent dialog, the ``rerun`` command and the result."""
+"""Re-runs: who is asked with which panel, the consent to send, and the result.
+
+The dialog sends nothing: it closes with the re-run that a person agreed to, or with ``None``.
+"""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job
-from reviewdesk.desk.review import items
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.jobs import PREPARING
+from reviewdesk.app.controllers.state import (
+    FULL,
+    Choice,
+    DialogPage,
+    FieldInput,
+    PageForm,
+    PromptForm,
+)
+from reviewdesk.app.keys.actions import panel_files
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import rerun
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
+from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
-from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
+from reviewdesk.domain.panel.case import outside_texts
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary, missing
+from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.views.document import Tone
-from reviewdesk.views.words import plural
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun import ReadyRerun
-
-_USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
-
-
-def look_for_unfinished(core: Core, *, tell: bool) -> None:
-    """Read in the background which re-runs were cut off, and pass them to ``tell``."""
-
-    def ended(found: object, error: ReviewDeskError | None) -> None:
-        if error is not None or not isinstance(found, list):
-            return
-        core.unfinished = found
-        if found and tell:
-            key = core.keys.first("rerun") or ":rerun"
-            more = len(found) - 1
-            left = f"{found[-1].left:,} of {found[-1].of:,} left"
-            text = f"a re-run was cut off, {left}; {key} finishes it"
-            core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
-
-    work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
-    core.jobs.runner.start(Job(UNFINISHED, work, ended))
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Fact,
+    Facts,
+    Paragraph,
+    Quote,
+    Section,
+    Text,
+    Tone,
+    Words,
+    outside,
+)
+from reviewdesk.views.panel import consent
+from reviewdesk.views.verdict import asked, unfinished_text
+from reviewdesk.views.words import money, plural
 
 
-def _open(core: Core, typed: RerunCommand) -> None:
+def open_dialog(core: Core) -> None:
     """Open the dialog, which closes with the re-run that a person agreed to."""
-    from reviewdesk.app.controllers import rerun_form
-
     item = core.item("ask about")
     if item is None:
         return
-    session = core.session
-    if session.hidden:
+    if core.session.hidden:
         core.say_here("hidden until the item is labelled: it tells the panel's answers")
         return
-    if not session.whole and typed.shown:
-        core.say_here("the filter is still being read; try again in a moment")
-        return
     core.calm()
-
-    def given_up() -> None:
-        look_for_unfinished(core, tell=False)
-        core.read_reruns()
-
-    shown = rerun_form.ShownVerdicts(session.keys, session.view.filter)
-    form = rerun_form.RerunForm(
-        core,
-        item,
-        path=typed.path or core.settings.panel,
-        shown=shown if session.whole else None,
-        gave_up=given_up,
-    )
-    core.ask(form.dialog, partial(_take_consent, core))
-    asking = core.requests.pop()
-    if typed.shown:
-        form.turn()
-    if typed.path and form.panel is not None:
-        form.remember()
-    # Open it below the prompt for a panel file, which a wish may need.
-    core.requests.append(asking)
-    if typed.wish is not None:
-        form.prepare(typed.wish)
+    form = RerunForm(core, item)
+    core.ask(PageForm(lambda _at: form.page(), drawn=form.drawn), partial(_take_consent, core))
 
 
 def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
@@ -104,7 +87,7 @@ def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
 
 def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError | None) -> None:
     """Show the result of a re-run on the status line, and redraw the current item."""
-    look_for_unfinished(core, tell=False)
+    core.look_for_unfinished()
     core.safely(core.count_flips)
     try:
         core.review.refresh()
@@ -120,50 +103,15 @@ def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError |
     core.show(keep=True, rows=True)
 
 
-class RerunCommand(Struct, frozen=True):
-    """The argument of ``:rerun``: who is asked, the panel file, and whether all shown are meant."""
-
-    wish: RerunRequest | None = None
-    path: str = ""
-    shown: bool = False
-
-
-def parse(text: str) -> RerunCommand:
-    """Parse the argument of ``:rerun``.
-
-    Raises:
-        UsageError: the argument cannot be parsed.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        raise UsageError(f"{RERUN}: a quote is not closed", f"Write {_USE}") from None
-    wish: RerunRequest | None = None
-    shown = words[:1] == ["shown"]
-    words = words[shown:]
-    if words[:1] == ["juror"]:
-        if len(words) < 2:
-            raise UsageError("rerun juror needs a name", f"Write {_USE}")
-        wish = RerunRequest(RerunScope.JUROR, words[1])
-        words = words[2:]
-    elif words[:1] in (["missing"], ["panel"]):
-        wish = RerunRequest(RerunScope(words[0]))
-        words = words[1:]
-    if len(words) > 1:
-        raise UsageError(f"rerun takes one panel file, found {len(words)} words", f"Write {_USE}")
-    return RerunCommand(wish, words[0] if words else "", shown)
-
-
 def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
     """Return the result of a re-run of one verdict."""
     name = show_line(open_.verdict, 80)
-    asked = len(open_.asked)
     failed = sum(one.failed for one in open_.came)
     came = len(open_.came)
     count = panels.counted(came - failed, failed)
-    if open_.stopping and came < asked:
+    if open_.stopping and came < len(open_.asked):
         kept = f": {count}; kept" if came else ""
-        return f"{name}: {panels.stopped_after(came, asked)}{kept}"
+        return f"{name}: {panels.stopped_after(came, len(open_.asked))}{kept}"
     done = next(iter(found.done.values()), None) if found else None
     if blind or done is None:
         return f"{name}: asked again: {count}"
@@ -184,10 +132,324 @@ def _summary_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool
     return f"{stopped}{said}{lost_text}{more}"
 
 
-VERBS: dict[str, Verb] = {
-    "rerun": lambda core: _open(core, RerunCommand()),
-    "rerun.shown": lambda core: _open(core, RerunCommand(shown=True)),
-}
-COMMANDS: dict[str, Callable[[Core, str], None]] = {
-    "rerun": lambda core, text: _open(core, parse(text))
-}
+class RerunForm:
+    """The choice of who is asked about an item or the filtered verdicts, and what is sent."""
+
+    def __init__(self, core: Core, item: Item) -> None:
+        """Ask about ``item``, with the panel used last, else with that of the report."""
+        session = core.session
+        self.item = item
+        self.path = core.settings.panel
+        self.shown = session.keys if session.whole else None
+        """The verdicts in the queue, which may be asked about instead, once it is read."""
+        self.filter = session.view.filter
+        self.blind = session.view.blind
+        self.unfinished = tuple(core.unfinished)
+        self.panel: PanelSpec | None = None
+        self.problem = ""
+        self.about_shown = self.preparing = False
+        self.max_cost: float | None = None
+        self.passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
+        self.ready: ReadyRerun | None = None
+        self._notice = ""
+        self._consent = Document(())
+        self._core = core
+        self._guard = core.new_guard()
+        self._read()
+        if self.panel is None and not self.path:
+            # Take the report's jurors where it names no panel, if their keys are set.
+            try:
+                self.panel = rerun.panel_for(JURORS, self.item)
+            except ReviewDeskError as error:
+                # Which keys would help is its hint.
+                self.problem += f". {error.hint}"
+            else:
+                self.path = JURORS
+                self.problem = ""
+
+    def _read(self) -> None:
+        """Read the panel, or store the reason why it is missing."""
+        self.panel = None
+        self.problem = ""
+        try:
+            self.panel = rerun.panel_for(self.path, self.item)
+        except ReviewDeskError as error:
+            # The error of the report's own panel has a hint that is meant for the shell.
+            reason = show_line(str(error) if self.path else error.message, 400).removesuffix(".")
+            self.problem = f"{reason}; p names a panel file, b asks its jurors by your keys"
+
+    @property
+    def wishes(self) -> list[RerunRequest]:
+        """What the panel can be asked, likeliest first; without a panel, all jurors."""
+        names = list(dict.fromkeys(cast.id for cast in self.item.verdict.ballots))
+        if self.panel is not None:
+            known = {juror.name for juror in self.panel.jurors}
+            names = [name for name in names if name in known]
+        each = [RerunRequest(RerunScope.JUROR, name) for name in names]
+        whole = RerunRequest(RerunScope.PANEL)
+        gone = RerunRequest(RerunScope.MISSING)
+        if self.about_shown:
+            # The verdicts with a missing juror would reveal something of the panel's answers.
+            return [whole, *([] if self.blind else [gone]), *each]
+        # A re-run of the missing jurors is refused unless the panel has all of them.
+        lost = missing(self.item.verdict)
+        return [*([gone] if lost and set(lost) <= set(names) else []), whole, *each]
+
+    def offers(self) -> list[str]:
+        """Return the lines to choose from: who is asked, and the re-runs that were cut off."""
+        lost = () if self.about_shown else missing(self.item.verdict)
+        offered = []
+        for wish in self.wishes:
+            if wish.scope is RerunScope.PANEL:
+                offered.append("the whole panel")
+            elif wish.scope is RerunScope.JUROR:
+                no_answer = ", who gave no answer" if wish.juror in lost else ""
+                offered.append(f"{show_line(str(wish.juror), 120)} alone{no_answer}")
+            elif self.about_shown:
+                offered.append("their missing jurors")
+            else:
+                offered.append(f"the missing jurors: {show_line(', '.join(lost), 200)}")
+        return offered + [f"finish: {unfinished_text(one.facts)}" for one in self.unfinished]
+
+    @property
+    def likeliest(self) -> int:
+        """The line of ``offers`` to begin with: the re-run cut off last, else the first line."""
+        return len(self.wishes) + len(self.unfinished) - 1 if self.unfinished else 0
+
+    @property
+    def about(self) -> str:
+        """What is asked about."""
+        if self.ready is not None:
+            return self.ready.name
+        if not self.about_shown or self.shown is None:
+            return self.item.verdict.id
+        kept = f"the filter {self.filter}" if self.filter else "the whole run"
+        return f"{plural(len(self.shown), 'verdict')} of {kept}"
+
+    # what is chosen
+
+    def choose(self, index: int) -> None:
+        """Prepare the consent page for the chosen line; without a panel, ask for one."""
+        if self.ready is not None or self.preparing:
+            return
+        wishes = self.wishes
+        if index >= len(wishes):
+            found = self.unfinished[index - len(wishes)]
+            ceiling = found.max_cost if self.max_cost is None else self.max_cost
+            again = RerunOrder(max_cost=ceiling)
+            self._survey(lambda desk, told: rerun.survey_rest(desk, found, again, told=told))
+            return
+        if self.panel is None:
+            self.name_panel()
+            return
+        order = RerunOrder(
+            keys=[self.item.row.key],
+            wish=wishes[index],
+            source=self.path,
+            max_cost=self.max_cost,
+        )
+        if self.about_shown and self.shown is not None:
+            order = replace(order, keys=self.shown, shown=self.filter)
+        try:
+            self._core.jobs.check_rerun(frozenset(order.keys))
+            if order.shown is None:
+                self._took(rerun.survey(self._core.desk, order), None)
+            else:
+                self._survey(lambda desk, told: rerun.survey(desk, order, told=told))
+        except ReviewDeskError as error:
+            self._took(None, error)
+
+    def _survey(self, work: Callable[[Desk, Callable[[float], bool]], ReadyRerun]) -> None:
+        """Prepare a re-run in the background; ``work`` reports the share that is done."""
+        self.preparing = True
+        self.problem = ""
+        self._core.jobs.start(PREPARING, work, self._took)
+
+    def _took(self, ready: object, error: ReviewDeskError | None) -> None:
+        """Take the prepared re-run, or the reason why it failed."""
+        self.preparing = False
+        if error is not None:
+            self.problem = show_line(str(error), 400)
+        elif isinstance(ready, ReadyRerun):
+            self.ready = ready
+            self._consent = consent_of(ready)
+            self._guard.hide()
+
+    def turn(self) -> None:
+        if self.shown is not None and not self.preparing:
+            self.about_shown = not self.about_shown
+
+    def name_panel(self) -> None:
+        """Ask for the path of a panel file."""
+        prompt = PromptForm(
+            "Panel file",
+            "" if self.path.startswith("@") else self.path,
+            check=rerun.panel_from,
+            complete=panel_files,
+            hint="YAML or TOML: the jurors that are asked, and the rule that decides",
+            replaces=True,
+        )
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None and answer.given and answer.text:
+                self.use_panel(answer.text)
+
+        self._core.ask(prompt, answered)
+
+    def name_ceiling(self) -> None:
+        """Ask for the most that may be spent, in US dollars."""
+        prompt = PromptForm(
+            "Most to spend",
+            "" if self.max_cost is None else f"{self.max_cost:g}",
+            check=dollars,
+            hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
+            replaces=True,
+        )
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None and answer.given:
+                self.max_cost = dollars(answer.text)
+
+        self._core.ask(prompt, answered)
+
+    def use_panel(self, path: str) -> None:
+        """Use the panel of a file, of the report's jurors or of the report, and keep the choice."""
+        self.path = path
+        self._read()
+        if self.panel is not None and path != JURORS:
+            whole = path and str(Path(path).expanduser().absolute())
+            self._core.settings = self._core.settings.choosing({"panel": whole})
+
+    # the pages: who may be asked and, once that is prepared, what is sent
+
+    def page(self) -> DialogPage:
+        """Return the current page."""
+        if self.ready is not None:
+            sends = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
+            return DialogPage(
+                "Ask again about", sends, self.about, self._notice, document=self._consent,
+                acts={"y": self.agree}, strict=True, width=112, height=FULL,
+            )  # fmt: skip
+        about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
+        own = [("o", "the report's")] if self.path else []
+        made = [("b", "its jurors")] if self.path != JURORS else []
+        first = ("enter", "what would be sent"), *about, ("p", "panel file"), *own, *made
+        return DialogPage(
+            "Ask again about",
+            (*first, ("c", "ceiling"), ("esc", "closes")),
+            self.about,
+            choices=[Choice(show_line(one)) for one in self.offers()],
+            chosen=self.likeliest,
+            acts={
+                "enter": self.choose,
+                "p": lambda _: self.name_panel(),
+                "o": lambda _: self.use_panel(""),
+                "b": lambda _: self.use_panel(JURORS),
+                "f": lambda _: self.turn(),
+                "c": lambda _: self.name_ceiling(),
+            },
+            foot=self.foot(),
+            closes=frozenset(),
+            width=100,
+        )
+
+    def foot(self) -> Document:
+        """Return the panel, or the reason why it is missing, and the other choices."""
+        panel = self.panel
+        where = {"": "as the report tells it", JURORS: "those whose keys are set"}
+        problem = outside(self.problem)
+        told: Words = Text(problem.text, Tone.WARN)
+        if panel is not None:
+            place = outside(where.get(self.path) or self.path)
+            told = (outside(panel.name, 80), f": {plural(len(panel.jurors), 'juror')}, ", place)
+        rows = [Fact("panel", told)]
+        if self.passages:
+            found = plural(self.passages, "passage speaks", "passages speak")
+            rows.append(Fact("suspicious", f"{found} to the judge, sent as written", Tone.WARN))
+        cost = self.max_cost
+        limit = "none" if cost is None else f"stops before {money(cost)} is spent"
+        rows.append(Fact("ceiling", f"{limit}; c sets one"))
+        blocks: list[Block] = [Facts(tuple(rows), 12)]
+        if self.preparing:
+            blocks.append(Paragraph("reading what would be sent …", Tone.NOTE))
+        if panel is not None and self.problem:
+            blocks.append(Paragraph(Text(problem.text, Tone.FAIL)))
+        return Document((Section("", tuple(blocks)),))
+
+    # consent
+
+    def drawn(self) -> None:
+        if self.ready is not None:
+            self._guard.shown()
+
+    def agree(self, _index: int = 0) -> ReadyRerun | None:
+        """Return the re-run, unless the key came too soon for the page to have been read."""
+        if self._guard.press("y", self._core.late):
+            return self.ready
+        self._notice = "y ignored: too soon to have read this; n sends nothing"
+        return None
+
+
+def dollars(text: str) -> float | None:
+    """Return an amount of US dollars, ``None`` for an empty text.
+
+    Raises:
+        UsageError: the text is not an amount.
+    """
+    text = text.strip().removeprefix("$")
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise UsageError(f"{text!r} is not an amount", "Write US dollars, such as 2.50.")
+    return found
+
+
+MOST = 200_000
+"""The most characters of payloads that the consent page shows."""
+
+
+def consent_of(ready: ReadyRerun) -> Document:
+    """Return hosts, models, calls, cost and hash, and then the payloads.
+
+    No payload can forge the title above another, because its text is indented.
+    """
+    told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    return Document((told, Section("Payload", tuple(_payloads(ready)))))
+
+
+def _payloads(ready: ReadyRerun) -> Iterator[Block]:
+    if len(ready.held) < len(ready.keys):
+        text = f"of the first {len(ready.held):,} verdicts; rerun --dry-run prints all"
+        yield Paragraph(text, Tone.NOTE)
+    every = list(payloads(ready.held.values()))
+    many = len({sent["case"] for sent in every}) > 1
+    room = MOST
+    for place, sent in enumerate(every, start=1):
+        about = f"{show_line(sent['case'], 80)} to " if many else ""
+        to = f"{about}{show_line(sent['juror'], 80)} at {show_line(sent['url'])}"
+        text = _payload_text(sent["payload"])
+        if len(text) > room:
+            yield Paragraph("too long to show here; rerun --dry-run prints all", Tone.NOTE)
+            return
+        room -= len(text)
+        yield Paragraph(f"{place} of {len(every)}: {to}", Tone.STRONG)
+        yield Quote(text, lead="  ", indent=2, limit=MOST)
+
+
+def _payload_text(payload: Mapping[str, Any]) -> str:
+    """Format every key of the payload as text; messages keep their line breaks."""
+
+    def text(content: object) -> str:
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+    rest = {name: value for name, value in payload.items() if name not in {"messages", "system"}}
+    parts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in rest.items()]
+    if "system" in payload:
+        parts.append(f"[system]\n{text(payload['system'])}")
+    messages = payload.get("messages") or ()
+    parts += [f"[{message['role']}]\n{text(message['content'])}" for message in messages]
+    return "\n".join(parts)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers import desk as screens
-from reviewdesk.app.controllers import item, labels, queue, rerun
+from reviewdesk.app.controllers import item, labels, queue
 from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewState
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
-_VERBS = queue.VERBS | item.VERBS | labels.VERBS | rerun.VERBS
+_VERBS = queue.VERBS | item.VERBS | labels.VERBS
 """The functions that carry out the actions of the review."""
 
 
@@ -169,7 +169,7 @@ class ReviewController:
         core.back_up()
         core.read_halves()
         core.safely(queue.offer_unsaved, core)
-        rerun.look_for_unfinished(core, tell=True)
+        core.look_for_unfinished(tell=True)
 
     def resized(self, width: int, height: int) -> None:
         self.core.arrange(replace(self.core.panes, width=width, height=height))
@@ -221,7 +221,7 @@ class ReviewController:
 
 
 def _poll(core: Core) -> None:
-    screens.keep_choices(core)
+    core.safely(screens.store_choices, core)
     labels.poll(core)
 
 

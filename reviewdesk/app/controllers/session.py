@@ -56,8 +56,6 @@ class ReviewSession:
         """The criteria of each response that was shown, by the verdict of each of them."""
         self._left_at: dict[int, int] = {}
         """By criterion: the verdict at which the queue was left, and after which it continues."""
-        self._unfiltered: str | None = None
-        """The verdict that was shown before the queue was filtered."""
         self.begin(view)
 
     @property
@@ -302,7 +300,6 @@ class ReviewSession:
         """Take the first page of a view's queue, or all of it.
 
         The item stays if the queue has it; another order begins at its first undecided item.
-        When a filter is removed, the queue returns to the item shown before it.
         """
         session = self.session
         left = self.session.item
@@ -314,10 +311,7 @@ class ReviewSession:
         self._later.clear()
         self._take(view, keys, whole=whole)
         if view.order == old.order:
-            before = self._unfiltered if old.filter and not view.filter else None
-            if view.filter and not old.filter:
-                self._unfiltered = here
-            self._land(before or here, stay=True)
+            self._land(here, stay=True)
         else:
             self._land_first()
         if left is not None and view.order != old.order:

@@ -119,6 +119,12 @@ class PageForm(Struct, frozen=True):
     drawn: Callable[[], object] = lambda: None
 
 
+ESC = (("esc", "closes"),)
+MOVES_AND_CLOSES = ("j k", "move"), *ESC
+SCROLLS_AND_CLOSES = ("j k", "scroll"), *ESC
+"""What stands at the foot of many dialogs."""
+
+
 def one_page(page: DialogPage) -> PageForm:
     """Return the form of a single page."""
     return PageForm(lambda _at: page)
@@ -126,7 +132,7 @@ def one_page(page: DialogPage) -> PageForm:
 
 def choice(title: str, lines: Sequence[str]) -> PageForm:
     """Return the form of a short list; the answer is the index of the chosen line."""
-    keys = ("enter", "chooses"), ("j k", "move"), ("esc", "closes")
+    keys = ("enter", "chooses"), *MOVES_AND_CLOSES
     return one_page(
         DialogPage(title, keys, choices=[Choice(one, at) for at, one in enumerate(lines)])
     )

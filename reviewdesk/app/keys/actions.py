@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -66,7 +65,6 @@ DESK = "Desk"
 
 _TYPED = "it takes an argument: the command line asks for it"
 _TEAM = "for those who work with others: the palette and :team are enough"
-_SHOWN = "f in the dialog of R turns to what the filter shows; the palette and :rerun shown too"
 _SELDOM = "chosen seldom: the palette and :theme are enough"
 
 _LABELS = (
@@ -95,9 +93,6 @@ _ITEM = (
     Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
-    Action(
-        "rerun.shown", ITEM, "Ask again about all that the filter shows", where=REVIEW, why=_SHOWN
-    ),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
     Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW, "in full"),
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
@@ -174,7 +169,6 @@ _SCREENS = (
     Action(
         "improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve the panel"
     ),
-    Action("diagram.table", SCREENS, "Diagram as a table, or back", "v", CALIBRATION, "as a table"),
     Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
     Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
     Action("run.compare", SCREENS, "Compare with the run under review", "d", RUNS, "compare"),
@@ -186,9 +180,6 @@ _DESK = (
     Action("palette", DESK, "Palette: every action by name", "ctrl+p"),
     Action("command", DESK, "Command line", "colon", hint="command"),
     Action("export", DESK, "Write the labels to a file", why=_TYPED),
-    Action(
-        "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
-    ),
     Action("team", DESK, "How far the reviewers agree, and where not", where=REVIEW, why=_TEAM),
     Action("redraw", DESK, "Draw the whole screen again", "ctrl+l"),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
@@ -211,9 +202,7 @@ OPENS_TEXT = frozenset(
     }
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""
-OF_MACHINE = frozenset(
-    {"export", "improve", "open", "rerun", "rerun.shown", "run.load", "run.remove"}
-)  # fmt: skip
+OF_MACHINE = frozenset({"export", "improve", "open", "rerun", "run.load", "run.remove"})
 """The actions and commands that reach files or API keys of the machine, or hide a run from all.
 
 A reviewer in a browser is at another machine, and does not get them.
@@ -316,18 +305,10 @@ COMMANDS = {
     command.name: command
     for command in (
         Command("go", "ROW|ID", "jump to a row of the queue or to a verdict; :42 is :go 42"),
-        Command("find", "WORDS", "search the texts"),
         Command("filter", "[FILTER]", "filter the queue; without a filter, show all"),
         Command("order", "ORDER", "order the queue; - in front descends"),
         Command("save", "NAME", "save the filter under a name; \\ then @NAME brings it back"),
         Command("forget", "NAME", "forget a saved filter"),
-        Command("tag", "[TAGS]", "the item's tags, with commas; without any, none"),
-        Command("note", "[TEXT]", "the item's note; without a text, none"),
-        Command(
-            "rerun",
-            "[shown] [WHO] [FILE]",
-            "ask again, or about all shown: juror NAME, missing or panel; a panel file",
-        ),
         Command("team", "", "how far the reviewers of the run agree, and where they differ"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
@@ -457,7 +438,6 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
         "filter": lambda text, cursor: complete(text, cursor, known()),
         "order": complete_order,
         "forget": among(saved),
-        "tag": last_of_list(lambda: filters.known_tags(desk)),
         "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
         "compare": among(
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
@@ -466,26 +446,4 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
         "improve": files,
         "open": files,
         "export": files,
-        "rerun": lambda text, cursor: _complete_rerun(session, text, cursor),
     }
-
-
-def _complete_rerun(session: Session, text: str, cursor: int) -> Completion:
-    """Complete who is asked, a juror's name after ``juror``, and then a panel file."""
-    item = session.item
-    head = text[:cursor]
-    lead = len("shown ") if head.startswith("shown ") else 0
-    words = head[lead:].split(" ")
-    if len(words) == 1:
-        who = [Option("missing"), Option("panel"), Option("juror", "and its name")]
-        all_ = [] if lead else [Option("shown", "all that the filter shows")]
-        return choose(lead, cursor, words[0], [*who, *all_])
-    if words[0] == "juror" and len(words) == 2:
-        shown = item is not None and not session.hidden
-        names = dict.fromkeys(cast.id for cast in item.verdict.ballots) if item and shown else ()
-        return choose(
-            lead + len("juror "), cursor, words[1], [Option(shlex.quote(n)) for n in names]
-        )
-    found = files(words[-1], len(words[-1]))
-    start = cursor - len(words[-1])
-    return Completion(start, cursor, found.options)

@@ -48,28 +48,12 @@ _MODIFIABLE = frozenset({*_MOVES, *_FUNCTION} - {"f3"})
 """Keys that every terminal sends with modifiers; F3 with one looks like a cursor report."""
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
-_MODIFIED: Mapping[tuple[str, ...], frozenset[str]] = {
-    ("shift",): _MODIFIABLE | {"tab"},
-    ("ctrl",): _MODIFIABLE
-    | (_LETTERS - set("hijm"))
-    | {"space", "backslash", "right_square_bracket"},
-    ("alt",): _MODIFIABLE | (_LETTERS - set("bf")) | frozenset("0123456789"),
-    ("alt", "shift"): _MODIFIABLE | (_LETTERS - set("o")),
-    ("ctrl", "shift"): _MODIFIABLE,
-    ("alt", "ctrl"): _MODIFIABLE,
-    ("alt", "ctrl", "shift"): _MODIFIABLE,
-}
-
-_SENT_AS = {
-    "ctrl+i": "tab",
-    "ctrl+m": "enter",
-    "ctrl+j": "a line break",
-    "ctrl+h": "backspace",
-    "ctrl+[": "esc",
-    "ctrl+left_square_bracket": "esc",
-    "alt+b": "ctrl+←",
-    "alt+f": "ctrl+→",
-    "alt+backspace": "ctrl+w",
+_MODIFIED: Mapping[str, frozenset[str]] = {
+    "shift": _MODIFIABLE | {"tab"},
+    "ctrl": _MODIFIABLE | (_LETTERS - set("hijm")) | {"space", "backslash", "right_square_bracket"},
+    "alt": _MODIFIABLE | (_LETTERS - set("bf")) | frozenset("0123456789"),
+    "alt+shift": _MODIFIABLE | (_LETTERS - set("o")),
+    **dict.fromkeys(("ctrl+shift", "alt+ctrl", "alt+ctrl+shift"), _MODIFIABLE),
 }
 
 _TWINS = {
@@ -100,7 +84,7 @@ def real_key(name: str) -> bool:
     """Return True if every usual terminal can send this key, given by Textual's name."""
     *modifiers, last = name.split("+")
     if modifiers:
-        return last in _MODIFIED.get(tuple(modifiers), ())
+        return last in _MODIFIED.get("+".join(modifiers), ())
     if len(name) == 1:
         return name.isalnum() and _is_drawable(name)
     return name in _PLAIN or name in _signs()
@@ -137,20 +121,6 @@ def spellings(name: str) -> tuple[str, ...]:
     return (name, _TWINS[name]) if name in _TWINS else (name,)
 
 
-def why_not(written: str) -> str:
-    """Return, in words, why ``key_of`` does not accept ``written``."""
-    lower = written.lower()
-    if lower in _SENT_AS:
-        return f"a terminal sends {_SENT_AS[lower]} for it"
-    parts = [part.strip() for part in written.split(",")]
-    if len(parts) > 1 and all(map(key_of, parts)):
-        listed = ", ".join(f'"{part}"' for part in parts)
-        return f"it is several keys, which are written [{listed}]"
-    if lower.startswith("shift+") and len(written) == len("shift+") + 1:
-        return "a key with shift is written as the character that it types"
-    return "few terminals can send it" if "+" in written else "there is no such key"
-
-
 def _char_key(char: str) -> str:
     """Return Textual's name of the key that types ``char``."""
     if char.isalnum():
@@ -180,10 +150,6 @@ FIXED = {
 
 NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
 """Actions that must have a key; closing always has its fixed key."""
-
-_RETIRED = (
-    "pace", "tentative.", "left", "right", "wrap", "plain", "beside", "jury.reasons", "jury.figures"
-)  # fmt: skip
 
 OF_DIALOGS = frozenset({"enter", "escape"})
 """Keys that answer dialogs: pressed once too often they must not act on the item below."""
@@ -284,15 +250,13 @@ def _checked_keys(
     action: str, written: Iterable[str], defaults: Mapping[str, tuple[str, ...]], error: _Error
 ) -> tuple[str, ...]:
     """Return the keys that the settings give an action, each checked separately."""
-    if action.startswith(_RETIRED):
-        raise error(action, f"there is no action {action} any more", "Take the line out.")
     if action not in defaults:
         hint = near(action, defaults, "reviewdesk config --example lists the actions.")
         raise error(action, f"there is no action {quoted(action)}", hint)
     keys: dict[str, None] = {}
     for text in written:
         if (key := key_of(text)) is None:
-            problem = f"{action} cannot have {quoted(text)}: {why_not(text)}"
+            problem = f"{action} cannot have {quoted(text)}: few terminals send such a key"
             names = 'Write a character, or a name such as "pgdn", "F4", "ctrl+r" or "alt+1".'
             raise error(action, problem, names)
         keys[key] = None

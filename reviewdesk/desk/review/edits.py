@@ -288,19 +288,6 @@ def keep(desk: OpenFile, values: Mapping[str, Any]) -> None:
         reviewers.forget_settings(desk.conn, desk.reviewer, gone)
 
 
-def forget(desk: OpenFile, name: str | None = None) -> None:
-    """Delete the kept value of a name, or all of the reviewer's.
-
-    ``order`` and ``filter`` are those of every run.
-    """
-    with writing(desk.conn, desk.path):
-        names = [*reviewers.kept_settings(desk.conn, desk.reviewer)] if name is None else [name]
-        reviewers.forget_settings(desk.conn, desk.reviewer, names)
-        for part in ("order", "filter"):
-            if name in (None, part):
-                reviewers.forget_in_views(desk.conn, desk.reviewer, part)
-
-
 def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
     """Return a reviewer's kept values, and the last view of each run, without writing anything.
 

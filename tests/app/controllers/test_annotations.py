@@ -152,7 +152,7 @@ def test_digits_never_change_their_tags_on_a_desk(tmp_path: Path) -> None:
         # The new tag takes the next free digit.
         assert line_of(review).offered == (*USUAL, "my-own")
         review.reason("escape")
-        review.press("kept.forget", "quit")
+        review.press("quit")
     # At the next start, for another reviewer with tags and settings of her own, in another run.
     other = Desk.open(path, reviewer="ben")
     body = json.dumps(report([verdict(7), verdict(8)])).encode()
@@ -309,10 +309,10 @@ def test_the_queue_shows_whose_notes_there_are(review: Review) -> None:
     bob.note(keys[1], "mine")
     bob.label(keys[2], Truth.FAIL, note="with the label")
     bob.close()
-    review.command("note as I see it")
+    review.typed("note", "as I see it")
     review.press("item.next", "item.next", "item.next")
-    review.command("note soon gone")
-    review.command("note")
+    review.typed("note", "soon gone")
+    review.typed("note", "")
     rows = review.desk.rows(keys)
     assert [row.noted for row in rows] == [True, False, False, False, False, False]
     # What came with a label of another is told after a label of one's own.

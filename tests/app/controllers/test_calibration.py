@@ -107,7 +107,7 @@ def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
     for number, truth in ((1, "pass"), (2, "fail"), (4, "fail"), (5, "unsure")):
         desk.label(desk.find(run, f"item/{number:03d}"), Truth(truth), blind=False)
     review = Review(desk, run)
-    review.press("screen.calibration", "diagram.table", "drill")
+    review.press("screen.calibration", "section.next", "drill")
     assert options(review) == [
         "    2  right 0.50   label:pass|label:fail confidence>=.6 confidence<.7",
         "    1  right 1.00   label:pass|label:fail confidence>=.8 confidence<.9",
@@ -124,19 +124,6 @@ def test_only_the_figures_lead_to_verdicts(review: Review) -> None:
     assert review.hint("drill") is False
     review.press("drill")
     assert review.dialogs == []
-
-
-def test_the_diagram_turns_into_its_table_and_back(review: Review) -> None:
-    # From another page the key turns to the diagram first.
-    review.press("label.pass", "label.fail", "screen.calibration", "diagram.table")
-    assert "RELIABILITY" in text(review)
-    assert review.hint("diagram.table") == "as a table"
-    review.press("diagram.table")
-    assert "BINS" in text(review)
-    assert "RELIABILITY" not in text(review)
-    assert review.hint("diagram.table") == "as a diagram"
-    review.press("diagram.table")
-    assert "RELIABILITY" in text(review)
 
 
 def test_intervals_switch_between_the_run_and_such_items(review: Review) -> None:
@@ -178,7 +165,7 @@ def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(tmp_path
         review.press("label.pass", "screen.calibration", "section.previous")
         assert "verdicts that have no label" in " ".join(text(review).split())
         assert "page what-if" not in reads(review)
-        review.press("diagram.table")
+        review.press("section.next", "section.next")
         assert "RELIABILITY" in text(review)
         assert review.hint("drill") is False
         review.press("drill")

@@ -20,7 +20,7 @@ from tests.app.reviewkit import Review
 MOVES = (
     "next", "back", "item.next", "item.previous", "down", "up", "first", "last", "half.down",
     "deeper", "shallower", "pane.next", "zoom", "screen.calibration", "screen.runs", "screen.item",
-    "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop",
+    "leave", "run.open", "search.next", "section.next", "drill", "stop",
     "pane.wider", "pane.narrower", "pane.default",
 )  # fmt: skip
 WRITES = (
@@ -32,7 +32,7 @@ LABELS = {
 }  # fmt: skip
 COMMANDS = (
     "filter esc", "filter", "filter label:none", "filter id~00", "filter id~zzz", "order agreement",
-    "order draw", "order -id", "tag tone", "tag", "note seen", "note", "find answer", "run again",
+    "order draw", "order -id", "run again",
     "run run", "go item/002", "go 3", "go 99", "save x", "forget x", "cal", "runs",
 )  # fmt: skip
 

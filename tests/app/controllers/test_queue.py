@@ -82,19 +82,6 @@ def test_the_order_is_asked_for_and_applied(review: Review) -> None:
     assert review.session.view.order == "file"
 
 
-def test_without_its_filter_the_queue_is_where_it_was_before(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(order="file")) as review:
-        review.press("item.next")
-        assert review.item.verdict.id == "item/002"
-        review.typed("filter", "id~003")
-        assert review.item.verdict.id == "item/003"
-        # Another filter keeps what is shown, and the place from before stays known.
-        review.typed("filter", "id~item")
-        assert review.item.verdict.id == "item/003"
-        review.typed("filter", "")
-        assert review.item.verdict.id == "item/002"
-
-
 def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
     tmp_path: Path,
 ) -> None:

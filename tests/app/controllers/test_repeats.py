@@ -85,8 +85,8 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
     with long_review(tmp_path, given=0) as review:
         first = review.item
         key, name = first.row.key, first.verdict.id
-        review.command("note my reason")
-        review.command("tag tone")
+        review.typed("note", "my reason")
+        review.typed("tags", "tone")
         review.press("mark", "label.pass")
         item = until_repeat(review)
         while item.verdict.id != name:
@@ -252,8 +252,8 @@ def test_notes_and_tags_on_what_came_back_keep_the_earlier_ones(review: Review) 
     tag(review.desk, item.row.key, ["tone", "late"])
     review.press("label.pass")
     assert (review.item.row.key, review.item.note, review.item.tags) == (item.row.key, None, ())
-    review.command("note second")
-    review.command("tag tone")
+    review.typed("note", "second")
+    review.typed("tags", "tone")
     assert (review.item.note, review.item.tags) == ("second", ("tone",))
     whole = review.desk.item(review.item.row.key)
     assert (whole.note, whole.tags) == ("first\n\nsecond", ("tone", "late"))

@@ -29,7 +29,7 @@ def test_a_label_goes_to_the_next_row_and_its_own_row_stays(tmp_path: Path, text
     with reviewing(tmp_path, 6) as review:
         # The panel passes all six; three are labelled against it, and two have no label.
         for _ in range(3):
-            review.command("tag x")
+            review.typed("tags", "x")
             review.press("label.fail")
         review.press("label.pass")
         review.command(f"filter {text}")

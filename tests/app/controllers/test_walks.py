@@ -50,7 +50,7 @@ ACTIONS = [
 ]
 COMMANDS = (
     "filter label:none", "filter !label:none", "filter wrong", "filter", "order file",
-    "order -id", "order draw", "find line", "find word", "go 3", "go 7",
+    "order -id", "order draw", "go 3", "go 7",
 )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ escape|backslash|=flip:|tab|escape|backslash =wrong enter|n|backslash =!wrong en
 backslash =wrong:pass enter|n|o|escape|colon =order enter|escape|colon =order -score enter|n
 slash =thinks enter|slash =answer enter|escape|colon =go 99 enter|z|z|less_than_sign
 colon =compare enter|escape|colon =compare second enter|escape
-colon =kept.forget enter|n|f3|f2|f4|e|escape|tab|tab|tab|tab|tab|v|i|enter|escape|f5|e|escape
+n|f3|f2|f4|e|escape|tab|tab|tab|tab|tab|v|i|enter|escape|f5|e|escape
 d|escape|j|tab|escape
 """
 """What is pressed, a step after each bar or line; ``=`` begins a text that is typed. The twins are

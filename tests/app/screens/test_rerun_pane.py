@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.controllers.jobs import NOTHING, Job, Jobs, RerunReader
+from reviewdesk.app.controllers.jobs import Job, Jobs, rerun_history
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
 from reviewdesk.domain.panel.rerun import Arrival, OpenRerun, RerunHistory, RerunRequest, RerunScope
@@ -49,9 +49,7 @@ def drawn_lines(item: Item, found: RerunHistory, width: int) -> list[Content]:
 
 def text_of(desk: Desk, run: Run, width: int = 79) -> str:
     item = item_of(desk, run)
-    reader = RerunReader()
-    reader.count(desk, run)()
-    again = reader.read(desk, item, None)
+    again = rerun_history(desk, item)
     return "\n".join(line.plain for line in drawn_lines(item, again, width))
 
 
@@ -120,7 +118,7 @@ async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_f
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     await asked(desk, run, tmp_path, some)
     item = item_of(desk, run)
-    found = RerunReader().read(desk, item, None)
+    found = rerun_history(desk, item)
     for whole, second in ((True, 2), (False, 0)):
         sections = views.reruns(item, found, whole=whole)
         lines = [line.plain.strip() for line in document_lines(Document(sections), 79)]
@@ -151,7 +149,7 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     item = item_of(desk, run)
     hostile = Arrival("jud\x1b[2Jge", None, None, "error", "it \u202e broke\x07 " * 20)
     running = OpenRerun(frozenset([item.row.key]), "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
-    again = RerunReader().read(desk, item, running)
+    again = rerun_history(desk, item, running=running)
     lines = drawn_lines(item, again, width)
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()
@@ -160,22 +158,9 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
 async def test_a_running_rerun_is_shown_before_there_is_a_result(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     item = item_of(desk, run)
-    assert RerunReader().read(desk, item, None) == NOTHING
+    assert rerun_history(desk, item) == RerunHistory()
     mine = OpenRerun(frozenset([item.row.key]), "item/001", ("judge-0",))
-    assert RerunReader().read(desk, item, mine) == RerunHistory(running=mine)
-
-
-async def test_the_rates_of_a_run_follow_the_next_rerun(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    shelf = RerunReader()
-    await asked(desk, run, tmp_path)
-    for times in (1, 2):
-        assert shelf.is_behind(desk, run)
-        shelf.count(desk, run)()
-        assert not shelf.is_behind(desk, run)
-        found = shelf.read(desk, item_of(desk, run), None).in_run
-        assert [rate.asked for rate in found] == [times] * 3
-        await asked(desk, run, tmp_path)
+    assert rerun_history(desk, item, running=mine) == RerunHistory(running=mine)
 
 
 async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> Non
     edits.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
     edits.keep(desk, {"theme": "ansi-dark", "wrap": None})
     assert edits.kept(desk) == {"theme": "ansi-dark", "names": ["a", "ü\x00"]}
-    edits.forget(desk, "names")
+    edits.keep(desk, {"names": None})
     assert edits.kept(desk) == {"theme": "ansi-dark"}
-    edits.forget(desk)
+    edits.keep(desk, {"theme": None})
     assert edits.kept(desk) == {}
     assert desk.verify().ok
 
@@ -24,23 +24,8 @@ def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
     ann, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
     edits.keep(ann, {"theme": "desk-light"})
     edits.keep(ben, {"theme": "ansi-dark"})
-    edits.forget(ann)
+    edits.keep(ann, {"theme": None})
     assert (edits.kept(ann), edits.kept(ben)) == ({}, {"theme": "ansi-dark"})
-
-
-def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
-    tmp_path: Path,
-) -> None:
-    desk, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
-    run = load(desk, numbered(3))
-    view = View(filter="esc", order="-score", blind=True, item="v2")
-    for one in (desk, ben):
-        one.save_view(run, view)
-    edits.forget(desk, "order")
-    assert desk.view(run) == View(filter="esc", blind=True, item="v2")
-    edits.forget(desk)
-    assert desk.view(run) == View(blind=True, item="v2")
-    assert ben.view(run) == view
 
 
 def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
@@ -95,4 +80,3 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
         assert desk.view(run) is None
         assert edits.peek(path, "ann") == ({}, {})
-        edits.forget(desk)
