@@ -215,8 +215,8 @@ _DECISIONS = (
     *("consensus", "outcome", "final_decision", "final_verdict", "majority"),
 )
 _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
-_INPUTS = ("input", "arguments", "args", "prompt")
-_OUTPUTS = ("output", "response", "actual", "result")
+_INPUTS = ("input", "arguments", "args", "prompt", "question", "query")
+_OUTPUTS = ("output", "response", "actual", "result", "completion", "answer")
 _GENERATORS = ("generator", "agent", "model")
 _NAMES = ("name", "test", "id")
 _TEXTS = ("rubric", "bias_warning")

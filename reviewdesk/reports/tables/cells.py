@@ -171,11 +171,11 @@ _NOT_FINITE = frozenset({
 })  # fmt: skip
 
 _PASSES = (
-    "passed", "accepted", "1", "1.0", "y", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden", "richtig",
-    "oui", "sí", "sì", "はい", "合格", "是", "да",
+    "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
+    "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да",
 )  # fmt: skip
 _FAILS = (
-    "failed", "rejected", "0", "0.0", "n", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
+    "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
     "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет",
 )  # fmt: skip
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
@@ -190,7 +190,7 @@ _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
 _STATED_ERROR = re.compile(
     r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
 )
-_PART = re.compile(r"([-+]?[\d.]+)\s*(?:/\s*([\d.]+)|%)\Z", re.ASCII)
+_PART = re.compile(r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of)\s*([\d.]+)|%)\Z", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*(?:%|/\s*\d+)?\s*\Z", re.ASCII)
 
 

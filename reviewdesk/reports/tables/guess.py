@@ -25,6 +25,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     part_of_whole,
     roles_of,
+    stated_error,
     with_decimal_point,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
@@ -56,6 +57,8 @@ _FAILS = re.compile(
     re.IGNORECASE,
 )
 """Words that more likely mean a fail than a pass."""
+_NEITHER = re.compile(r"neutral|neither|mixed|partial|maybe|unsure|unclear|tie$", re.IGNORECASE)
+"""Words for an answer between pass and fail."""
 _ANSWERS = ("score", "pass", "label")
 _INNER = frozenset({"item", "input", "output", "reference"})
 _COMMENT = ".comment"
@@ -167,12 +170,26 @@ class _Guesser:
             return self.long()
         for column, cell in self.sample[0].cells.items() if self.sample else ():
             if column != "^" and (rule := _held(parsed(cell), column)):
+                rule = self.of_all(rule, column)
                 rules = rule.get("ballots") or [rule]
                 places = [one.get("each") or one.get("score") or column for one in rules]
                 made = _map({**self.made, "item": self.item, **rule})
                 problem = f"has the answers of judges inside {listed(places)}"
                 return _unsure(made, problem, self.see(), *places)
         return self.by_cells()
+
+    def of_all(self, rule: dict[str, Any], column: str) -> dict[str, Any]:
+        """Return the rule for every column with an answer of one shape, such as ``judge_2``."""
+        if rule.get("judge") != f"={column}":
+            return rule
+        held = {one: _held(parsed(cell), one) for one, cell in self.sample[0].cells.items()}
+        alike = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
+        if len(alike) < 2:
+            return rule
+        said = {role: path.replace(column, "*", 1) for role, path in rule.items()}
+        # The answer of a column is its score, which may be a word.
+        said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
+        return {**said, "judge": "=*", "columns": alike}
 
     def see(self) -> str:
         """Return the command that shows the map."""
@@ -318,9 +335,14 @@ class _Guesser:
         return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
 
     def answers(self, column: str) -> bool:
-        """Return True if a column holds numbers, votes or marks, as judges' answers do."""
+        """Return True if a column holds numbers, votes or marks, as judges' answers do.
+
+        Fewer than half of them may be other words, or the reasons why a judge failed.
+        """
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
-        return bool(filled) and all(map(_is_answer, filled))
+        rest = [cell for cell in filled if not _is_answer(cell)]
+        words = all(is_word(cell) or stated_error(cell) for cell in rest)
+        return bool(filled) and words and 2 * len(rest) < len(filled)
 
     def counts_rows(self, column: str) -> bool:
         """Return True if a column, whatever its name, holds the numbers of at least three rows."""
@@ -332,7 +354,7 @@ class _Guesser:
         """Return True if a column holds only a few words, which are not votes."""
         filled = self.cells(column)
         few = 0 < len(set(map(str, filled))) <= min(_MOST_WORDS, max(1, len(filled) - 1))
-        return few and all(is_word(cell) and not _is_answer(cell) for cell in filled)
+        return few and all(map(is_word, filled)) and not all(map(_is_answer, filled))
 
     def words(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the words of columns under pass and fail, if their meaning is unknown."""
@@ -341,6 +363,7 @@ class _Guesser:
         found = sorted({cell for one in columns for cell in self.cells(one)})
         if not 1 < len(found) <= _MOST_WORDS:
             return {}
+        found = [word for word in found if not _NEITHER.search(word)]
         fails = [word for word in found if _FAILS.match(word)] or found[1:]
         return {"pass": [word for word in found if word not in fails], "fail": fails}
 

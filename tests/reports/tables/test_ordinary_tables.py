@@ -89,6 +89,24 @@ TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         ),
         {"a": {"B.X": 1}},
     ),
+    "an object for each judge": (
+        json.dumps(
+            [
+                {
+                    "id": "a",
+                    **{
+                        one: {"verdict": said, "reason": "because"}
+                        for one, said in (("j1", "pass"), ("j2", "no"))
+                    },
+                }
+            ]
+        ),
+        {"a": {"j1": True, "j2": False}},
+    ),
+    "a few words among votes, and errors among scores": (
+        "id,ann,ben,cat\na,correct,0.5,4 out of 5\nb,incorrect,Error: 429,4/5\nc,Partly,0.7,3/5\n",
+        {"a": {"ann": True, "ben": 0.5, "cat": 4}, "b": {"ann": False, "ben": None, "cat": 4}},
+    ),
     "facts inside an object": (
         json.dumps({"results": [{"sample": {"id": "a", "input": "q"}, "evals": ANN}]}),
         {"a": ANN},
@@ -136,6 +154,11 @@ def test_the_reason_beside_a_judge_is_read_whatever_comes_first() -> None:
 def test_a_header_of_words_that_wait_gives_the_whole_command() -> None:
     told = refusal(TABLES["words that wait for a meaning"][0])
     assert told.endswith("open t.csv --judge-columns ann,ben --pass-label Good --fail-label Bad")
+
+
+def test_a_word_between_pass_and_fail_is_not_proposed_as_either() -> None:
+    told = refusal("id,ann\na,Agree\nb,Neutral\nc,Disagree\nd,Agree\n")
+    assert told.endswith("--judge-columns ann --pass-label Agree --fail-label Disagree")
 
 
 def test_comparisons_of_two_responses_are_read_by_their_winner() -> None:
