@@ -19,7 +19,8 @@ from reviewdesk.reports.mapping.conversation import conversation
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Record, Report, ReportVerdict, records
-from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
+from reviewdesk.reports.tables.ballot import TableSurvey
+from reviewdesk.reports.tables.verdict import PanelReader
 from reviewdesk.reports.wording import FieldProblem, must_be
 
 _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
@@ -83,25 +84,19 @@ def _cases(record: Record) -> Iterator[Record]:
     for name, spans in trace.items() if isinstance(trace, dict) else ():
         for index, span in enumerate(values.listed(spans) if name.endswith(_SPANS) else ()):
             if isinstance(span, dict) and _plain(span).get("metrics_data"):
-                yield record.inner(_span(value, span), "trace", name, index)
+                names = [values.label(one.get("name")) for one in (value, span)]
+                kept = {
+                    key: one for key, one in span.items() if _CAMEL.get(key, key) in _KEPT_OF_SPAN
+                }
+                kept["name"] = "/".join(name[:200] for name in names if name) or None
+                kept["actual_output"] = span.get("output")
+                yield record.inner(kept, "trace", name, index)
 
 
 _SPANS = ("Spans", "_spans")
 _KEPT_OF_SPAN = (
-    "input",
-    "metrics_data",
-    "context",
-    "model",
-    "expected_output",
-    "retrieval_context",
-)
-
-
-def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
-    names = [values.label(one.get("name")) for one in (case, span)]
-    kept = {name: value for name, value in span.items() if _CAMEL.get(name, name) in _KEPT_OF_SPAN}
-    name = "/".join(name[:200] for name in names if name) or None
-    return {**kept, "name": name, "actual_output": span.get("output")}
+    "input", "metrics_data", "context", "model", "expected_output", "retrieval_context",
+)  # fmt: skip
 
 
 def _texts(case: dict[str, Any]) -> dict[str, Any]:
@@ -118,16 +113,13 @@ def _texts(case: dict[str, Any]) -> dict[str, Any]:
         "output": values.text(case.get("actual_output")),
         "reference": reference[0] if len(reference) == 1 else reference or None,
     }
-    return item | _conversation(case) if case.get("turns") else item
-
-
-def _conversation(case: dict[str, Any]) -> dict[str, Any]:
-    """Return a conversation's last answer as the output, and all turns before it as the input."""
-    said = conversation([one for one in values.listed(case["turns"]) if isinstance(one, dict)])
-    scenario = values.filled(case.get("scenario"))
-    before = [f"scenario: {scenario}"] if scenario else []
-    before += [said.input] if said and said.input else []
-    return {"input": "\n\n".join(before) or None, "output": said.output if said else None}
+    if case.get("turns"):
+        said = conversation([one for one in values.listed(case["turns"]) if isinstance(one, dict)])
+        scenario = values.filled(case.get("scenario"))
+        before = [f"scenario: {scenario}"] if scenario else []
+        before += [said.input] if said and said.input else []
+        item |= {"input": "\n\n".join(before) or None, "output": said.output if said else None}
+    return item
 
 
 _KIND = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*\Z")
@@ -188,8 +180,7 @@ class _Mapper:
             if problem := _problem(case.value):
                 yield case.refused(problem)
             else:
-                for body in self._verdicts(case):
-                    yield case.item(body)
+                yield from map(case.item, self._verdicts(case))
 
     def _verdicts(self, record: Record) -> Iterator[dict[str, Any]]:
         case = _plain(record.value)

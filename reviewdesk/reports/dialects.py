@@ -54,7 +54,6 @@ def named(name: str) -> Dialect | None:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that ``--format`` takes."""
     return (*(dialect.name for dialect in _SHIPPED), *_installed())
 
 

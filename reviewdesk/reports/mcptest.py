@@ -7,7 +7,7 @@ understood are read. The raw object is kept with the verdict, and an import note
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
@@ -39,8 +39,9 @@ from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
+from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.table import USES, unclear
-from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
+from reviewdesk.reports.tables.verdict import PanelReader
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
@@ -170,13 +171,8 @@ class _Search:
             shell = {key: value for key, value in node.items() if key not in inner}
         for key, child in children:
             step = PathStep(node, key)
-            place = f"{pointer}/{_escape_key(key)}"
+            place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
             yield from self.walk(child, (step, *above), place, shell, listed=False)
-
-
-def _escape_key(key: str) -> str:
-    """Escape a key for a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 _NOTHING: tuple[Any, ...] = ([], {})
@@ -209,7 +205,6 @@ def _panel(jury: FoundJury) -> list[dict[str, Any]]:
     return panel
 
 
-_BANDS = ("high", "medium", "low")
 _DECISIONS = (
     *("passed", "pass", "verdict", "decision"),
     *("consensus", "outcome", "final_decision", "final_verdict", "majority"),
@@ -218,6 +213,8 @@ _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", "prompt", "question", "query")
 _OUTPUTS = ("output", "response", "actual", "result", "completion", "answer")
 _GENERATORS = ("generator", "agent", "model")
+_PLAIN = {ESCALATE: bool, "same_family": bool, "bias_warning": str}
+"""The facts that are kept as they are, with their types."""
 _NAMES = ("name", "test", "id")
 _TEXTS = ("rubric", "bias_warning")
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
@@ -244,7 +241,10 @@ class JuryMapper:
         if any(map(is_setting, (*facts, *chain.from_iterable(jury.panel)))):
             self.remarks.count("settings such as headers, environments and keys are left out")
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
-        test = _case_name(jury) or pointer or "/"
+        around = [step.node for step in jury.above]
+        around = [facts, *around] if jury.listed else [*around, facts]
+        names = (values.filled(one.get(key)) for key in _NAMES for one in around)
+        test = next(filter(None, names), pointer or "/")
         suite = _nearest(jury, ("suite",))
         case = values.without_nulls(
             {
@@ -253,6 +253,11 @@ class JuryMapper:
                 "target": facts.get("target") if isinstance(facts.get("target"), str) else None,
             }
         )
+        jurors = [one for _, found in self._panels.juries(_panel(jury)) for one in found]
+        for ballot, record in zip(jurors, jury.panel, strict=True):
+            keys = [key for key in _PASSES if key in record]
+            if keys and values.first(record, keys) is None:
+                ballot["pass"] = None
         body: dict[str, Any] = {
             "id": self._names.verdict(test, f"{suite}/{test}" if case.get("suite") else ""),
             "case": case,
@@ -262,78 +267,44 @@ class JuryMapper:
             **self._policy(jury),
             **self._result_fields(facts),
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
-            "jurors": self._jurors(jury),
+            "jurors": jurors,
             "provenance": {"pointer": pointer},
             "meta": {"raw": without_settings(jury.raw)},
         }
-        body |= self._decision(jury, body["jurors"])
-        return values.without_nulls(
-            {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
-        )
-
-    def _jurors(self, jury: FoundJury) -> list[dict[str, Any]]:
-        found = [one for _, jurors in self._panels.juries(_panel(jury)) for one in jurors]
-        for ballot, record in zip(found, jury.panel, strict=True):
-            keys = [key for key in _PASSES if key in record]
-            if keys and values.first(record, keys) is None:
-                ballot["pass"] = None
-        return found
+        body |= self._decision(jury, jurors)
+        return {key: one for key, one in body.items() if one not in (None, [])} | {"jurors": jurors}
 
     def _policy(self, jury: FoundJury) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for record in (jury.facts, *_matchers(jury)):
-            for key, fit in (
-                ("rubric", values.text),
-                ("threshold", values.unit),
-                ("quorum", values.quorum),
-            ):
-                stated = record.get(key)
-                if stated is None or found.get(key) is not None:
-                    continue
-                found[key] = fit(stated)
-                if found[key] is None:
-                    self.remarks.count(f"a {key} outside its range is kept under meta.raw only")
-        if found.get("quorum") is not None:
+        records = [jury.facts]
+        for around in (jury.facts, *(step.node for step in jury.above)):
+            # The report repeats a jury's configuration.
+            matcher = around.get("matcher")
+            config = (matcher if isinstance(matcher, dict) else around).get("llm-jury")
+            records.append(values.record(config))
+        fits = {"rubric": values.text, "threshold": values.unit, "quorum": values.quorum}
+        for record in records:
+            for key, fit in fits.items():
+                if found.get(key) is None:
+                    found[key] = self._fitting(key, record.get(key), fit)
+        if found["quorum"] is not None:
             found["strategy"] = "quorum"
         return found
 
     def _result_fields(self, facts: dict[str, Any]) -> dict[str, Any]:
-        warning = facts.get("bias_warning")
-        family = facts.get("same_family")
-        escalate = facts.get(ESCALATE)
-        score = values.unit(facts.get("score"))
-        if facts.get("score") is not None and score is None:
-            self.remarks.count("a jury's score outside 0..1 is kept under meta.raw only")
+        agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
         return {
-            "score": score,
-            "agreement": self._agreement(facts),
-            "band": self._band(facts.get("confidence")),
-            ESCALATE: escalate if isinstance(escalate, bool) else None,
-            "same_family": family if isinstance(family, bool) else None,
-            "bias_warning": warning if isinstance(warning, str) else None,
+            "score": self._fitting("score", facts.get("score"), values.unit),
+            "agreement": self._fitting("agreement", agreement, _agreement),
+            "band": self._fitting("confidence", facts.get("confidence"), _band),
+            **{key: one for key, kind in _PLAIN.items() if isinstance(one := facts.get(key), kind)},
         }
 
-    def _agreement(self, facts: dict[str, Any]) -> dict[str, Any] | None:
-        key = next((key for key in _AGREEMENTS if key in facts), None)
-        if key is None or facts[key] is None:
-            return None
-        stated = facts[key]
-        if isinstance(stated, dict):
-            stated = values.first(stated, ("alpha", "value"))
-        value = values.number(stated)
-        if stated is not None and (value is None or value > 1):
-            self.remarks.count("an agreement that is no number up to 1 is kept under meta.raw only")
-            return None
-        return {"value": value, "metric": "krippendorff_alpha"}
-
-    def _band(self, stated: Any) -> str | None:
-        if stated is None:
-            return None
-        word = stated.strip().lower() if isinstance(stated, str) else ""
-        if word in _BANDS:
-            return word
-        self.remarks.count("a jury's confidence that is no band word is kept under meta.raw only")
-        return None
+    def _fitting(self, key: str, stated: Any, fit: Callable[[Any], Any]) -> Any:
+        found = None if stated is None else fit(stated)
+        if stated is not None and found is None:
+            self.remarks.count(f"a {key} outside its range is kept under meta.raw only")
+        return found
 
     def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
         stated = values.first(jury.facts, _DECISIONS)
@@ -352,15 +323,16 @@ class JuryMapper:
         return {"decision": decision, "label": word}
 
 
-def _case_name(jury: FoundJury) -> str | None:
-    records = [step.node for step in jury.above]
-    records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
-    for key in _NAMES:
-        for record in records:
-            value = record.get(key)
-            if isinstance(value, str) and value.strip():
-                return value
-    return None
+def _agreement(stated: Any) -> dict[str, Any] | None:
+    value = values.first(stated, ("alpha", "value")) if isinstance(stated, dict) else stated
+    number = values.number(value)
+    fits = value is None or (number is not None and number <= 1)
+    return {"value": value, "metric": "krippendorff_alpha"} if fits else None
+
+
+def _band(stated: Any) -> str | None:
+    word = stated.strip().lower() if isinstance(stated, str) else ""
+    return word if word in {"high", "medium", "low"} else None
 
 
 def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
@@ -392,18 +364,6 @@ def _generator(jury: FoundJury) -> dict[str, Any] | None:
                 return kept or None
             return {"model": stated} if isinstance(stated, str) and stated else None
     return None
-
-
-def _matchers(jury: FoundJury) -> list[dict[str, Any]]:
-    """Return the jury's configurations as the report repeats them, nearest first."""
-    found = []
-    for record in (jury.facts, *(step.node for step in jury.above)):
-        matcher = record.get("matcher")
-        holder = matcher if isinstance(matcher, dict) else record
-        config = holder.get("llm-jury")
-        if isinstance(config, dict):
-            found.append(config)
-    return found
 
 
 def _check(check: dict[str, Any], at: int) -> dict[str, Any]:
@@ -463,18 +423,23 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     survey = TableSurvey(scale_by_judge=True)
     panels = PanelReader(_RULE, survey, options)
     looked = ImportTally(lenient=True)
-    header: dict[str, Any] = {"schema": FORMAT_NAME}
-    producer = {"name": "mcptest", "format": "mcptest"}
+    learned: dict[str, str] = {}
     with source.open() as stream:
         for _, document in documents(stream, look.outline, fail, looked):
             for jury in find_juries(document):
                 panels.look(_panel(jury))
                 some = True
             if isinstance(document, dict):
-                _learn(header, producer, document)
+                run_id = first(document, ("run_id", "runId"))
+                title = first(document, ("title", "suite"))
+                stated = document.get("version") if document.get("tool") == "mcptest" else None
+                facts = {"run_id": run_id, "version": stated, "title": title}
+                learned = {k: text for k, text in facts.items() if isinstance(text, str)} | learned
     if not some:
         raise of_json(source, look, unclear)
-    header["producer"] = producer
+    producer = {"name": "mcptest", "format": "mcptest"}
+    title = {"title": learned.pop("title")} if "title" in learned else {}
+    header = {"schema": FORMAT_NAME, **title, "producer": producer | learned}
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
@@ -492,18 +457,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     return Report(
         source, "mcptest", header, items, skip_bad=options.skip_bad, notes=(_NOTE,), looked=looked
     )
-
-
-def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str, Any]) -> None:
-    """Copy run id, version and title from a document unless an earlier one has stated them."""
-    run_id = first(document, ("run_id", "runId"))
-    if isinstance(run_id, str):
-        producer.setdefault("run_id", run_id)
-    if isinstance(document.get("version"), str) and document.get("tool") == "mcptest":
-        producer.setdefault("version", document["version"])
-    title = first(document, ("title", "suite"))
-    if isinstance(title, str) and "title" not in header:
-        header["title"] = title
 
 
 DIALECT = Dialect("mcptest", "read by its structure", lambda look: look.kind == "json", _open, USES)

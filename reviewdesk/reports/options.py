@@ -82,5 +82,4 @@ class ReadOptions(Struct, frozen=True):
 
     @property
     def of_tables(self) -> bool:
-        """Whether an option that only tables have is given, so that the file is a table."""
         return any(getattr(self, name) for name in TABLE_OPTIONS)

@@ -108,7 +108,6 @@ class Report:
         self._texts: FilledTexts | None = None
 
     def fill_from(self, texts: FilledTexts) -> None:
-        """Take the texts that verdicts lack from another file."""
         self._texts = texts
 
     def guard(self) -> Report:
@@ -297,7 +296,6 @@ class Record(Struct, frozen=True):
     line: int = 0
 
     def inner(self, value: Any, *steps: str | int) -> Record:
-        """Return the record of a value inside this one."""
         return Record(value, (*self.path, *steps), self.line)
 
     @property
@@ -352,7 +350,6 @@ def records(
 
 
 def elements(window: Window, path: Path) -> Iterator[Record]:
-    """Yield the elements of the list at the window, whose path is given."""
     for index, value, _ in window.values(path):
         yield Record(value, (*path, index))
 

@@ -40,14 +40,11 @@ class JoinedTexts:
         roles = {} if layout is None else roles_of(layout.columns)
         if layout is None or "item" not in roles or not {*_KEPT, "conversation"} & roles.keys():
             raise fail("", "has no columns of ids and of texts", _HINT)
-        opener = source.open_raw if layout.is_binary else source.open
-        with opener() as stream:
-            self._texts = {
-                name: found
-                for row in layout.rows(stream, fail, ImportTally(lenient=True))
-                if (name := label(row.cells.get(roles["item"])))
-                and (found := _texts(row.cells, roles))
-            }
+        self._texts = {
+            name: found
+            for row in layout.read(source, fail, ImportTally(lenient=True))
+            if (name := label(row.cells.get(roles["item"]))) and (found := _texts(row.cells, roles))
+        }
 
     def filled(self, item: ReportVerdict) -> ReportVerdict:
         """Return a verdict with the texts that it lacks."""

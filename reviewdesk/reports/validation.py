@@ -61,8 +61,6 @@ class Strict(BaseModel):
     shape: ClassVar[str] = "an object"
     what: ClassVar[str] = ""
     """What the value describes, with an article."""
-    unknown: ClassVar[str] = "is no key of {what}"
-    """The problem of an unknown key."""
     secret_hint: ClassVar[str] = ""
     """The hint for an unknown key with a name such as ``api_key``; without it, the known keys."""
 
@@ -171,8 +169,8 @@ def _unknown_key(model: type[Strict], path: Path) -> FieldProblem:
     known = [field.alias or name for name, field in model.model_fields.items()]
     typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
     secret = model.secret_hint and names_a_secret(key) and not typo
-    text = model.unknown.format(what=model.what)
-    return FieldProblem(path, text, model.secret_hint if secret else nearest(key, known))
+    hint = model.secret_hint if secret else nearest(key, known)
+    return FieldProblem(path, f"is no key of {model.what}", hint)
 
 
 def _in_file(value: Any, loc: Path) -> Path:

@@ -59,7 +59,6 @@ def found(value: Any) -> str:
 
 
 def must_be(expected: str, value: Any) -> str:
-    """Return the message ``must be ..., found ...`` for a value."""
     return f"must be {expected}, found {found(value)}"
 
 

@@ -59,7 +59,6 @@ class Source:
 
     @property
     def shown_name(self) -> str:
-        """The name as errors may print it, escaped and shortened."""
         return show_line(self.name, 200)
 
     @property
@@ -114,7 +113,6 @@ class Feed(io.RawIOBase):
     """The unpacked stream of a source; ``position`` counts the bytes read from the file."""
 
     def __init__(self, raw: BinaryIO, source: Source) -> None:
-        """Read the first bytes to detect gzip and a byte order mark."""
         super().__init__()
         self._raw = raw
         self._source = source
@@ -131,7 +129,6 @@ class Feed(io.RawIOBase):
         self._start = b"" if start == _BOM else start
 
     def readable(self) -> bool:
-        """Return True, as ``io`` requires."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -43,7 +43,6 @@ class NonStandardJsonError(ValueError):
     """The text has JSON syntax, but breaks the standard or one of our bounds."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        """Store the problem and the hint."""
         super().__init__(problem)
         self.problem = problem
         self.hint = hint
@@ -71,12 +70,10 @@ class ImportTally:
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Choose the decoder."""
         self.decoder = _lenient_decoder(self) if self.lenient else _DECODER
 
 
 def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
-    """Return the function that makes the errors of one file."""
     return lambda where, problem, hint: kind(source.shown_name, where, problem, hint)
 
 

@@ -62,7 +62,6 @@ def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
 
 
 def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
-    """Return the error for bytes that are not UTF-8."""
     return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
 
 
@@ -145,7 +144,6 @@ class Scroll:
     """
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
-        """Start before the first character of the stream."""
         self._stream = stream
         self._fail = fail
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -160,7 +158,6 @@ class Scroll:
 
     @property
     def line(self) -> int:
-        """The line number of the current position, from 1."""
         return self._line_of(self._at)
 
     def peek(self) -> str:
@@ -260,7 +257,6 @@ class Window(Scroll):
     """A position in a JSON text, with methods that decode or step over the next value."""
 
     def __init__(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> None:
-        """Start before the first character of the stream."""
         super().__init__(stream, fail)
         self._tally = tally
         self._head = b""

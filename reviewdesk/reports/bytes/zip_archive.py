@@ -61,14 +61,17 @@ class ZipArchive:
             raise fail("", f"holds more than {max_members:,} members", "")
         # A writer replaces a member by adding it again, so the last member of a name counts.
         self._infos = {info.filename: info for info in listed}
-        self.replaced = len(listed) - len(self._infos)
-        self._check_places(listed)
+        end = 0
+        for info in sorted(listed, key=_place):
+            # Members that overlap unpack the same bytes many times.
+            if info.header_offset < end or info.compress_size < 0:
+                raise fail("", "is a zip archive whose members overlap", _MEND)
+            end = info.header_offset + _LOCAL.size + info.compress_size
         if sum(info.file_size for info in self._infos.values()) > max_size:
             raise fail("", f"unpacks to more than {max_size:,} bytes", "Raise it with --max-size.")
 
     @property
     def names(self) -> list[str]:
-        """The names of the members, in the order of the archive."""
         return [info.filename for info in sorted(self._infos.values(), key=_place)]
 
     def open(self, name: str) -> BinaryIO:
@@ -97,14 +100,6 @@ class ZipArchive:
             return io.BufferedReader(_Member(body, info, damaged, broken), _BLOCK)
         except _DAMAGED as error:
             raise fail(shown, "is damaged", _MEND) from error
-
-    def _check_places(self, listed: list[zipfile.ZipInfo]) -> None:
-        """Raise an error if members overlap, because they unpack the same bytes many times."""
-        end = 0
-        for info in sorted(listed, key=_place):
-            if info.header_offset < end or info.compress_size < 0:
-                raise self._fail("", "is a zip archive whose members overlap", _MEND)
-            end = info.header_offset + _LOCAL.size + info.compress_size
 
 
 def _place(info: zipfile.ZipInfo) -> int:

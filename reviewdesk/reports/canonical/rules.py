@@ -54,7 +54,6 @@ def header_problem(header: Any) -> FieldProblem | None:
 
 
 def checked_verdict(verdict: Any) -> VerdictModel | FieldProblem:
-    """Return a verdict as the rules read it, or its first problem."""
     return _checked(VerdictModel, verdict, verdict_rules)
 
 

@@ -71,7 +71,6 @@ _LINES = frozenset({".jsonl", ".ndjson"})
 
 
 def is_lines(path: Path) -> bool:
-    """Return True if a report of that name is written as JSON Lines."""
     return path.suffix.lower() in _LINES
 
 
@@ -114,7 +113,6 @@ class ReportWriter:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Delete the temporary file of verdicts."""
         self._spool.close()
 
     def _lines(self) -> Iterator[str]:

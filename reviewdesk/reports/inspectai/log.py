@@ -76,13 +76,6 @@ class LogArchive:
             )
         self._start = _HEADER if _HEADER in names else _START
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes for the person who imports the archive, one a line."""
-        if not (count := self._zip.replaced):
-            return []
-        return [f"left out {count} members that a later one of the same name replaces"]
-
     def header(self) -> dict[str, Any]:
         """Return the run's header. An interrupted log has only the header written at its start."""
         with self._zip.open(self._start) as member:
@@ -110,10 +103,6 @@ class LogArchive:
                     for index in window.elements():
                         sample.attach(str(first + index), window.skim("$"))
         return sample
-
-
-_DONE = "success"
-_STARTED = "started"
 
 
 def _fits(look: FirstLook) -> bool:
@@ -187,7 +176,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
                 yield ReportVerdict(shown, None, problem=FieldProblem((), problem))
                 continue
             yield from _items(shown, "$", sample, mapper, name)
-        tally.notes.extend((*log.notes, *mapper.models.notes(), *mapper.remarks.notes()))
+        tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
     return _report(source, run, header.get("status"), items, total, options)
 
@@ -258,29 +247,6 @@ def _report(
             "is an Inspect log without samples",
             "Run the eval with log_samples on, and let at least one sample end.",
         )
-    return Report(
-        source,
-        DIALECT.name,
-        _header(run),
-        items,
-        skip_bad=options.skip_bad,
-        notes=_notes(run, status, total),
-        looked=looked or ImportTally(lenient=True, odd=True),
-        raw=looked is None,
-    )
-
-
-def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
-    if status == _DONE:
-        return ()
-    of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
-    written = f"{total}{of} samples are in it"
-    if filled(status) in {None, _STARTED}:
-        return (f"interrupted log: the run was still going when it was written; {written}",)
-    return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
-
-
-def _header(run: LogHeader) -> dict[str, Any]:
     spec = run.spec
     producer = {
         "name": "inspect_ai",
@@ -294,7 +260,26 @@ def _header(run: LogHeader) -> dict[str, Any]:
         "created_at": values.time(spec.get("created")),
         "producer": without_nulls(producer),
     }
-    return without_nulls(header)
+    return Report(
+        source,
+        DIALECT.name,
+        without_nulls(header),
+        items,
+        skip_bad=options.skip_bad,
+        notes=_notes(run, status, total),
+        looked=looked or ImportTally(lenient=True, odd=True),
+        raw=looked is None,
+    )
+
+
+def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
+    if status == "success":
+        return ()
+    of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
+    written = f"{total}{of} samples are in it"
+    if filled(status) in {None, "started"}:
+        return (f"interrupted log: the run was still going when it was written; {written}",)
+    return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
 
 
 DIALECT = Dialect(

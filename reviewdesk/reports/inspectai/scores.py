@@ -130,7 +130,6 @@ class EditedScore(Struct, frozen=True):
 
     @property
     def last(self) -> dict[str, Any] | None:
-        """The last edit that changed the value, or None."""
         return next((one for one in reversed(self.edits) if _changes_value(one)), None)
 
 
@@ -182,7 +181,12 @@ def human(
             remarks.count("an edited score that is neither a pass nor a fail gives no human label")
         else:
             all_edits = [(name, edit) for name, edit in all_edits if edit is not last]
-    listed_edits = [_edit(name, edit, texts) for name, edit in all_edits]
+    listed_edits = []
+    for name, edit in all_edits:
+        value = edit.get("value") if _changes_value(edit) else None
+        plain = value if isinstance(value, str | int | float) else None
+        source = {"score": name, "value": plain, **_edit_source(edit, texts)}
+        listed_edits.append(values.without_nulls(source))
     return {
         "human": {"label": label, **_edit_source(last, texts)} if label else None,
         "meta": {"edits": listed_edits} if listed_edits else None,
@@ -200,12 +204,6 @@ def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
             "note": "\n".join(filter(None, notes)) or None,
         }
     )
-
-
-def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
-    value = edit.get("value") if _changes_value(edit) else None
-    plain = value if isinstance(value, str | int | float) else None
-    return values.without_nulls({"score": name, "value": plain, **_edit_source(edit, texts)})
 
 
 def _label(value: Any, grader: GradeReader) -> str | None:
@@ -278,7 +276,10 @@ class BallotContext(Struct, frozen=True):
     def _single(
         self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[ModelCall], key: str
     ) -> Ballot:
-        seat = _seat(scorer, calls)
+        # A scorer with one ballot has a model only if there is exactly one.
+        models = {call.model for call in calls} - {""}
+        models = models or {one.model for one in scorer.seats if one.model}
+        seat = PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
         call = calls[-1] if calls and seat.model else None
         if len(scorer.seats) > 1:
             self.remarks.count("a panel's votes are not in the log: its consensus is one ballot")
@@ -322,7 +323,8 @@ class BallotContext(Struct, frozen=True):
             failure = failures.get(at, {})
             answer = self.grader.ballot(vote, key) if at not in failures else {}
             if answer:
-                yield {**ballot, **answer, "reason": call.text(self.texts) if call else None}
+                said = self.texts.output(call.output) if call else None
+                yield {**ballot, **answer, "reason": said or None}
             else:
                 explanation = self.texts.plain(failure.get("explanation"))
                 yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
@@ -348,15 +350,6 @@ class BallotContext(Struct, frozen=True):
 def _votes(score: dict[str, Any]) -> list[Any]:
     metadata = score.get("metadata")
     return listed(record(record(metadata).get("panel")).get("votes")) if metadata else []
-
-
-def _seat(scorer: Scorer, calls: list[ModelCall]) -> PanelSeat:
-    """Return the seat of a scorer with one ballot; it has a model only if there is exactly one."""
-    if not calls and not scorer.seats:
-        return PanelSeat(scorer.name, None)
-    call_models = {call.model for call in calls} - {""}
-    models = call_models or {seat.model for seat in scorer.seats if seat.model}
-    return PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
 
 
 def _call_of_each_seat(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -51,9 +52,21 @@ class LogHeader(Struct, frozen=True):
     def of(header: Mapping[str, Any]) -> LogHeader:
         """Read a header. Ignore keys that are missing or hold another type."""
         spec = record(header.get("eval"))
+        stated = {}
+        if isinstance(spec.get("scorers"), list):
+            for at, one in enumerate(map(record, spec["scorers"])):
+                stated[at, filled(one.get("name"))] = one.get("options")
+        else:
+            # Older logs list scorers only in the results, once for each score.
+            for one in map(record, listed(record(header.get("results")).get("scores"))):
+                stated.setdefault((0, filled(one.get("scorer"))), one.get("params"))
         found: dict[str, Scorer] = {}
-        for name, options in _scorer_options(spec, record(header.get("results"))):
-            found[_free_name(name, found)] = _scorer(name, options, spec)
+        for (_, name), options in stated.items():
+            if name is not None:
+                # Inspect calls a second scorer's scores name1.
+                names = (f"{name}{number or ''}" for number in count())
+                key = next(one for one in names if one not in found)
+                found[key] = _scorer(name, record(options), spec)
         return LogHeader(spec, found)
 
     @property
@@ -64,7 +77,6 @@ class LogHeader(Struct, frozen=True):
 
     @property
     def epochs(self) -> int:
-        """The number of times each sample was run."""
         return whole(record(self.spec.get("config")).get("epochs")) or 1
 
     @property
@@ -75,35 +87,7 @@ class LogHeader(Struct, frozen=True):
 
 
 def whole(value: Any) -> int | None:
-    """Return the value if it is an integer of 1 or more, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _scorer_options(
-    spec: dict[str, Any], results: dict[str, Any]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each scorer's name and options. Older logs list scorers only in the results."""
-    if isinstance(spec.get("scorers"), list):
-        for scorer in map(record, spec["scorers"]):
-            if name := filled(scorer.get("name")):
-                yield name, record(scorer.get("options"))
-        return
-    seen: set[str] = set()
-    for score in map(record, listed(results.get("scores"))):
-        name = filled(score.get("scorer"))
-        if name and name not in seen:
-            seen.add(name)
-            yield name, record(score.get("params"))
-
-
-def _free_name(name: str, taken: Mapping[str, Scorer]) -> str:
-    """Return the name, numbered if taken: Inspect calls a second scorer's scores ``name1``."""
-    count = 0
-    found = name
-    while found in taken:
-        count += 1
-        found = f"{name}{count}"
-    return found
 
 
 def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
@@ -117,17 +101,13 @@ def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
             for params in (record(one.get("params")),)
         ]
         return Scorer(name, tuple(seats), rubric)
-    models = _models(options.get("model")) or _role_models(name, options, spec)
+    models = _models(options.get("model"))
+    if not models and name.rpartition("/")[2].startswith(_GRADED):
+        role = options.get("model_role", "grader")
+        named = filled(role) or filled(record(role).get("name"))
+        bound = record(spec.get("model_roles")).get(named) if named else None
+        models = _models(bound) or _models(spec.get("model"))
     return Scorer(name, tuple(PanelSeat(model, model) for model in models), rubric)
-
-
-def _role_models(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:
-    if not name.rpartition("/")[2].startswith(_GRADED):
-        return []
-    role = options.get("model_role", "grader")
-    named = filled(role) or filled(record(role).get("name"))
-    bound = _models(record(spec.get("model_roles")).get(named)) if named else []
-    return bound or _models(spec.get("model"))
 
 
 def _models(stated: Any) -> list[str]:
@@ -144,7 +124,6 @@ class Texts:
     """Reads the texts of one sample. Inspect stores the long ones as attachments."""
 
     def __init__(self, attachments: Mapping[str, str]) -> None:
-        """Keep the attachments, keyed by the name that the texts refer to."""
         self._attachments = attachments
 
     def plain(self, value: Any) -> str | None:
@@ -225,14 +204,10 @@ def pick(window: Window, shape: Shape, where: str) -> Any:
     wrong.
     """
     start = window.peek()
-    if isinstance(shape, dict) and start == "{":
-        return _members(window, shape, where)
     if isinstance(shape, list) and start == "[":
         return [pick(window, shape[0], f"{where}[{index}]") for index in window.elements()]
-    return window.skim(where)
-
-
-def _members(window: Window, shape: dict[str, Shape], where: str) -> dict[str, Any]:
+    if not isinstance(shape, dict) or start != "{":
+        return window.skim(where)
     found: dict[str, Any] = {}
     for key in window.members():
         wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
@@ -267,16 +242,11 @@ class ModelCall(Struct, frozen=True):
     """The error message, or None."""
     seconds: Any
 
-    def text(self, texts: Texts) -> str | None:
-        """Return the text that the model answered, or None."""
-        return texts.output(self.output) or None
-
 
 class Transcript:
     """Track the scorers of one sample and their model calls, event by event."""
 
     def __init__(self) -> None:
-        """Start with no events."""
         self._calls: dict[str, list[ModelCall]] = {}
         """Model calls by the span of their scorer."""
         self._within: dict[str, str] = {}
@@ -296,23 +266,36 @@ class Transcript:
         kind = event.get("event")
         if kind == "span_begin":
             self._begin(_text(event.get("id")), event)
-        elif kind == "step":
-            self._take_step(event)
-        elif kind == "model":
-            if (calls := self._calls.get(self._span(event))) is not None:
-                calls.append(_call(event))
+        elif kind == "step" and event.get("type") == "scorer":
+            self._step = f"step {len(self._names)}" if event.get("action") == "begin" else ""
+            if self._step:
+                self._begin(self._step, event)
+        elif kind == "model" and (calls := self._calls.get(self._span(event))) is not None:
+            output = record(event.get("output"))
+            failed = event.get("error") or output.get("error")
+            seconds = event.get("working_time")
+            calls.append(
+                ModelCall(
+                    model=_text(event.get("model")),
+                    role=_text(event.get("role")) or None,
+                    output=output,
+                    failed=failed if isinstance(failed, str) else None,
+                    seconds=seconds if seconds is not None else output.get("time"),
+                )
+            )
         elif kind == "score" and not event.get("intermediate"):
             span = self._span(event)
             self._scored.setdefault(_text(event.get("scorer")) or self._names.get(span, ""), span)
         elif kind == "error" and self.failed_scorer is None:
-            self.failed_scorer = self._unfinished_scorer()
+            scored = {*self._scored.values()}
+            waiting = [name for span, name in self._names.items() if span not in scored]
+            self.failed_scorer = waiting[-1] if waiting else None
 
     def calls(self, score: str) -> list[ModelCall]:
         """Return the model calls of the scorer behind a score."""
         return self._calls.get(self._scored.get(score, ""), [])
 
     def knows(self, score: str) -> bool:
-        """Return True if the events name the scorer behind this score."""
         return score in self._scored
 
     def failed_calls(self) -> list[ModelCall]:
@@ -328,34 +311,8 @@ class Transcript:
         elif above := self._within.get(_text(event.get("parent_id"))):
             self._within[span] = above
 
-    def _take_step(self, event: dict[str, Any]) -> None:
-        if event.get("type") != "scorer":
-            return
-        self._step = ""
-        if event.get("action") == "begin":
-            self._step = f"step {len(self._names)}"
-            self._begin(self._step, event)
-
     def _span(self, event: dict[str, Any]) -> str:
         return self._within.get(_text(event.get("span_id")), self._step)
-
-    def _unfinished_scorer(self) -> str | None:
-        scored = set(self._scored.values())
-        waiting = [name for span, name in self._names.items() if span not in scored]
-        return waiting[-1] if waiting else None
-
-
-def _call(event: dict[str, Any]) -> ModelCall:
-    output = record(event.get("output"))
-    failed = event.get("error") or output.get("error")
-    seconds = event.get("working_time")
-    return ModelCall(
-        model=_text(event.get("model")),
-        role=_text(event.get("role")) or None,
-        output=output,
-        failed=failed if isinstance(failed, str) else None,
-        seconds=seconds if seconds is not None else output.get("time"),
-    )
 
 
 def _text(value: Any) -> str:
@@ -465,6 +422,5 @@ def _kept(value: Any, shape: Shape) -> Any:
 
 
 def read_events(window: Window, path: str, sample: Sample) -> None:
-    """Read the list of events at the window into the sample's transcript."""
     for index in window.elements():
         sample.transcript.take(pick(window, EVENT, f"{path}[{index}]"))

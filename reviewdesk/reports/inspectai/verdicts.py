@@ -30,6 +30,7 @@ from reviewdesk.reports.options import ReadOptions
 
 Scores = dict[str, dict[str, Any]]
 
+_ERROR = {"decision": Decision.ERROR.value}
 _FAILED = frozenset([Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL])
 _NO_RULE = "several scorers are one jury, for which the log states no decision"
 _NO_LINE = "a score decides nothing by itself, and the log has no pass line"
@@ -54,10 +55,16 @@ def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
     if broken is not None and lost is None:
         if given:
             bench.remarks.count("the scores of a sample that failed itself are left out")
-        return [Jury(tuple(bench.run.scorers), _sample_error(broken))]
+        message = filled(record(broken).get("message"))
+        meta = {"error": message} if message else None
+        return [Jury(tuple(bench.run.scorers), {**_ERROR, "jurors": [], "meta": meta})]
     ballots = {name: bench.ballots(name, score) for name, score in given.items()}
     panels = [name for name in given if bench.is_panel(name, given[name])]
-    code = [name for name in given if name not in panels and _is_code(ballots[name])]
+    code = [
+        name
+        for name, of_name in ballots.items()
+        if name not in panels and of_name and all(one.get("kind") == "code" for one in of_name)
+    ]
     others = tuple(name for name in given if name not in panels and name not in code)
     found = [
         Jury((name,), _jury_result((name,), given, ballots, bench), panel=name) for name in panels
@@ -66,34 +73,22 @@ def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
         message = filled(record(broken).get("message")) or "the scorer failed"
         ballot = bench.failed(lost, message)
         if bench.seats(lost) > 1:
-            found.append(Jury((lost,), _error([ballot]), panel=lost))
+            found.append(Jury((lost,), {**_ERROR, "jurors": [ballot]}, panel=lost))
         else:
             jurors = [*_ballots_of(others, ballots), ballot]
-            found.append(Jury((*others, lost, *code), _error(jurors)))
+            found.append(Jury((*others, lost, *code), {**_ERROR, "jurors": jurors}))
             others = ()
     if others or not found:
-        found.append(Jury((*others, *code), _other_jury(others, code, given, ballots, bench)))
+        names = others or tuple(code)
+        outcome = _jury_result(names, given, ballots, bench) if names else {}
+        if not others:
+            bench.remarks.count(_NO_JURY if code else "a sample without a score has no ballots")
+            outcome["jurors"] = []
+        found.append(Jury((*others, *code), outcome))
     checks = [_check(ballot) for name in code for ballot in ballots[name]]
     return [
         Jury(one.scorers, {**one.outcome, "checks": checks or None}, one.panel) for one in found
     ]
-
-
-def _other_jury(
-    others: tuple[str, ...],
-    code: list[str],
-    given: Scores,
-    ballots: dict[str, list[Ballot]],
-    bench: BallotContext,
-) -> dict[str, Any]:
-    """Return the result of the scorers that are not panels. There may be no such scorer."""
-    if others:
-        return _jury_result(others, given, ballots, bench)
-    if not code:
-        bench.remarks.count("a sample without a score has no ballots")
-        return {"jurors": []}
-    bench.remarks.count(_NO_JURY)
-    return {**_jury_result(tuple(code), given, ballots, bench), "jurors": []}
 
 
 def _jury_result(
@@ -120,10 +115,13 @@ def _jury_result(
     failed = bool(jurors) and all(ballot.get("status") in _FAILED for ballot in jurors)
     if alone is None:
         bench.remarks.count(_NO_RULE)
-        return {**found, "decision": Decision.ERROR.value} if failed else found
+        return {**found, **_ERROR} if failed else found
     value = values_of[alone]
     if value is None:
-        return {**found, "decision": _decision_without_value(jurors, failed=failed)}
+        if failed:
+            return {**found, **_ERROR}
+        unknown = all(ballot.get("status") == Status.UNKNOWN for ballot in jurors)
+        return {**found, "decision": None if unknown else Decision.INCONCLUSIVE.value}
     if isinstance(value, dict | list):
         bench.remarks.count(_NO_RULE)
         return found
@@ -134,28 +132,8 @@ def _jury_result(
     return found
 
 
-def _decision_without_value(jurors: list[Ballot], *, failed: bool) -> str | None:
-    if failed:
-        return Decision.ERROR.value
-    unknown = all(ballot.get("status") == Status.UNKNOWN for ballot in jurors)
-    return None if unknown else Decision.INCONCLUSIVE.value
-
-
 def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> list[Ballot]:
     return [ballot for name in names for ballot in ballots[name]]
-
-
-def _error(jurors: list[Ballot]) -> dict[str, Any]:
-    return {"decision": Decision.ERROR.value, "jurors": jurors}
-
-
-def _sample_error(broken: Any) -> dict[str, Any]:
-    message = filled(record(broken).get("message"))
-    return {**_error([]), "meta": {"error": message} if message else None}
-
-
-def _is_code(ballots: list[Ballot]) -> bool:
-    return bool(ballots) and all(ballot.get("kind") == "code" for ballot in ballots)
 
 
 def _check(ballot: Ballot) -> dict[str, Any]:
@@ -192,38 +170,37 @@ class SampleMapper:
         keys = sample.keys
         texts = Texts(sample.attachments)
         edits = {name: split_edits(score) for name, score in scores_of(keys).items()}
-        juries = self._juries(sample, edits, texts)
+        bench = BallotContext(
+            self._run, self._grader, self.remarks, self.models, sample.transcript, texts
+        )
+        given = {name: one.original for name, one in edits.items() if one.original is not None}
+        juries = juries_of(keys.get("error"), given, bench)
         name, case = self._case(keys)
         sample_texts = self._sample_texts(keys, texts)
         run_id = filled(self._run.spec.get("run_id"))
         for jury in juries:
             several = len(juries) > 1 and jury.panel
+            known = (self._run.scorers.get(scorer) for scorer in jury.scorers)
+            rubrics = {one.rubric for one in known if one is not None and one.rubric}
             people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
                 "id": unused(f"{name}/{jury.panel}"[:_ID_LENGTH] if several else name, self._ids),
                 "case": case,
                 **sample_texts,
-                "rubric": self._rubric(jury),
+                "rubric": rubrics.pop() if len(rubrics) == 1 else None,
                 **jury.outcome,
                 "human": people["human"],
                 "provenance": values.without_nulls({"pointer": pointer, "run_id": run_id}),
                 "meta": meta or None,
             }
-            _name_jurors(body["jurors"])
+            seats = enumerate(body["jurors"], 1)
+            names = [filled(ballot["id"]) or f"juror {seat}" for seat, ballot in seats]
+            body["jurors"] = [
+                values.without_nulls({**ballot, "id": juror_id}, "pass")
+                for ballot, juror_id in zip(body["jurors"], VerdictNames.jurors(names), strict=True)
+            ]
             yield values.without_nulls({key: value for key, value in body.items() if value != {}})
-
-    def _juries(self, sample: Sample, edits: dict[str, EditedScore], texts: Texts) -> list[Jury]:
-        bench = BallotContext(
-            self._run, self._grader, self.remarks, self.models, sample.transcript, texts
-        )
-        given = {name: one.original for name, one in edits.items() if one.original is not None}
-        return juries_of(sample.keys.get("error"), given, bench)
-
-    def _rubric(self, jury: Jury) -> str | None:
-        known = (self._run.scorers.get(name) for name in jury.scorers)
-        rubrics = {one.rubric for one in known if one is not None and one.rubric}
-        return rubrics.pop() if len(rubrics) == 1 else None
 
     def _case(self, keys: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         stated = keys.get("id")
@@ -272,11 +249,3 @@ def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dic
         for name, one in edits.items()
         if name in jury.scorers or (takes_more and name not in named)
     }
-
-
-def _name_jurors(jurors: list[Ballot]) -> None:
-    names = [filled(ballot["id"]) or f"juror {seat}" for seat, ballot in enumerate(jurors, 1)]
-    for ballot, juror_id in zip(jurors, VerdictNames.jurors(names), strict=True):
-        ballot["id"] = juror_id
-        for key in [key for key, value in ballot.items() if value is None and key != "pass"]:
-            del ballot[key]

@@ -21,12 +21,14 @@ from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping.values import decision
 from reviewdesk.reports.report import FirstLook
 from reviewdesk.reports.tables.cells import blank, likely_number
-from reviewdesk.reports.tables.rows import Layout, TableRow, layout_of
+from reviewdesk.reports.tables.rows import layout_of
 from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
 
 Row: TypeAlias = dict[str, Any]
 
+_FLAGS = ("correct", "adjudicated", "tentative", "blind", "seen")
+_NUMBERS = ("confidence", "weight", "pi")
 _NAMES = {
     "truth": ("truth", "label", "human_label", "human", "gold", "gold_label"),
     "id": (
@@ -37,10 +39,15 @@ _NAMES = {
     "note": ("note", "comment", "reason", "explanation", "rationale"),
     "time": ("time", "at", "labelled_at", "labeled_at", "human_at", "created_at"),
     "tags": ("tags",),
+    **{
+        key: (key,)
+        for key in (
+            "run", "item_hash", "decision", "stratum", "selection", "confidence_source", "test",
+            *_FLAGS, *_NUMBERS,
+        )
+    },
 }  # fmt: skip
 """The columns of each key of a label, the clearest first."""
-_FLAGS = ("correct", "adjudicated", "tentative", "blind", "seen")
-_NUMBERS = ("confidence", "weight", "pi")
 _UNSURE = {"unsure", "can't tell", "cant tell", "cannot tell", "unclear", "not sure", "uncertain"}
 _WORDS = {"1": "pass", "0": "fail", "✓": "pass", "✗": "fail", "good": "pass", "bad": "fail"}
 _REASONS = re.compile(r"[._ ](?:reason|rationale|explanation|comment|note)\Z", re.IGNORECASE)
@@ -84,13 +91,17 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
     if layout is None:
         hint = "Labels are read from CSV, TSV, JSON Lines, JSON and YAML."
         raise fail("", "is no table of labels: its first line names no columns", hint)
-    keys = _keys(layout.columns)
+    columns = reversed(layout.columns)
+    plain = {column.strip().lower().replace(" ", "_"): column for column in columns}
+    keys = {
+        key: plain[one] for key, names in _NAMES.items() for one in reversed(names) if one in plain
+    }
     people = () if "truth" in keys or "correct" in keys else _people(layout.columns)
     if "truth" not in keys and "correct" not in keys and not people:
         shown = ", ".join(show_line(column, 40) for column in layout.columns[:12])
         hint = "Name the columns id and truth, or give each person a column such as ann.correct."
         raise fail("", f"has no column of labels; it has {shown}", hint)
-    for row in _rows(layout, source, fail):
+    for row in layout.read(source, fail, ImportTally()):
         line = int(row.place.split()[-1])
         if row.problem:
             raise fail(row.place, row.problem, "")
@@ -108,29 +119,11 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
             yield line, named({**told, "truth": row.cells[answer], "reviewer": person, **note})
 
 
-def _rows(layout: Layout, source: Source, fail: Fail) -> Iterator[TableRow]:
-    with source.open_raw() if layout.is_binary else source.open() as stream:
-        yield from layout.rows(stream, fail, ImportTally())
-
-
 def _written(cell: Any) -> Any:
     """Return a cell of a workbook as it would be in CSV."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return cell if cell is None else str(cell)
-
-
-def _keys(columns: Sequence[str]) -> dict[str, str]:
-    """Return the column of each key that a row of labels may have."""
-    plain = {column.strip().lower().replace(" ", "_"): column for column in reversed(columns)}
-    found = {
-        key: plain[name]
-        for key, names in _NAMES.items()
-        if (name := next((name for name in names if name in plain), None))
-    }
-    more = ("run", "item_hash", "decision", "stratum", "selection", "confidence_source", "test")
-    same = (*more, *_FLAGS, *_NUMBERS)
-    return found | {name: plain[name] for name in same if name in plain}
 
 
 def _people(columns: Sequence[str]) -> list[tuple[str, str, list[str]]]:

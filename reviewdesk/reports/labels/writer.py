@@ -21,7 +21,6 @@ SUITE_FRAME = "frame.jsonl"
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return one JSON object per line, in plain ASCII."""
     return "".join(f"{_ascii(row)}\n" for row in rows)
 
 

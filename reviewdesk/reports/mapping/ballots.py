@@ -83,7 +83,6 @@ class UnreadBallots:
     """Counts the ballots of a report that were not understood, and collects their keys."""
 
     def __init__(self) -> None:
-        """Start with no ballot seen."""
         self.count = self.ballots = 0
         self._keys: dict[str, None] = {}
 
@@ -99,7 +98,6 @@ class UnreadBallots:
 
     @property
     def all(self) -> bool:
-        """Whether there are ballots and none of them was understood."""
         return 0 < self.count == self.ballots
 
     @property

@@ -86,7 +86,16 @@ def _turns_of(value: Any) -> list[SpokenTurn]:
         value = first(value, ("messages", "conversation", "turns", "spans"))
     if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
         return []
-    turns = list(_span_turns(value) if any(map(_attributes, value)) else _turns(value))
+    if any(map(_attributes, value)):
+        # The last span with an answer holds all earlier turns.
+        for span in map(_attributes, reversed(value)):
+            if said := list(_told(span, _SPAN_OUTPUTS, "assistant")):
+                turns = [*_told(span, _SPAN_INPUTS, "user"), *said]
+                break
+        else:
+            return []
+    else:
+        turns = list(_turns(value))
     return [] if _SPEAKERS.isdisjoint(one.role for one in turns) else turns
 
 
@@ -129,7 +138,11 @@ def _parts(role: str, parts: list[Any]) -> Iterator[SpokenTurn]:
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else "text"
         if kind not in _CALLS and kind not in _RESULTS:
-            said.append(_part_text(part, kind))
+            found = part
+            if isinstance(part, dict):
+                found = first(part, ("text", "content", "refusal"))
+                found = f"[{kind}]" if found is None else found
+            said.append("" if kind in _HIDDEN else text(found) or "")
             continue
         if any(said):
             yield SpokenTurn(role, "\n".join(filter(None, said)))
@@ -140,15 +153,6 @@ def _parts(role: str, parts: list[Any]) -> Iterator[SpokenTurn]:
             yield SpokenTurn("tool", found)
     if any(said):
         yield SpokenTurn(role, "\n".join(filter(None, said)))
-
-
-def _part_text(part: Any, kind: Any) -> str:
-    if not isinstance(part, dict):
-        return text(part) or ""
-    if kind in _HIDDEN:
-        return ""
-    found = first(part, ("text", "content", "refusal"))
-    return f"[{kind}]" if found is None else text(found) or ""
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
@@ -174,17 +178,6 @@ def _attributes(span: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the attributes of a span; empty if the value is not a span."""
     found = first(span, ("attributes", "span_attributes"))
     return record(_decoded(found))
-
-
-def _span_turns(spans: list[dict[str, Any]]) -> Iterator[SpokenTurn]:
-    """Yield the turns of the last span with an answer, which holds all earlier turns."""
-    for span in reversed(spans):
-        told = _attributes(span)
-        said = list(_told(told, _SPAN_OUTPUTS, "assistant"))
-        if said:
-            yield from _told(told, _SPAN_INPUTS, "user")
-            yield from said
-            return
 
 
 def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[SpokenTurn]:

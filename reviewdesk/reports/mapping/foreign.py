@@ -16,7 +16,6 @@ _ID_LENGTH = 480
 JUROR_LENGTH = 190
 """These leave room for a counter: a verdict's id has at most 500 characters, a juror's 200."""
 
-_MOST_NAMED = 5
 _MOST_KEYS = 30
 LEFT_OUT = "keys left out"
 """The start of the note that lists the keys outside a reader's allow-list."""
@@ -41,7 +40,6 @@ class VerdictNames:
     """Makes ids unique with a counter: those of a file's verdicts and of a panel's jurors."""
 
     def __init__(self) -> None:
-        """Start with no id taken."""
         self._ids: dict[str, int] = {}
 
     def verdict(self, name: str, longer: str = "") -> str:
@@ -70,7 +68,6 @@ class Models:
     """The models from ``--models``, for jurors whose model the file does not state."""
 
     def __init__(self, options: ReadOptions) -> None:
-        """Store the models from ``--models``."""
         self._given = options.models
         self._met: set[str] = set()
         self._stated: dict[str, None] = {}
@@ -104,17 +101,14 @@ class Remarks:
     """Collects unmapped keys, once each, and sentences with the number of cases."""
 
     def __init__(self) -> None:
-        """Start with no remarks."""
         self._keys: dict[str, None] = {}
         self._counts: Counter[str] = Counter()
 
     def unmapped(self, keys: Iterable[str], prefix: str = "") -> None:
-        """Record keys that have no place in a canonical body."""
         for key in keys:
             self._keys.setdefault(prefix + key)
 
     def count(self, sentence: str) -> None:
-        """Count one more case of the sentence."""
         self._counts[sentence] += 1
 
     def notes(self, unmapped: str = "keys not mapped, kept under meta.raw") -> list[str]:
@@ -128,35 +122,10 @@ class Remarks:
         return lines
 
 
-class UnreadWords:
-    """Counts the words that were not understood, and keeps the first few."""
-
-    def __init__(self, sentence: str) -> None:
-        """Store the sentence that introduces the words in the note."""
-        self._sentence = sentence
-        self._words: dict[str, None] = {}
-        self._count = 0
-
-    def add(self, word: str) -> None:
-        """Count a word."""
-        self._count += 1
-        if len(self._words) <= _MOST_NAMED:
-            self._words.setdefault(show_line(word, 40))
-
-    def notes(self) -> list[str]:
-        """Return the sentence with the count and the words; empty if there were no words."""
-        if not self._count:
-            return []
-        named = list(self._words)[:_MOST_NAMED]
-        more = ", ..." if len(self._words) > _MOST_NAMED else ""
-        return [f"{self._sentence} ({self._count}x): {', '.join(named)}{more}"]
-
-
 class LabelWords:
     """Maps labels to votes; the words that a person gives take precedence over the usual ones."""
 
     def __init__(self, options: ReadOptions) -> None:
-        """Store the words of ``--pass-label`` and ``--fail-label``."""
         self._given = {folded(word): True for word in options.pass_labels}
         self._given |= {folded(word): False for word in options.fail_labels}
 
@@ -180,7 +149,6 @@ class Scales:
     """
 
     def __init__(self) -> None:
-        """Start with no score seen."""
         self._off: set[str] = set()
 
     def off(self, whose: str, stated: Any = None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -51,13 +51,22 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
 
     They are used only to remove them from the texts of a report.
     """
-    return {
-        found
-        for text in _texts_of_secrets(value, skip)
-        if len(found := _SCHEME.sub("", text.strip(), count=1)) >= _SHORTEST
-        and found != GONE
-        and "{{" not in found
-    }
+    texts = []
+    ahead = [(value, False)]
+    while ahead:
+        node, named = ahead.pop()
+        if type(node) is dict:
+            secret = node.keys() if named else _secret_names(tuple(node))
+            for key, item in node.items():
+                if key not in skip and type(item) in _HOLDER:
+                    ahead.append((item, key in secret))
+            texts += [node[key] for key in secret if key not in skip]
+        elif type(node) is list:
+            ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
+        elif named:
+            texts.append(node)
+    found = {_SCHEME.sub("", one.strip(), count=1) for one in texts if isinstance(one, str)}
+    return {one for one in found if len(one) >= _SHORTEST and one != GONE and "{{" not in one}
 
 
 def without_likely(text: str) -> str:
@@ -87,23 +96,24 @@ def without_settings(value: Any) -> Any:
 
     Texts that look like keys are left to ``guard``.
     """
-    return changed(value, lambda text: text, leaves_out=is_setting)
+    if type(value) is list:
+        return [without_settings(item) for item in value]
+    if type(value) is dict:
+        return {key: without_settings(item) for key, item in value.items() if not is_setting(key)}
+    return value
 
 
-def changed(
-    value: Any, change: Callable[[str], str], leaves_out: Callable[[str], bool] | None = None
-) -> Any:
-    """Return a copy of a value with every text in it changed; keys are kept or left out."""
+def changed(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of a value with every text in it changed; keys are kept."""
     kind = type(value)
     if kind is str:
         return change(value)
     if kind is list:
-        return [changed(item, change, leaves_out) for item in value]
+        return [changed(item, change) for item in value]
     if kind is dict:
         return {
-            key: changed(item, change, leaves_out) if type(item) in _TEXT_OR_HOLDER else item
+            key: changed(item, change) if type(item) in _TEXT_OR_HOLDER else item
             for key, item in value.items()
-            if leaves_out is None or not leaves_out(key)
         }
     return value
 
@@ -128,15 +138,11 @@ def guard(body: dict[str, Any]) -> bool:
                 found = True
     if any("://" in juror["id"] for juror in body["jurors"]):
         found = True
-        _rename(body["jurors"])
+        taken: dict[str, int] = {}
+        for juror in body["jurors"]:
+            # Ids that differed only in their logins get a counter.
+            juror["id"] = unused(without_likely(juror["id"]), taken)
     return found
-
-
-def _rename(jurors: list[dict[str, Any]]) -> None:
-    """Remove logins from the ids; ids that differed only in their logins get a counter."""
-    taken: dict[str, int] = {}
-    for juror in jurors:
-        juror["id"] = unused(without_likely(juror["id"]), taken)
 
 
 class SecretRemover:
@@ -155,24 +161,6 @@ class SecretRemover:
         for secret in self._secrets:
             text = text.replace(secret, GONE)
         return self._masked.without(text, GONE)
-
-
-def _texts_of_secrets(value: Any, skip: frozenset[str]) -> Iterator[str]:
-    ahead = [(value, False)]
-    while ahead:
-        node, named = ahead.pop()
-        if type(node) is dict:
-            secret = node.keys() if named else _secret_names(tuple(node))
-            for key, item in node.items():
-                if key not in skip and type(item) in _HOLDER:
-                    ahead.append((item, key in secret))
-            for key in secret:
-                if key not in skip and isinstance(node[key], str):
-                    yield node[key]
-        elif type(node) is list:
-            ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
-        elif named and isinstance(node, str):
-            yield node
 
 
 _HOLDER = frozenset({list, dict})

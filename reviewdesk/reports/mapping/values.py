@@ -16,19 +16,10 @@ _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 _NUMBERS = frozenset({int, float})
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _DECISIONS = {
-    "pass": "pass",
-    "passed": "pass",
-    "yes": "pass",
-    "true": "pass",
-    "ok": "pass",
-    "fail": "fail",
-    "failed": "fail",
-    "no": "fail",
-    "false": "fail",
-    "inconclusive": "inconclusive",
-    "tie": "inconclusive",
-    "error": "error",
-    "errored": "error",
+    **dict.fromkeys(("pass", "passed", "yes", "true", "ok"), "pass"),
+    **dict.fromkeys(("fail", "failed", "no", "false"), "fail"),
+    **dict.fromkeys(("inconclusive", "tie"), "inconclusive"),
+    **dict.fromkeys(("error", "errored"), "error"),
 }
 
 
@@ -86,12 +77,10 @@ def text(value: Any) -> str | None:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def record(value: Any) -> dict[str, Any]:
-    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
@@ -101,7 +90,6 @@ def without_nulls(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
 
 
 def filled(value: Any) -> str | None:
-    """Return the value if it is a text that is not blank, else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -135,7 +123,6 @@ def time(value: Any) -> str | None:
 
 
 def beyond(record: dict[str, Any], known: Container[str]) -> list[str]:
-    """Return the keys outside an allow-list whose values are not empty."""
     return [key for key, value in record.items() if key not in known and value not in _NOTHING]
 
 

@@ -22,7 +22,6 @@ _SUFFIX = ".toml"
 
 @cache
 def packaged() -> dict[str, dict[str, Any]]:
-    """Return the maps of the package by the names of their files."""
     return {
         one.name.removesuffix(_SUFFIX): tomllib.loads(one.read_text(encoding="utf-8"))
         for one in sorted(files(__name__).iterdir(), key=lambda one: one.name)

@@ -37,8 +37,21 @@ class _TimedOutError(_UndecidedError):
 
 
 def run_checks(case: Case) -> tuple[CheckResult, ...]:
-    """Run every check of a case on its response, in order."""
-    return tuple(_check_result(check, case.output) for check in case.checks)
+    results = []
+    for check in case.checks:
+        passed: bool | None
+        try:
+            reason = _KINDS[check.kind](check.value, case.output)
+            passed = (reason is None) is not check.negated
+            if check.negated:
+                reason = (
+                    None if passed else f"{check.kind} {shown(check.value)} holds, and must not"
+                )
+        except _UndecidedError as error:
+            passed = None if isinstance(error, _TimedOutError) else False
+            reason = str(error)
+        results.append(CheckResult(check.name or check.kind, passed=passed, reason=reason))
+    return tuple(results)
 
 
 def check_problem(check: Check) -> str | None:
@@ -51,19 +64,6 @@ def check_problem(check: Check) -> str | None:
     except _UndecidedError as error:
         return str(error)
     return None
-
-
-def _check_result(check: Check, output: str) -> CheckResult:
-    name = check.name or check.kind
-    try:
-        why = _KINDS[check.kind](check.value, output)
-    except _UndecidedError as error:
-        passed = None if isinstance(error, _TimedOutError) else False
-        return CheckResult(name, passed=passed, reason=str(error))
-    if not check.negated:
-        return CheckResult(name, passed=why is None, reason=why)
-    reason = None if why else f"{check.kind} {shown(check.value)} holds, and must not"
-    return CheckResult(name, passed=why is not None, reason=reason)
 
 
 def _exact(value: Any, output: str) -> str | None:

@@ -162,30 +162,28 @@ def _template(text: str) -> str:
 
 
 def _base_url(text: str) -> str:
-    if problem := _url_problem(text.strip()):
-        raise FieldError((), problem, _URL_HINT)
-    return text.strip()
-
-
-def _url_problem(text: str) -> str | None:
-    """Return what is wrong with an address, or None; the message never quotes the address."""
+    """Return an address; an error never quotes it."""
+    text = text.strip()
     try:
         parts = urlsplit(text)
         host = parts.hostname
         _ = parts.port
     except ValueError:
-        return "is no address"
-    if parts.scheme not in {"http", "https"} or not host:
-        return "must be an address with http:// or https:// and a host (the value is not shown)"
-    if "@" in parts.netloc:
-        return "has a user or a password in it (not shown)"
-    if "?" in text or "#" in text:
-        return "has a query or a fragment (not shown)"
-    if len(text) > 500 or not _ADDRESS.fullmatch(text):
-        return "has characters that no address has, or too many (not shown)"
-    if keylike(text):
-        return "has what looks like an API key in it (not shown)"
-    return None
+        raise FieldError((), "is no address", _URL_HINT) from None
+    start = "must be an address with http:// or https:// and a host (the value is not shown)"
+    for wrong, problem in (
+        (parts.scheme not in {"http", "https"} or not host, start),
+        ("@" in parts.netloc, "has a user or a password in it (not shown)"),
+        ("?" in text or "#" in text, "has a query or a fragment (not shown)"),
+        (
+            len(text) > 500 or not _ADDRESS.fullmatch(text),
+            "has characters that no address has, or too many (not shown)",
+        ),
+        (keylike(text), "has what looks like an API key in it (not shown)"),
+    ):
+        if wrong:
+            raise FieldError((), problem, _URL_HINT)
+    return text
 
 
 def _share(check: Callable[[str, object], object]) -> BeforeValidator:
@@ -345,7 +343,13 @@ class JurorEntry(PanelPart):
         else:
             stated["price"] = price_of(self.vendor or "", self.model)
         if self.prompt_file is not None:
-            found = _prompt_file(self.prompt_file, folder)
+            try:
+                source = opened(folder / self.prompt_file, "a prompt's YAML file")
+            except PanelError as error:
+                problem = f'names "{self.prompt_file}": {error.problem}'
+                hint = "Name a file beside the panel file."
+                raise FieldError(("prompt_file",), problem, hint) from error
+            found = prompt_from(source)
             if self.system_prompt is not None and found.system_prompt is not None:
                 problem = "has a system_prompt of its own, and the juror has another"
                 raise FieldError(("prompt_file",), problem, "Keep one of them.")
@@ -477,15 +481,6 @@ def prompt_from(source: Source) -> PromptFile:
         return validated(PromptFile, root.plain(_TEXTS))
 
 
-def _prompt_file(path: str, folder: Path) -> PromptFile:
-    try:
-        source = opened(folder / path, "a prompt's YAML file")
-    except PanelError as error:
-        problem = f'names "{path}": {error.problem}'
-        raise FieldError(("prompt_file",), problem, "Name a file beside the panel file.") from error
-    return prompt_from(source)
-
-
 def panel_text(panel: PanelSpec, about: str = "") -> str:
     """Return the YAML of a panel, after ``about`` as a comment; default values are left out.
 
@@ -494,7 +489,16 @@ def panel_text(panel: PanelSpec, about: str = "") -> str:
     """
     comment = "".join(f"# {line}\n" for line in about.splitlines())
     said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}
-    said["jurors"] = [_juror(one) for one in panel.jurors]
+    said["jurors"] = []
+    for one in panel.jurors:
+        usual = Juror(one.name, one.model, one.vendor, extra=one.extra)
+        juror = {key: getattr(one, key) for key in _SAME}
+        for key in ("max_tokens", "timeout"):
+            value = getattr(one, key)
+            juror[key] = value if value != getattr(usual, key) else None
+        key = "api_key" if (one.api_key_env or "").startswith("@") else "api_key_env"
+        juror |= {key: one.api_key_env, "extra": dict(one.extra) or None}
+        said["jurors"].append(without_nulls(juror | {"headers": dict(one.headers) or None}))
     plain = json.loads(json.dumps(without_nulls(said)))  # words instead of enumerations
     return comment + plain_text(plain)
 
@@ -512,7 +516,6 @@ _Dumper.add_representer(
 
 
 def plain_text(plain: Mapping[str, Any]) -> str:
-    """Return the keys and values of a panel file as YAML."""
     return yaml.dump(dict(plain), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -526,19 +529,6 @@ def _rule(rule: PanelRule) -> dict[str, Any]:
         "supermajority": own_share(rule.supermajority),
         **{key: list(getattr(rule, key)) or None for key in ("labels", "passing", "failing")},
     }
-
-
-def _juror(one: Juror) -> dict[str, Any]:
-    plain = Juror(one.name, one.model, one.vendor, extra=one.extra)
-    said = {key: getattr(one, key) for key in _SAME}
-    said |= {
-        key: value
-        for key in ("max_tokens", "timeout")
-        if (value := getattr(one, key)) != getattr(plain, key)
-    }
-    key = "api_key" if (one.api_key_env or "").startswith("@") else "api_key_env"
-    said |= {key: one.api_key_env, "extra": dict(one.extra) or None}
-    return without_nulls(said | {"headers": dict(one.headers) or None})
 
 
 _SAME = (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 
 from reviewdesk.domain.panel.juror import ROUTED_AS, Price, Vendor
 from reviewdesk.domain.panel.spec import PanelSpec
@@ -21,6 +21,7 @@ from reviewdesk.reports.wording import FieldError, must_be
 PACKAGED: Final = Path(__file__).with_name("prices.toml")
 
 _ROW: Final = 'Write a row such as "gpt-5" = [1.25, 0.125, 10]: input, cached input, output.'
+_Usd: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
 _DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}\Z")
 
 
@@ -85,37 +86,26 @@ def price_table(path: Path) -> PriceTable:
         PanelError: the file cannot be used.
     """
     source = opened(path, "a TOML file of prices")
-    with parsed(
-        source, "a file of prices", "Write date = 2026-01-31 and a table per vendor."
-    ) as root:
-        return _table(root.plain())
-
-
-def _table(found: Any) -> PriceTable:
-    """Return the table in a file's content; raise FieldError if something in it is wrong."""
-    if not isinstance(found, dict) or not isinstance(found.get("date"), str):
-        raise FieldError(("date",), "is missing", "Write the day of the prices, date = 2026-01-31.")
-    date = found.pop("date")
-    rows = {}
-    for vendor, models in found.items():
-        if vendor not in set(Vendor):
-            raise FieldError((vendor,), "is not a known vendor", f"Known: {', '.join(Vendor)}.")
-        if not isinstance(models, dict):
-            raise FieldError((vendor,), "must be a table of models", _ROW)
-        rows[vendor] = {
-            name: _price((vendor, name), row, date)
-            for name, row in models.items()
-            if name != "source"
-        }
-    return PriceTable(date, rows)
-
-
-def _price(path: tuple[str, str], row: object, date: str) -> Price:
-    if not isinstance(row, list) or len(row) != 3 or not all(map(_is_price, row)):
-        raise FieldError(path, must_be("three prices of 0 or more", row), _ROW)
-    usd, cached, output = map(float, row)
-    return Price(usd, output, cached, as_of=date)
-
-
-def _is_price(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e6
+    empty = "Write date = 2026-01-31 and a table per vendor."
+    with parsed(source, "a file of prices", empty) as root:
+        found = root.plain()
+        if not isinstance(found, dict) or not isinstance(found.get("date"), str):
+            hint = "Write the day of the prices, date = 2026-01-31."
+            raise FieldError(("date",), "is missing", hint)
+        date = found.pop("date")
+        rows: dict[str, dict[str, Price]] = {}
+        for vendor, models in found.items():
+            if vendor not in set(Vendor):
+                raise FieldError((vendor,), "is not a known vendor", f"Known: {', '.join(Vendor)}.")
+            if not isinstance(models, dict):
+                raise FieldError((vendor,), "must be a table of models", _ROW)
+            models.pop("source", None)
+            rows[vendor] = {}
+            for name, row in models.items():
+                try:
+                    usd, cached, output = convert(row, tuple[_Usd, _Usd, _Usd])
+                except ValidationError:
+                    wanted = must_be("three prices of 0 or more", row)
+                    raise FieldError((vendor, name), wanted, _ROW) from None
+                rows[vendor][name] = Price(usd, output, cached, as_of=date)
+        return PriceTable(date, rows)

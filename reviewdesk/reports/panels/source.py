@@ -56,7 +56,10 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
             node = read_yaml(source, form)
     except (SuiteError, ReportError) as error:
         # The readers of bytes raise errors about suites and reports; this is a panel or prompt.
-        raise PanelError(error.file, "", _without_keys(error.problem), error.hint) from None
+        problem = error.problem
+        if keylike(problem):
+            problem = "has what looks like an API key where none can stand (not shown)"
+        raise PanelError(error.file, "", problem, error.hint) from None
     try:
         yield node
     except FieldError as error:
@@ -65,13 +68,6 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
         place = f"{source.shown_name}:{line}" if line else source.shown_name
         text = show_line(found.text, 400)
         raise PanelError(place, spell_path(found.path), text, found.hint) from None
-
-
-def _without_keys(problem: str) -> str:
-    """Return a parser's message, or another one if it quotes something like an API key."""
-    if keylike(problem):
-        return "has what looks like an API key where none can stand (not shown)"
-    return problem
 
 
 def _toml(source: Source, empty: str) -> Node:
@@ -85,17 +81,14 @@ def _toml(source: Source, empty: str) -> Node:
             source.shown_name, 0, "is nested too deeply", "Is it the right file?"
         ) from None
     except ValueError as error:
-        raise _toml_error(source.shown_name, str(error)) from None
+        found = _ERROR_PLACE.fullmatch(str(error))
+        why, line = (found[1], int(found[2])) if found else (str(error), 0)
+        problem = f"is not valid TOML: {show_line(why[:1].lower() + why[1:], 160)}"
+        hint = "Check quotes, commas and brackets."
+        raise SuiteError(source.shown_name, line, problem, hint) from None
     if not table:
         raise SuiteError(source.shown_name, 0, "holds nothing", empty)
     return node
-
-
-def _toml_error(name: str, message: str) -> SuiteError:
-    found = _ERROR_PLACE.fullmatch(message)
-    why, line = (found[1], int(found[2])) if found else (message, 0)
-    why = show_line(why[:1].lower() + why[1:], 160)
-    return SuiteError(name, line, f"is not valid TOML: {why}", "Check quotes, commas and brackets.")
 
 
 def _node(value: Any, depth: int) -> Node:

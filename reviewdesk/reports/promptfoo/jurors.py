@@ -20,7 +20,8 @@ from reviewdesk.reports.mapping.ballots import measured
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
+from reviewdesk.reports.tables.ballot import TableSurvey
+from reviewdesk.reports.tables.verdict import PanelReader
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 _MODEL_GRADED = frozenset(
@@ -48,7 +49,6 @@ class RowError(Exception):
     """A row does not have the structure that promptfoo writes."""
 
     def __init__(self, path: Path, value: Any, expected: str) -> None:
-        """Build the problem: the value at ``path`` must be ``expected``."""
         super().__init__(expected)
         self.problem = FieldProblem(path, must_be(expected, value))
 
@@ -131,7 +131,6 @@ class ResultRow(Struct, frozen=True):
     panels: list[AssertionJury]
     checks: list[GradedAssertion]
     human: GradedAssertion | None
-    parts_left_out: int
     errored: bool
     """Whether nothing was graded because of an earlier error."""
 
@@ -166,27 +165,36 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
     whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
     scopes = [whole]
     human = None
-    left_out = 0
     declared = _declared_assertions(case.get("assert"))
     for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
         stated = declared[at] if at < len(declared) else {}
-        if _is_assert_set(component):
+        kind = record(component, "assertion").get("type")
+        has_parts = isinstance(component.get("componentResults"), list)
+        described = record(component, "metadata").get("assertionSet")
+        if described is not None or (has_parts and kind in (None, "assert-set")):
             scopes.append(_assert_set(component, stated))
             continue
         graded = GradedAssertion.of(record(component, "assertion") or stated, component)
-        parts = component.get("componentResults")
-        left_out += len(parts) if isinstance(parts, list) else 0
         if graded.kind == "human":
             human = graded
         else:
             whole.parts.append(graded)
     checks = [part for scope in scopes for part in scope.parts if not is_judged(part.kind)]
-    panels = [panel for scope in scopes for panel in _panels(scope)]
+    juries: dict[tuple[int, str, bool, str], AssertionJury] = {}
+    for at, scope in enumerate(scopes):
+        for part in scope.parts:
+            if is_judged(part.kind):
+                value = part.value
+                is_text = type(value) is str
+                shown = value if is_text else json.dumps(value, sort_keys=True)
+                jury = AssertionJury(part.kind, value, scope)
+                juries.setdefault((at, part.kind, is_text, shown), jury).ballots.append(part)
+    panels = [*juries.values()]
     if len(panels) > _MOST_PANELS:
         # Each verdict repeats the whole input and output, so a small file could grow huge.
         raise RowError(("gradingResult",), len(panels), f"at most {_MOST_PANELS} rubrics")
     failed = row.get("failureReason") == ERROR or bool(row.get("error"))
-    return ResultRow(panels, checks, human, left_out, failed and not panels and not checks)
+    return ResultRow(panels, checks, human, failed and not panels and not checks)
 
 
 def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
@@ -205,27 +213,15 @@ def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
             continue
         if not isinstance(component, dict):
             raise RowError((*path, at), component, "an object")
-        if copy is not None and _is_copy(component, copy):
+        if isinstance(copy, dict) and all(
+            component.get(key) == copy.get(key) for key in ("pass", "score", "reason")
+        ):
             copy = next(copies, None)
             continue
         yield component
         parts = component.get("componentResults")
         copies = filter(None, parts if isinstance(parts, list) else ())
         copy = next(copies, None)
-
-
-def _is_copy(component: dict[str, Any], part: Any) -> bool:
-    return isinstance(part, dict) and all(
-        component.get(key) == part.get(key) for key in ("pass", "score", "reason")
-    )
-
-
-def _is_assert_set(component: dict[str, Any]) -> bool:
-    if record(component, "metadata").get("assertionSet") is not None:
-        return True
-    has_parts = isinstance(component.get("componentResults"), list)
-    own = record(component, "assertion").get("type")
-    return has_parts and (own is None or own == "assert-set")
 
 
 def _assert_set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
@@ -251,19 +247,6 @@ def _declared_assertions(asserts: Any) -> list[dict[str, Any]]:
     )
     return [each for each in found if not str(each.get("type")).startswith(_DEFERRED)]
 
-
-def _panels(scope: AssertScope) -> list[AssertionJury]:
-    found: dict[tuple[str, bool, str], AssertionJury] = {}
-    for part in scope.parts:
-        if is_judged(part.kind):
-            value = part.value
-            is_text = type(value) is str
-            key = (part.kind, is_text, value if is_text else json.dumps(value, sort_keys=True))
-            found.setdefault(key, AssertionJury(part.kind, part.value, scope)).ballots.append(part)
-    return list(found.values())
-
-
-_DEFAULT_GRADER = "default grader"
 
 _ENDPOINTS = frozenset(
     {
@@ -299,8 +282,6 @@ _FAILURES = (
 ANSWERS = ("pass", "score")
 ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
 """The keys of a grader's result that do not hold its answer or the reason."""
-_UNREADABLE_ANSWER = "Model grader produced a malformed response"
-"""The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
 
 
 class Provider(Struct, frozen=True):
@@ -335,25 +316,20 @@ def _provider(provider_id: str | None, label: str | None, elsewhere: bool) -> Pr
     if provider_id is None or not provider_id.strip():
         return Provider(label)
     shown = shown_address(provider_id)
-    model, vendor = _model(shown)
-    return Provider(label or shown, model, None if elsewhere else vendor)
+    head, colon, rest = shown.partition(":")
+    name = label or shown
+    if head in _SCRIPTS or not colon:
+        return Provider(name, None if head in _SCRIPTS else shown)
+    steps = rest.split(":")
+    while steps and steps[0] in _ENDPOINTS:
+        del steps[0]
+    vendor = head if head in _VENDORS and not elsewhere else None
+    return Provider(name, ":".join(steps) or None, vendor)
 
 
 def shown_address(provider_id: str) -> str:
     """Return a provider id without the login and query of an address, which may hold keys."""
     return _LOGIN.sub("", provider_id.split("?", 1)[0]) if "://" in provider_id else provider_id
-
-
-def _model(provider_id: str) -> tuple[str | None, str | None]:
-    head, colon, rest = provider_id.partition(":")
-    if head in _SCRIPTS:
-        return None, None
-    if not colon:
-        return provider_id, None
-    steps = rest.split(":")
-    while steps and steps[0] in _ENDPOINTS:
-        del steps[0]
-    return ":".join(steps) or None, head if head in _VENDORS else None
 
 
 class Grader(Struct, frozen=True):
@@ -371,15 +347,15 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
     all metrics of the jury differ, else after its provider.
     """
     providers = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
-    metrics = [_metric(part) for part in panel.ballots]
+    metrics = [values.filled(part.assertion.get("metric")) for part in panel.ballots]
     distinct = None not in metrics and len(set(metrics)) == len(metrics)
-    names = [
-        (metric if distinct else provider.name or metric) or _DEFAULT_GRADER
-        for metric, provider in zip(metrics, providers, strict=True)
-    ]
     return [
-        Grader(name[:JUROR_LENGTH], metric, provider)
-        for name, metric, provider in zip(names, metrics, providers, strict=True)
+        Grader(
+            ((metric if distinct else one.name or metric) or "default grader")[:JUROR_LENGTH],
+            metric,
+            one,
+        )
+        for metric, one in zip(metrics, providers, strict=True)
     ]
 
 
@@ -392,7 +368,6 @@ _RULE: dict[str, Any] = {
 
 
 def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
-    """Return the reader of juries; ``Models`` finds the models that a person gives."""
     return PanelReader(_RULE, survey, replace(options, models={}))
 
 
@@ -418,10 +393,14 @@ def ballots(
     shared = shared_line(panel, options) is not None
     kind = _KINDS.get(panel.kind.removeprefix("not-"))
     ids = VerdictNames.jurors([one.name for one in jury_graders])
-    elements = [
-        _element(part, one, _named_model(one, juror_id, models), remarks)
-        for juror_id, part, one in zip(ids, panel.ballots, jury_graders, strict=True)
-    ]
+    elements = []
+    for juror_id, part, one in zip(ids, panel.ballots, jury_graders, strict=True):
+        element = _element(part, remarks)
+        names = (juror_id, one.name, one.metric or one.name, one.provider.name or one.name)
+        given = models.chosen(names)
+        vendor = one.provider.vendor if given is None else None
+        element |= {"name": one.name, "model": given or one.provider.model, "vendor": vendor}
+        elements.append(element)
     ((_, bodies),) = panels.juries(elements)
     for made, part, line in zip(bodies, panel.ballots, panel.lines, strict=True):
         if kind:
@@ -437,16 +416,12 @@ def ballots(
     return bodies
 
 
-def _element(
-    part: GradedAssertion, one: Grader, model: dict[str, str | None], remarks: Remarks
-) -> dict[str, Any]:
+def _element(part: GradedAssertion, remarks: Remarks) -> dict[str, Any]:
     """Return the content of a grader's result as one record."""
     result = part.result
     used = record(result, "tokensUsed")
     reason = values.text(result.get("reason"))
     found: dict[str, Any] = {
-        "name": one.name,
-        **model,
         "weight": part.assertion.get("weight"),
         "tokens_in": values.count(used.get("prompt")),
         "tokens_out": values.count(used.get("completion")),
@@ -457,7 +432,7 @@ def _element(
         return {**found, "error": message, "status": status}
     stated = result.get("pass")
     score = result.get("score")
-    if not stated and reason and reason.startswith(_UNREADABLE_ANSWER):
+    if not stated and reason and reason.startswith("Model grader produced a malformed response"):
         remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
     if score is not None and values.number(score) is None:
         remarks.count("a grader's score that is no number is left out")
@@ -490,16 +465,3 @@ def _contradicts(part: GradedAssertion, line: float | None, *, negated: bool) ->
     if passed:
         return score <= 0 and (line is None or line > 0)
     return score >= (1 if line is None else line)
-
-
-def _metric(part: GradedAssertion) -> str | None:
-    stated = part.assertion.get("metric")
-    return stated if isinstance(stated, str) and stated.strip() else None
-
-
-def _named_model(one: Grader, juror_id: str, models: Models) -> dict[str, str | None]:
-    metric = one.metric or one.name
-    given = models.chosen((juror_id, one.name, metric, one.provider.name or one.name))
-    if given is not None:
-        return {"model": given}
-    return {"model": one.provider.model, "vendor": one.provider.vendor}

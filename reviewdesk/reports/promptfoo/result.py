@@ -32,7 +32,6 @@ from reviewdesk.reports.report import (
 from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
 
 _LONGEST_YAML = 8 << 20
-
 _SHARED = 1 << 20
 """A promptfoo YAML has the variables of every row twice, the second time as an alias."""
 
@@ -85,7 +84,15 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = RowMapper(seen, options, secrets)
         for found in rows(stream, tally):
-            yield from _items(found, mapper)
+            if not isinstance(found.value, dict):
+                yield found.refused(FieldProblem((), must_be("an object", found.value)))
+                continue
+            place = f"line {found.line}" if found.line else found.pointer
+            try:
+                for verdict in mapper.verdicts(found.value, place):
+                    yield found.item(verdict)
+            except RowError as error:
+                yield found.refused(error.problem)
         tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes()])
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
 
@@ -94,27 +101,21 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     return Report(source, "promptfoo", header, items, skip_bad=skip_bad, looked=looked)
 
 
-def _items(found: Record, mapper: RowMapper) -> Iterator[ReportVerdict]:
-    place = f"line {found.line}" if found.line else ""
-    problem = None
-    try:
-        if isinstance(found.value, dict):
-            for verdict in mapper.verdicts(found.value, place or found.pointer):
-                yield ReportVerdict(place or spell_path(found.path), verdict)
-        else:
-            problem = FieldProblem((), must_be("an object", found.value))
-    except RowError as error:
-        problem = error.problem
-    if problem:
-        yield found.refused(problem)
-
-
 def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
     """Return the object around the rows, and the function that reads the rows from a stream."""
     outline = look.outline
     if look.kind == "text":
         document, counted = _yaml(source, fail)
-        return document, lambda _stream, tally: _yaml_rows(document, tally, counted)
+        held = document.get("results")
+        inner = ("results", "results") if isinstance(held, dict) else ("results",)
+        listed = values.listed(held.get("results") if isinstance(held, dict) else held)
+
+        def yaml_rows(_stream: BinaryIO, tally: ImportTally) -> Iterator[Record]:
+            tally.nonfinite += counted.nonfinite
+            tally.surrogates += counted.surrogates
+            yield from (Record(row, (*inner, index)) for index, row in enumerate(listed))
+
+        return document, yaml_rows
     if _is_row(outline):
         return {}, lambda stream, tally: records(stream, outline, fail, tally)
     if outline.kind != "object" or "results" not in outline.keys:
@@ -163,20 +164,6 @@ def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
     if not isinstance(document, dict):
         raise fail("$", must_be("an object", document), _AS_JSON)
     return document, counted
-
-
-def _yaml_rows(
-    document: dict[str, Any], tally: ImportTally, counted: ImportTally
-) -> Iterator[Record]:
-    tally.nonfinite += counted.nonfinite
-    tally.surrogates += counted.surrogates
-    rows = document.get("results")
-    path = ["results"]
-    if isinstance(rows, dict):
-        rows = rows.get("results")
-        path = ["results", "results"]
-    for index, row in enumerate(values.listed(rows)):
-        yield Record(row, (*path, index))
 
 
 def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,7 +32,7 @@ from reviewdesk.reports.promptfoo.jurors import (
     take_apart,
     weigh,
 )
-from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
+from reviewdesk.reports.tables.ballot import TableSurvey
 
 _NAME_LENGTH = 200
 
@@ -104,7 +103,14 @@ def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
             found.some = True
         else:
             if not found.some or _is_raw(record(row, "gradingResult")):
-                found.some = _weigh_row(row, panels) or found.some
+                try:
+                    parts = take_apart(row)
+                except RowError:
+                    found.some = True
+                else:
+                    for panel in parts.panels:
+                        weigh(panel, default_grader(row), panels)
+                    found.some |= bool(parts.panels) or parts.stands_alone
             found.providers.add(Provider.of(row.get("provider")).name)
             prompt = prompt_of(row)
             index = row.get("promptIdx")
@@ -115,7 +121,6 @@ def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
 
 
 def default_grader(row: dict[str, Any]) -> Any:
-    """Return the provider that grades the row's assertions that name none."""
     return record(record(row, "testCase"), "options").get("provider")
 
 
@@ -126,17 +131,6 @@ def _is_raw(result: dict[str, Any]) -> bool:
     return (score is not None and not 0 <= score <= 1) or (
         isinstance(parts, list) and any(_is_raw(part) for part in parts if isinstance(part, dict))
     )
-
-
-def _weigh_row(row: dict[str, Any], panels: PanelReader) -> bool:
-    """Record the scores of a row; return True if it gives a verdict or cannot be read."""
-    try:
-        parts = take_apart(row)
-    except RowError:
-        return True
-    for panel in parts.panels:
-        weigh(panel, default_grader(row), panels)
-    return bool(parts.panels) or parts.stands_alone
 
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
@@ -150,8 +144,6 @@ _CODE = frozenset({"javascript", "python", "ruby"})
 
 _MOST_SECRETS = 100
 _SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
-
-_NAME_LENGTH = 200
 _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
 """The note on a jury that passes in a row that fails although no jury of the row fails."""
 
@@ -198,7 +190,7 @@ class RowMapper:
                 "decision": "error" if parts.errored else None,
             }
             yield self._with_id({**common, **no_jury}, number, "")
-        tags = _tags(parts.panels)
+        kinds = [panel.kind for panel in parts.panels]
         bodies = []
         for panel in parts.panels:
             body = {**common, **_rubric_fields(panel)}
@@ -211,14 +203,26 @@ class RowMapper:
             body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
             if raw:
                 body["score"] = None
-            body["meta"] = {**common["meta"], **_set_meta(panel)}
+            body["meta"] = dict(common["meta"])
+            if panel.scope.assert_set:
+                # The result and threshold of an assert-set belong to no single juror.
+                passed = panel.scope.outcome.get("pass")
+                set_facts = {
+                    "name": panel.scope.set_name,
+                    "pass": passed if isinstance(passed, bool) else None,
+                    "score": values.number(panel.scope.outcome.get("score")),
+                    "threshold": panel.scope.bar,
+                }
+                body["meta"]["assert_set"] = values.without_nulls(set_facts)
             bodies.append(body)
         if row.get("success") is False and not any(one["decision"] == "fail" for one in bodies):
             for body in bodies:
                 if body["decision"] == "pass":
                     body["meta"]["contradictions"] = [_FAILED_TEST]
-        for body, tag in zip(bodies, tags, strict=True):
-            yield self._with_id(body, number, tag)
+        for at, (body, kind) in enumerate(zip(bodies, kinds, strict=True)):
+            # Each of several juries has its type in its name, numbered if the type repeats.
+            nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
+            yield self._with_id(body, number, f"{kind[:80]}{nth}" if len(kinds) > 1 else "")
 
     def _secret_remover(self, row: dict[str, Any]) -> SecretRemover:
         """Return the remover of all secrets in the configuration of the file and of the row.
@@ -256,8 +260,6 @@ class RowMapper:
             ):
                 if not known.issuperset(stated):
                     self.remarks.unmapped((key for key in stated if key not in known), prefix)
-        for _ in range(parts.parts_left_out):
-            self.remarks.count("a part of a script's own result is left out, its whole is kept")
         if parts.human and len(parts.panels) > 1:
             self.remarks.count("a person's rating of a whole row stands at each of its verdicts")
         if not parts.panels and not parts.stands_alone:
@@ -282,19 +284,15 @@ def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> 
     }
     plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
     result = values.label(row.get("id"))
+    response = row.get("response")
     return {
         "case": values.without_nulls({"test": test, "epoch": epoch}),
         "input": values.text(prompt.get("raw")),
-        "output": values.text(_output(row)),
+        "output": values.text(response.get("output") if isinstance(response, dict) else response),
         "generator": generator,
         "provenance": {"pointer": pointer},
         "meta": {"row": plain, **({"origin": {"result": result}} if result else {})},
     }
-
-
-def _output(row: dict[str, Any]) -> Any:
-    response = row.get("response")
-    return response.get("output") if isinstance(response, dict) else response
 
 
 def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
@@ -364,50 +362,18 @@ def _jury_decision(
     stated = outcome.get("pass") if panel.alone else None
     score = values.unit(outcome.get("score")) if panel.alone else None
     if not isinstance(stated, bool):
-        required = panel.scope.bar is None or len(panel.ballots) == 1
-        stated = _all_pass(panel.ballots) if required else None
+        votes = [
+            None if one.failed or one.result.get("score", 0) is None else one.result.get("pass")
+            for one in panel.ballots
+        ]
+        if panel.scope.bar is not None and len(votes) > 1:
+            stated = None
+        elif any(vote is False for vote in votes):
+            stated = False
+        else:
+            stated = True if all(vote is True for vote in votes) else None
     if len(jurors) == 1 and "score" in jurors[0]:
         score = jurors[0]["score"]
     if all("error" in juror for juror in jurors):
         return {"decision": "error"}
     return {"decision": values.decision(stated), "score": score}
-
-
-def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
-    """Return False if any vote is a fail, True if all pass, None if a grader gave no vote."""
-    votes = [
-        None if part.failed or part.result.get("score", 0) is None else part.result.get("pass")
-        for part in ballots
-    ]
-    if any(vote is False for vote in votes):
-        return False
-    return True if all(vote is True for vote in votes) else None
-
-
-def _set_meta(panel: AssertionJury) -> dict[str, Any]:
-    """Return the result and threshold of an assert-set, which belong to no single juror."""
-    scope = panel.scope
-    if not scope.assert_set:
-        return {}
-    passed = scope.outcome.get("pass")
-    set_facts = {
-        "name": scope.set_name,
-        "pass": passed if isinstance(passed, bool) else None,
-        "score": values.number(scope.outcome.get("score")),
-        "threshold": scope.bar,
-    }
-    return {"assert_set": values.without_nulls(set_facts)}
-
-
-def _tags(panels: list[AssertionJury]) -> list[str]:
-    """Return a tag for each jury of a row: its type, numbered if the type repeats."""
-    if len(panels) < 2:
-        return [""] * len(panels)
-    often = Counter(panel.kind for panel in panels)
-    seen: Counter[str] = Counter()
-    tags = []
-    for panel in panels:
-        seen[panel.kind] += 1
-        number = f" {seen[panel.kind]}" if often[panel.kind] > 1 else ""
-        tags.append(panel.kind[:80] + number)
-    return tags

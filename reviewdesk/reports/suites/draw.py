@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict
 
@@ -12,7 +12,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import LabelsFileError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import Fail, failing
+from reviewdesk.reports.bytes.strict_json import failing
 from reviewdesk.reports.labels.reader import checked_row, label_file_rows
 from reviewdesk.reports.validation import FILLED, Amount, Strict, Unit, Wanted
 
@@ -58,8 +58,22 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     unanswered: dict[str | None, DrawnLabel] = {}
     sources: dict[str | None, None] = {}
     for line, values in label_file_rows(labels, fail):
-        row = _label_row(line, values, fail)
-        label = _drawn_label(line, row)
+        if "truth" not in values:
+            raise fail(f"line {line}", _NO_VERDICT, _EXPORT)
+        row = checked_row(_LabelModel, values, line, fail)
+        if not row.id and not row.item_hash:
+            raise fail(f"line {line}", _NO_CONTENT, _EXPORT)
+        # A label has a stratum only if its row states the chance by which it was drawn.
+        drawn = row.selection == "draw" and row.pi is not None and 0 < row.pi <= 1 + SLACK
+        label = DrawnLabel(
+            line=line,
+            id=row.id,
+            item_hash=row.item_hash,
+            truth=Truth(row.truth),
+            stratum=stratum_index(row.stratum) if drawn else None,
+            weight=row.weight,
+            decided=row.decision is None or row.decision in _DECIDED,
+        )
         if row.truth == "unsure" and row.selection == "draw":
             unanswered.setdefault(row.item_hash or row.id, label)
         if row.truth == "unsure" or row.weight == 0:
@@ -82,29 +96,6 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             raise fail(f"line {lost[0].line}", problem + frame.shown_name, _EXPORT)
     source = next(iter(sources)) if len(sources) == 1 else None
     return SuiteLabels(made, held, source, tuple(unanswered.values()))
-
-
-def _drawn_label(line: int, row: _LabelModel) -> DrawnLabel:
-    """Return a label; it has a stratum only if the row states the chance by which it was drawn."""
-    drawn = row.selection == "draw" and row.pi is not None and 0 < row.pi <= 1 + SLACK
-    return DrawnLabel(
-        line=line,
-        id=row.id,
-        item_hash=row.item_hash,
-        truth=Truth(row.truth),
-        stratum=stratum_index(row.stratum) if drawn else None,
-        weight=row.weight,
-        decided=row.decision is None or row.decision in _DECIDED,
-    )
-
-
-def _label_row(line: int, row: dict[str, Any], fail: Fail) -> _LabelModel:
-    if "truth" not in row:
-        raise fail(f"line {line}", _NO_VERDICT, _EXPORT)
-    found = checked_row(_LabelModel, row, line, fail)
-    if not found.id and not found.item_hash:
-        raise fail(f"line {line}", _NO_CONTENT, _EXPORT)
-    return found
 
 
 def _frame(source: Source) -> tuple[FrameContent, ...]:

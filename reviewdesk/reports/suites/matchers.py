@@ -57,15 +57,12 @@ class Exact(Struct, frozen=True):
 
     @property
     def written(self) -> Any:
-        """The matcher as JSON."""
         return {"exact": self.value}
 
     def words(self, *, negated: bool = False) -> str:
-        """Return the matcher in words, such as ``be false``."""
         return f"{'not ' * negated}be {shown(self.value)}"
 
     def judge(self, value: Value) -> MatchResult:
-        """Return a result that fits if the value equals that of the matcher."""
         return MatchResult(same(self.value, value))
 
 
@@ -78,15 +75,12 @@ class NotMatcher(Struct, frozen=True):
 
     @property
     def written(self) -> Any:
-        """The matcher as JSON."""
         return {"not": self.inner.written}
 
     def words(self, *, negated: bool = False) -> str:
-        """Return the inner matcher in words, negated."""
         return self.inner.words(negated=not negated)
 
     def judge(self, value: Value) -> MatchResult:
-        """Return a result that fits if the inner matcher refuses the value."""
         return MatchResult(not self.inner.judge(value).fits)
 
 
@@ -116,7 +110,6 @@ class Schema:
 
     @property
     def written(self) -> Any:
-        """The matcher as JSON."""
         return {"schema": self.schema}
 
     @property
@@ -126,7 +119,6 @@ class Schema:
 
     @property
     def of_numbers(self) -> str:
-        """The first keyword that applies to numbers only, or an empty text."""
         return next((word for _, word in _keywords(self.schema, []) if word in _NUMBERS), "")
 
     def words(self, *, negated: bool = False) -> str:

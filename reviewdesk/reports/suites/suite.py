@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
 from reviewdesk.domain.gates.targets import (
@@ -51,20 +51,19 @@ _ROUNDED = 1e-6
 """The largest difference between the sum of decimal weights and 1."""
 
 
-def _given(value: object) -> object:
-    if value is None:
-        raise FieldError((), "must have a value, found null", MEND)
-    return value
-
-
-GIVEN = BeforeValidator(_given)
-"""Refuses null in the file, for a field that is None if it is left out."""
-
-
 class SuitePart(Strict):
     """A mapping in a suite."""
 
     shape: ClassVar[str] = "a mapping"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_null(cls, stated: Any) -> Any:
+        """Refuse null for a field that is None only if it is left out."""
+        for key, value in stated.items() if isinstance(stated, Mapping) else ():
+            if value is None and key != "exact":
+                raise FieldError((key,), "must have a value, found null", MEND)
+        return stated
 
 
 class MatcherModel(SuitePart):
@@ -73,7 +72,7 @@ class MatcherModel(SuitePart):
     what = "a matcher"
 
     exact: Any = None
-    negated: Annotated[MatcherModel | None, GIVEN] = Field(None, alias="not")
+    negated: MatcherModel | None = Field(None, alias="not")
     schema_: Annotated[dict[str, Any], Wanted("a mapping")] = Field(
         default_factory=dict, alias="schema"
     )
@@ -135,7 +134,6 @@ class ExpectationModel(SuitePart):
 
     @property
     def expectation(self) -> Expectation:
-        """The expectation as a gate reads it."""
         return self._made
 
 
@@ -144,9 +142,9 @@ class CalibrationExpectationModel(ExpectationModel):
 
     spans = CALIBRATION_SPANS
 
-    by: Annotated[Literal[BY] | None, GIVEN] = None  # type: ignore[valid-type]
+    by: Literal[BY] | None = None  # type: ignore[valid-type]
     """The property by which the run is split; the worst segment is then checked."""
-    subject: Annotated[Text | None, GIVEN] = None
+    subject: Text | None = None
     """The subject whose composite is checked; the worst one by default."""
 
     @model_validator(mode="after")
@@ -191,7 +189,7 @@ class Entry(SuitePart):
     file_key: ClassVar[str]
 
     name: Text
-    run: Annotated[Text | None, GIVEN] = None
+    run: Text | None = None
     _node: Node = PrivateAttr()
 
     @model_validator(mode="after")
@@ -210,17 +208,14 @@ class Entry(SuitePart):
 
     @property
     def source(self) -> str:
-        """The file or run as the suite names it."""
         return self.file or self.run or ""
 
     @property
     def source_line(self) -> int:
-        """The line of the file or run."""
         return self.line_of(self.file_key if self.file else "run")
 
     @property
     def line(self) -> int:
-        """The line that the entry starts on."""
         return self._node.line
 
     def line_of(self, key: str) -> int:
@@ -239,13 +234,12 @@ class JuryGate(Entry):
     what = "a jury entry"
     file_key = "report"
 
-    report: Annotated[Text | None, GIVEN] = None
-    case: Annotated[Text | None, GIVEN] = None
+    report: Text | None = None
+    case: Text | None = None
     expected: Annotated[list[ExpectationModel], Field(min_length=1, alias="expect")]
 
     @property
     def expect(self) -> tuple[Expectation, ...]:
-        """The expectations on the jury."""
         return tuple(one.expectation for one in self.expected)
 
 
@@ -258,18 +252,18 @@ class CalibrationGate(Entry):
     what = "a calibration entry"
     file_key = "labels"
 
-    labels: Annotated[Text | None, GIVEN] = None
-    frame: Annotated[Text | None, GIVEN] = None
+    labels: Text | None = None
+    frame: Text | None = None
     """The file of the contents that the labels were drawn from."""
-    counts: Annotated[ReliabilityModel | None, GIVEN] = Field(None, alias="reliability")
-    observed: Annotated[Unit, GIVEN] = Field(None, alias="observed_positive_rate")
-    composite: Annotated[dict[Text, Weight] | None, Field(min_length=1), GIVEN] = None
+    counts: ReliabilityModel | None = Field(None, alias="reliability")
+    observed: Unit = Field(None, alias="observed_positive_rate")
+    composite: Annotated[dict[Text, Weight] | None, Field(min_length=1)] = None
     """The weight of each dimension in the composite of a subject."""
-    observed_n: Annotated[Count | None, GIVEN] = None
+    observed_n: Count | None = None
     """The number of verdicts behind the observed rate."""
-    question: Annotated[QuestionModel | None, GIVEN] = None
-    expected: Annotated[list[CalibrationExpectationModel] | None, Field(min_length=1), GIVEN] = (
-        Field(None, alias="expect")
+    question: QuestionModel | None = None
+    expected: Annotated[list[CalibrationExpectationModel] | None, Field(min_length=1)] = Field(
+        None, alias="expect"
     )
 
     @model_validator(mode="after")
@@ -315,7 +309,6 @@ class CalibrationGate(Entry):
 
     @property
     def by_default(self) -> bool:
-        """Whether the entry has no ``expect``."""
         return self.expected is None
 
     @property
@@ -327,7 +320,6 @@ class CalibrationGate(Entry):
 
     @property
     def reliability(self) -> Reliability | None:
-        """The counts of the judge against a trusted set, if they are given."""
         return Reliability(**self.counts.model_dump()) if self.counts else None
 
     @property
@@ -346,8 +338,8 @@ class SuiteModel(SuitePart):
 
     what = "a suite"
 
-    jury: Annotated[list[JuryGate] | None, Field(min_length=1), GIVEN] = None
-    calibration: Annotated[list[CalibrationGate] | None, Field(min_length=1), GIVEN] = None
+    jury: Annotated[list[JuryGate] | None, Field(min_length=1)] = None
+    calibration: Annotated[list[CalibrationGate] | None, Field(min_length=1)] = None
 
     @model_validator(mode="after")
     def _has_gates(self) -> SuiteModel:
@@ -393,10 +385,7 @@ def read_suite(path: str) -> Suite:
 
 def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
     """Return the expectations of a calibration entry that has no ``expect``."""
-    limits = {
-        "ece": ECE_LIMIT,
-        "brier": BRIER_LIMIT,
-    }
+    limits = {"ece": ECE_LIMIT, "brier": BRIER_LIMIT}
     if observed is not None:
         limits["corrected_rate"] = observed
     return tuple(

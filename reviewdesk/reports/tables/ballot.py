@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any
+from array import array
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from reviewdesk.domain.run.columns import counted_keys
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood
-from reviewdesk.reports.mapping.foreign import Remarks, UnreadWords, unmet_models
+from reviewdesk.reports.mapping.foreign import Remarks, Scales, unmet_models
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     CellError,
@@ -23,7 +25,8 @@ from reviewdesk.reports.tables.cells import (
     part_of_whole,
     stated_error,
 )
-from reviewdesk.reports.tables.entries import Vote
+from reviewdesk.reports.tables.entries import TableEntry, Vote
+from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import found, must_be
 
 _SLACK = 1e-9
@@ -41,16 +44,20 @@ _RAW = (
 )
 _UNREADABLE = "a score that cannot be read is a ballot that is not understood, without a vote"
 _EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
+_MOST_NAMED = 5
+_MOST_JUDGES = 10_000
+
+Key: TypeAlias = tuple[str, str]
 
 
 class BallotNotes(Remarks):
     """Remarks on ballots, with the words and scores that they concern."""
 
     def __init__(self) -> None:
-        """Start with no remarks."""
         super().__init__()
-        self.words = UnreadWords(_LABELS)
-        """The words that mean neither pass nor fail."""
+        self._words: dict[str, None] = {}
+        """The first words that mean neither pass nor fail."""
+        self._word_count = 0
         self._raw: list[float] = []
         self._raw_count = self._unreadable = 0
         self.first_unreadable = ""
@@ -62,7 +69,9 @@ class BallotNotes(Remarks):
             self._raw_count += 1
             self._raw = [min([what, *self._raw]), max([what, *self._raw])]
         elif kind == "word":
-            self.words.add(what)
+            self._word_count += 1
+            if len(self._words) <= _MOST_NAMED:
+                self._words.setdefault(show_line(what, 40))
         elif kind == "model":
             self._stated.setdefault(show_line(what, 40))
         elif kind == "unreadable":
@@ -79,35 +88,115 @@ class BallotNotes(Remarks):
             lines.append(f"{_RAW} ({self._raw_count}x, {span})")
         if self._unreadable:
             lines.append(f"{_UNREADABLE} ({self._unreadable}x); {self.first_unreadable}")
-        lines += [*self.words.notes(), *unmet_models(models, judges)]
+        if self._words:
+            named = ", ".join([*self._words][:_MOST_NAMED])
+            more = ", ..." if len(self._words) > _MOST_NAMED else ""
+            lines.append(f"{_LABELS} ({self._word_count}x): {named}{more}")
+        lines += unmet_models(models, judges)
         if self._stated:
             lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
         return lines
 
 
-class BallotMaker:
-    """Makes the ballots of one table; ``off_scale`` tells if a judge gives scores outside 0..1."""
+class TableSurvey:
+    """The results of a first pass over the rows: how often keys recur, and scales.
+
+    Consecutive rows with one key are a run. Only hashes of the keys are kept. If two keys share a
+    hash, their verdicts are yielded later, but are the same.
+    """
 
     def __init__(
-        self,
-        words: DecidingWords,
-        options: ReadOptions,
-        off_scale: Callable[[str, str], bool],
-        is_scored: Callable[[str], bool],
-        *,
-        keeps_outside: bool = False,
+        self, *, scale_by_judge: bool, panel: bool = False, scored: bool | None = None
     ) -> None:
-        """Keep the options and the label words.
+        self.apart = self.total = 0
+        self.runs: dict[int, int] = {}
+        """The number of runs of each key that recurs, by its hash."""
+        self._several: frozenset[int] = frozenset()
+        self._keys = array("q")
+        self._items = array("q")
+        self._last: Sequence[Key] = ()
+        self._by_judge = scale_by_judge
+        self._panel = panel
+        self._scales = Scales()
+        self.judges: set[str] = set()
+        self._panel_judges: dict[str, None] = {}
+        self._scored: set[str] = set()
+        self._all_scored = scored
 
-        ``is_scored`` tells whether a judge gives a score anywhere in the table. If
-        ``keeps_outside``, a score outside the given scale is kept raw beside the stated vote.
+    def add(self, entries: Sequence[TableEntry]) -> None:
+        """Count the entries of one row."""
+        keys = []
+        for item, ballots, _ in entries:
+            key = item.key
+            keys.append(key)
+            if key not in self._last:
+                self._keys.append(hash(key))
+                self._items.append(hash(key[0]))
+            for vote, _ in ballots:
+                if not vote.surveyed:
+                    self._add_vote(vote)
+        self._last = keys
+
+    def _add_vote(self, vote: Vote) -> None:
+        vote.surveyed = True
+        self.judges.add(vote.judge)
+        if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
+            self._panel_judges.setdefault(vote.judge)
+        score = likely_number(vote.score)
+        self.off_scale(vote.judge, vote.dimension, score)
+        scored = score is not None or part_of_whole(vote.score)
+        if scored and len(self._scored) < _MOST_JUDGES:
+            self._scored.add(vote.judge)
+
+    def close(self) -> None:
+        """Count the verdicts after all rows were added."""
+        self.total, self.runs, self._several = counted_keys(self._keys, self._items)
+        self.apart = len(self._keys) - self.total
+        self._keys = self._items = array("q")
+
+    def several(self, item: str) -> bool:
+        return hash(item) in self._several
+
+    def panel_note(self) -> tuple[str, ...]:
+        """Return a note that a tool's scores by name are read as one panel; empty for one judge.
+
+        The scores may answer different questions, which the table does not show.
         """
+        if not self._by_judge or self._panel or len(self._panel_judges) < 2:
+            return ()
+        named = ", ".join(show_line(name, 40) for name in [*self._panel_judges][:_MOST_NAMED])
+        more = ", ..." if len(self._panel_judges) > _MOST_NAMED else ""
+        advice = "name those that ask different questions with --criteria-columns"
+        return (f"read as one panel: {named}{more}; {advice}",)
+
+    def off_scale(self, judge: str, dimension: str, score: float | None = None) -> bool:
+        """Return True if the judge's scale is not 0..1, because some score is outside.
+
+        Each question has a scale or, in a tool's table, each judge. ``score`` is recorded.
+        """
+        return self._scales.off(f"{judge if self._by_judge else ''}\0{dimension}", score)
+
+    def is_scored(self, judge: str) -> bool:
+        """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
+        return judge in self._scored if self._all_scored is None else self._all_scored
+
+
+class BallotMaker:
+    """Makes the ballots of one table; ``seen`` holds the facts of the whole table.
+
+    If ``keeps_outside``, a score outside the given scale is kept raw beside the stated vote.
+    """
+
+    def __init__(
+        self, seen: TableSurvey, options: ReadOptions, made: TableMap, *, keeps_outside: bool
+    ) -> None:
         self._keeps_outside = keeps_outside
-        self._words = words
+        self.words = DecidingWords(options)
+        self._any_word = bool(made.name)
+        """Whether a score may be any word, because no other cell can hold a label."""
         self._scale = options.scale
         self._models = options.models
-        self._off_scale = off_scale
-        self._is_scored = is_scored
+        self._seen = seen
         self._remarks: list[tuple[str, Any]] = []
 
     def make(self, vote: Vote) -> dict[str, Any]:
@@ -132,38 +221,47 @@ class BallotMaker:
             unread = [error.column]
         who = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
         body = who | body
-        self._add_weights(body, vote.cells)
+        for role, known, what in (
+            ("confidence", values.unit, "no number from 0 to 1"),
+            ("weight", lambda weight: weight if weight and weight > 0 else None, "not above 0"),
+        ):
+            cell = vote.cells.get(role)
+            body[role] = known(likely_number(cell))
+            if body[role] is None and not blank(cell):
+                self._count(f"a {role} that is {what} is left out")
         self._add_failure(body, vote.cells)
         self._add_certainty(body, likely_number(vote.cells.get("certainty")))
-        vote.made = self._measured(values.without_nulls(body, "pass"), vote, unread)
+        made = values.without_nulls(body, "pass")
+        if is_missing(vote.score):
+            scored = measured(made, self._count) if self._seen.is_scored(vote.judge) else made
+            answers = ("score", "raw_score", "label", "error", "pass")
+            if scored is not made:
+                unread = []
+            elif not unread and all(made.get(key) is None for key in answers):
+                self._count(_EMPTY)
+            made = scored
+        vote.made = understood(made, unread)
         vote.remarks = tuple(self._remarks)
         return vote.made
 
     def _count(self, sentence: str) -> None:
         self._remarks.append(("count", sentence))
 
-    def _measured(self, made: dict[str, Any], vote: Vote, unread: list[str]) -> dict[str, Any]:
-        """Return the ballot, without its vote if nothing was measured or understood."""
-        if is_missing(vote.score):
-            if self._is_scored(vote.judge):
-                was = made
-                made = measured(made, self._count)
-                if made is not was:
-                    return made
-            answers = ("score", "raw_score", "label", "error", "pass")
-            if not unread and all(made.get(key) is None for key in answers):
-                self._count(_EMPTY)
-        return understood(made, unread)
-
     def _add_score(self, body: dict[str, Any], vote: Vote) -> None:
         value = vote.score
-        if blank(value):
-            return
         if why := stated_error(value):
             body |= failure(why)
             return
         if (parts := part_of_whole(value)) is not None:
-            self._add_part(body, vote, *parts)
+            # A score such as 4/5 or 85% states its own scale.
+            part, whole = parts
+            if self._scale is not None and self._scale[1] == whole:
+                body |= {"score": self.share(part, vote.column), "scale": list(self._scale)}
+            elif 0 <= part <= whole:
+                body |= {"score": part / whole, "scale": [0, whole]}
+            else:
+                raise CellError(vote.column, must_be(f"from 0 to {whole:g}", value))
+            body["raw_score"] = part
             return
         try:
             stated = number(value, vote.column)
@@ -180,21 +278,11 @@ class BallotMaker:
                 body["score"] = self.share(stated, vote.column)
             body["raw_score"] = stated
             body["scale"] = [low, high]
-        elif 0 <= stated <= 1 and not self._off_scale(vote.judge, vote.dimension):
+        elif 0 <= stated <= 1 and not self._seen.off_scale(vote.judge, vote.dimension):
             body["score"] = stated
         else:
             body["raw_score"] = stated
             self._remarks.append(("raw", stated))
-
-    def _add_part(self, body: dict[str, Any], vote: Vote, part: float, whole: float) -> None:
-        """Read a score such as 4/5 or 85%, which states its own scale."""
-        if self._scale is not None and self._scale[1] == whole:
-            body |= {"score": self.share(part, vote.column), "scale": list(self._scale)}
-        elif 0 <= part <= whole:
-            body |= {"score": part / whole, "scale": [0, whole]}
-        else:
-            raise CellError(vote.column, must_be(f"from 0 to {whole:g}", vote.score))
-        body["raw_score"] = part
 
     def share(self, stated: float, column: str) -> float:
         """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
@@ -206,7 +294,7 @@ class BallotMaker:
 
     def _add_word(self, body: dict[str, Any], vote: Vote, error: CellError) -> None:
         """Read a score that is not a number as a vote or a label, or raise ``error``."""
-        decided = self._words.vote(vote.score)
+        decided = self.words.vote(vote.score)
         if decided is not None:
             body["pass"] = decided
             if isinstance(vote.score, str) and not is_plain(vote.score):
@@ -215,7 +303,7 @@ class BallotMaker:
             return
         if not is_word(vote.score):
             raise error
-        if not vote.words:
+        if not self._any_word:
             hint = "if the word decides, give --pass-label or --fail-label"
             raise CellError(error.column, f"{error.problem}; {hint}")
         self._add_label(body, vote.score)
@@ -223,7 +311,7 @@ class BallotMaker:
     def _add_label(self, body: dict[str, Any], word: str) -> None:
         body["label"] = word.strip()
         body["pass"] = None
-        if status := self._words.failure(word):
+        if status := self.words.failure(word):
             body["status"] = status
         else:
             self._remarks.append(("word", body["label"]))
@@ -239,7 +327,7 @@ class BallotMaker:
             if "pass" in cells or "label" in cells:
                 body.setdefault("pass", None)
             return
-        decided = self._words.vote(word)
+        decided = self.words.vote(word)
         if decided is not None:
             body["pass"] = decided
             if isinstance(word, str) and not is_plain(word):
@@ -251,16 +339,6 @@ class BallotMaker:
         else:
             body["pass"] = None
             self._count(f"a vote that is no word, such as {found(word)}, is left out")
-
-    def _add_weights(self, body: dict[str, Any], cells: Mapping[str, Any]) -> None:
-        """Read the confidence and the weight of a ballot."""
-        body["confidence"] = values.unit(likely_number(cells.get("confidence")))
-        if body["confidence"] is None and not blank(cells.get("confidence")):
-            self._count("a confidence that is no number from 0 to 1 is left out")
-        weight = likely_number(cells.get("weight"))
-        body["weight"] = weight if weight and weight > 0 else None
-        if body["weight"] is None and not blank(cells.get("weight")):
-            self._count("a weight that is not above 0 is left out")
 
     def _add_certainty(self, body: dict[str, Any], sure: float | None) -> None:
         """Read how sure a juror is of its vote; for a fail, the score is 1 minus that."""

@@ -6,8 +6,7 @@ import ast
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.verdict import folded
@@ -91,9 +90,6 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The column names of each role, the clearest first. A column fills only one role."""
 
-_LAST_RESORT = "test"
-"""The role that names the items if no column does."""
-
 _SEPARATORS = re.compile(r"[\s\-]+|(?<=[a-z])(?=[A-Z])")
 """What separates the words of a column's name; the capitals of ``caseId`` do as well."""
 
@@ -103,10 +99,10 @@ BALLOT = frozenset({
 })  # fmt: skip
 """The roles that describe one ballot."""
 
-FACTS = frozenset({
+FACTS = (
     "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
     "alternative", "reference", "generator", "rival",
-})  # fmt: skip
+)  # fmt: skip
 """The roles that describe an item."""
 
 
@@ -119,15 +115,9 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
     for role, spellings in _SPELLINGS.items():
         if spelling := next((spelling for spelling in spellings if spelling in named), None):
             roles[role] = named.pop(spelling)
-    if "item" not in roles and _LAST_RESORT in roles:
-        roles["item"] = roles.pop(_LAST_RESORT)
+    if "item" not in roles and "test" in roles:
+        roles["item"] = roles.pop("test")
     return roles
-
-
-def doubled(columns: Sequence[str], used: Container[str]) -> str | None:
-    """Return a used column that the header names twice, or None."""
-    counts = Counter(columns)
-    return next((name for name in columns if name and name in used and counts[name] > 1), None)
 
 
 _CRITERIA = frozenset({
@@ -148,11 +138,6 @@ _CRITERIA = frozenset({
 def is_criterion(column: str) -> bool:
     """Return True if a name is the name of a question, such as tone, and not of a judge."""
     return _plain(column) in _CRITERIA
-
-
-def names_models(column: str) -> bool:
-    """Return True if the judge column's name says that it holds models."""
-    return _plain(column) in {"model_judge", "judge_model"}
 
 
 def _plain(column: str) -> str:
@@ -198,7 +183,6 @@ class CellError(ValueError):
     """A cell cannot be read, so its verdict is bad; ``column`` names the cell's column."""
 
     def __init__(self, column: str, problem: str) -> None:
-        """Keep column and problem apart, so that the row can name the place."""
         super().__init__(problem)
         self.column = column
         self.problem = problem
@@ -346,5 +330,4 @@ def is_word(value: Any) -> bool:
 
 
 def blank(value: Any) -> bool:
-    """Return True if a cell is null or only white space."""
     return not value.strip() if type(value) is str else value is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
@@ -9,14 +10,16 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, convert
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import unread_keys
 from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
+    FACTS,
     CellError,
     blank,
     is_criterion,
@@ -26,17 +29,17 @@ from reviewdesk.reports.tables.cells import (
     with_decimal_point,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, Words, at_path, reader
+from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, at_path, reader
 from reviewdesk.reports.wording import must_be
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
+_WAYS = re.compile(r" \+ |\|")
+"""What stands between the columns of a path."""
 _TITLE = 160
 """The number of characters that are kept of each part of a title."""
 _FACTS = (
-    "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
-    "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
-    "case_name", "attempt", "rubric", "human", "row_error",
+    *FACTS, "strategy", "agreement", "escalation", "case_name", "attempt", "rubric", "human",
+    "row_error",
 )  # fmt: skip
 """The paths of the facts of a row."""
 _ANSWERS = frozenset({"pass", "label", "error"})
@@ -92,8 +95,6 @@ class Vote(Struct, eq=False):
     """The judge and the number of its repeat; this pair is unique within an item."""
     order: float
     """The number of the repeat, by which ballots of one judge are sorted."""
-    words: bool
-    """Whether the score may be any word, because no other cell can hold a label."""
     unread: Sequence[str]
     """Columns that may hold the answer, if the usual columns for an answer are empty."""
     check: bool
@@ -242,12 +243,12 @@ class _Place:
         value = read(cells) if read else None
         return None if blank(value) else value
 
-
-def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
-    """Return each path of a rule's field, or of its conditions."""
-    if isinstance(path, str):
-        return [one for part in path.split(" + ") for one in part.split("|")]
-    return [one for key in path for one in key.split("|")]
+    def human(self, cells: Mapping[str, Any]) -> Human | None:
+        """Return the label of a person, or None if there is none."""
+        words = tuple(self.get(path, cells) for path in ("label", "pass", "score"))
+        if words == (None, None, None):
+            return None
+        return Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))
 
 
 class MapReader:
@@ -265,7 +266,9 @@ class MapReader:
         brief: bool = False,
     ) -> None:
         """Resolve the paths. The options may name columns of judges, and of criteria."""
-        self._map = made
+        self.made = made
+        self.holds_secrets = not layout.delimiter or any(map(is_setting, layout.columns))
+        """Whether a cell may be an API key or hold one, by its column's name."""
         self._columns = layout.columns
         self._comma = layout.delimiter in (";", "\t")
         self._plain = bool(layout.delimiter)
@@ -304,21 +307,31 @@ class MapReader:
     def _read_rules(self) -> None:
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         shared = {
-            key: value for name, key in of_rule.items() if (value := getattr(self._map, name))
+            key: value for name, key in of_rule.items() if (value := getattr(self.made, name))
         }
-        rules = [shared | one for one in self._map.ballots] or [shared]
-        for raw in rules:
-            self._add(raw)
-        inner = [raw for raw in rules if raw.get("each") or raw.get("columns")]
-        self._whole = bool(self._map.name) and any(
-            "*" in raw.get("judge", "*@") or raw.get("each") for raw in inner
-        )
+        self._whole = False
         """Whether a row of this tool holds a whole panel, so that rows of an id are not joined."""
-        for raw in inner:
-            known = self._known.setdefault(raw.get("each", ""), set())
-            for path in (*_PATHS, "where"):
-                known.update(one.split(".")[0] for one in _alternatives(raw.get(path, "")))
-            known.update(raw.get("known", ()))
+        for raw in [shared | one for one in self.made.ballots] or [shared]:
+            rule = convert(raw, BallotRule)
+            if rule.columns:
+                pattern = rule.columns if isinstance(rule.columns, str) else "*"
+                for star in self._stars(rule):
+                    place = self._place({"score": pattern, "judge": "=*", **raw}, star)
+                    self._groups.setdefault(f"\0{star}", []).append(place)
+            elif rule.as_ == "nothing" and not rule.each:
+                self._skips.append(self._place(raw))
+            else:
+                self._groups.setdefault(rule.each, []).append(self._place(raw))
+            if rule.each:
+                self._use(f"{rule.each}.*")
+            if not (rule.each or rule.columns):
+                continue
+            if self.made.name and ("*" in raw.get("judge", "*") or rule.each):
+                self._whole = True
+            texts = " + ".join([*(raw.get(path, "") for path in _PATHS), *rule.where])
+            known = self._known.setdefault(rule.each, set())
+            known.update(one.split(".")[0] for one in _WAYS.split(texts))
+            known.update(rule.known)
 
     def _reader(self, path: str) -> Reader:
         self._use(path)
@@ -353,35 +366,17 @@ class MapReader:
             else:
                 self.used.add(one)
 
-    def _add(self, raw: dict[str, Any]) -> None:
-        """Add a rule for one place of a row; the first rule that fits counts."""
-        rule = convert(raw, BallotRule)
-        if rule.columns:
-            pattern = rule.columns if isinstance(rule.columns, str) else "*"
-            for star in self._stars(rule.columns, rule.except_):
-                place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                self._groups.setdefault(f"\0{star}", []).append(place)
-            return
-        place = self._place(raw)
-        if rule.each:
-            start = f"{rule.each}."
-            self.used.update((rule.each, *(key for key in self._columns if key.startswith(start))))
-        if rule.as_ == "nothing" and not rule.each:
-            self._skips.append(place)
-        else:
-            self._groups.setdefault(rule.each, []).append(place)
-
     def _place(self, raw: Mapping[str, Any], star: str = "*") -> _Place:
         place = _Place(raw, star, self._columns, plain=self._plain)
         for path in () if place.rule.each else place.paths:
             self._use(path)
         return place
 
-    def _stars(self, columns: Words, without: Words) -> list[str]:
-        if isinstance(columns, list):
-            return columns
-        left_out = {without} if isinstance(without, str) else set(without)
-        start, _, end = columns.partition("*")
+    def _stars(self, rule: BallotRule) -> list[str]:
+        if isinstance(rule.columns, list):
+            return rule.columns
+        left_out = {rule.except_} if isinstance(rule.except_, str) else set(rule.except_)
+        start, _, end = rule.columns.partition("*")
         found = (
             name[len(start) : len(name) - len(end)]
             for name in dict.fromkeys(self._columns)
@@ -397,29 +392,24 @@ class MapReader:
             if place.fits(row.cells):
                 remarks.count(place.rule.note)
                 return []
+        found: list[TableEntry] = []
         try:
             inputs = [read(row.cells) for read in self._of_row]
-            if inputs != self._last:
+            if inputs != self._last or self._whole:
                 self._last = inputs
-                self._last_items = {}
-            return self._entries(row, remarks)
+                self._last_items = {"": self._new_item(row, remarks)}
+            items = self._last_items
+            humans: dict[str, Human | None] = {}
+            votes = self._votes(row.cells, remarks, humans)
+            row_human = self._last_human if len(votes) < 2 else None
+            for dimension, ballots in votes.items() if votes else [("", ())]:
+                if (item := items.get(dimension)) is None:
+                    key = (items[""].key[0], dimension)
+                    item = items[dimension] = replace(items[""], key=key, dimension=dimension)
+                found.append((item, ballots, humans.get(dimension) or row_human))
         except CellError as error:
             self._last = None
-            return [(TableItem(("", row.place), problem=error), (), None)]
-
-    def _entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
-        if not self._last_items or self._whole:
-            first = self._new_item(row, remarks)
-            self._last_items = {first.dimension: first}
-        items = self._last_items
-        humans: dict[str, Human | None] = {}
-        votes = self._votes(row.cells, remarks, humans)
-        row_human = self._last_human if len(votes) < 2 else None
-        found: list[TableEntry] = []
-        for dimension, ballots in votes.items() if votes else [("", ())]:
-            if (item := items.get(dimension)) is None:
-                item = items[dimension] = _of_dimension(items[""], dimension)
-            found.append((item, ballots, humans.get(dimension) or row_human))
+            found = [(TableItem(("", row.place), problem=error), (), None)]
         return found
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
@@ -433,7 +423,12 @@ class MapReader:
         rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
         if self._origin:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
-        item = self._item(row, remarks)
+        ids = ("/".join(filter(None, (name(read(cells)) for read in one))) for one in self._items)
+        if not (item := next(filter(None, ids), "")):
+            self._last = None
+            item = f"row {row.number}" if self._items else str(row.number)
+            if self._items:
+                remarks.count("a row without an id is named by its number")
         # A hash replaces a long item, such as a prompt, so that grouping keeps no texts in memory.
         group = item
         if len(item) > _TITLE:
@@ -442,17 +437,6 @@ class MapReader:
             group = f"{group}\0{row.number}"
         title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
         return TableItem((group, rubric), item, rubric, "", title, facts)
-
-    def _item(self, row: TableRow, remarks: Remarks) -> str:
-        for parts in self._items:
-            found = "/".join(filter(None, (name(read(row.cells)) for read in parts)))
-            if found:
-                return found
-        self._last = None
-        if not self._items:
-            return str(row.number)
-        remarks.count("a row without an id is named by its number")
-        return f"row {row.number}"
 
     def _votes(
         self, cells: Mapping[str, Any], remarks: Remarks, humans: dict[str, Human | None]
@@ -476,7 +460,7 @@ class MapReader:
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
                     dimension = self._dimension(place, scope, name(place.get("judge", scope)))
-                    humans[dimension] = humans.get(dimension) or _person(place, scope)
+                    humans[dimension] = humans.get(dimension) or place.human(scope)
                     votes.setdefault(dimension, [])
         return votes
 
@@ -531,11 +515,11 @@ class MapReader:
         judge = name(place.get("judge", scope))
         listed = bool(place.rule.columns)
         # A tool leaves a scorer's cell empty if it did not ask it, and a question's if it failed.
-        unasked = bool(self._map.name) and "dimension" not in place.read
+        unasked = bool(self.made.name) and "dimension" not in place.read
         labelled = self._last_human is not None
         if silent and (unasked if listed else labelled and not judge):
             return None, True
-        if not self._map.name:
+        if not self.made.name:
             # In a plain table an empty cell means no vote; an absent column means nothing.
             for role, column_name in place.asked.items():
                 if column_name in scope:
@@ -560,7 +544,6 @@ class MapReader:
             self._dimension(place, scope, judge),
             (judge, str(repeat).strip()),
             likely_number(repeat) or 0,
-            bool(self._map.name),
             self._unread(place, scope) if silent and not listed else (),
             place.rule.as_ == "check",
         )
@@ -570,7 +553,7 @@ class MapReader:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
-            plain = not self._map.name
+            plain = not self.made.name
             return unread_keys(scope, answering, self.used - {place.why}) if plain else ()
         element = scope["@value"]
         if not isinstance(element, dict):
@@ -582,18 +565,5 @@ class MapReader:
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:
             return stated
-        known = bool(self._map.name) and not self._map.panel and is_criterion(judge)
+        known = bool(self.made.name) and not self.made.panel and is_criterion(judge)
         return judge if known or judge in self._criteria else ""
-
-
-def _of_dimension(item: TableItem, dimension: str) -> TableItem:
-    key = (item.key[0], dimension or item.rubric)
-    return TableItem(key, item.item, item.rubric, dimension, item.title, item.facts)
-
-
-def _person(place: _Place, scope: Mapping[str, Any]) -> Human | None:
-    words = tuple(place.get(path, scope) for path in ("label", "pass", "score"))
-    if all(word is None for word in words):
-        return None
-    by, at, note = (place.get(path, scope) for path in ("by", "at", "reason"))
-    return Human(words, by, at, note)

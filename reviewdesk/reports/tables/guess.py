@@ -16,12 +16,10 @@ from reviewdesk.reports.tables.cells import (
     FACTS,
     REASONS,
     DecidingWords,
-    blank,
     is_criterion,
     is_missing,
     is_word,
     likely_number,
-    names_models,
     parsed,
     part_of_whole,
     roles_of,
@@ -86,27 +84,20 @@ class Guess(Struct, frozen=True):
     """The format that the report states, if it is not the map's name."""
 
 
-def guess(
-    layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str = "FILE"
-) -> Guess:
-    """Return the map of a plain table, from the names of its columns and a person's options.
-
-    ``command`` is the name of the file in the commands of hints.
-    """
-    return _Guesser(layout, sample, options, command).guess()
-
-
-class _Guesser:
+class Guesser:
     """The known facts of a table whose map is guessed."""
 
     def __init__(
         self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
     ) -> None:
+        """Find the roles of the columns; ``command`` is the name of the file in hints."""
         self.columns = tuple(dict.fromkeys(name for name in layout.columns if name))
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.sample = sample
         self.options = options
         self.command = command
+        self.see = f"See how it would be read: reviewdesk map {command}"
+        self.read_labels = f"Read it with: reviewdesk labels import {command}"
         self.given = (*options.judge_columns, *options.criteria_columns)
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
         self.roles = roles_of(one for one in self.columns if one not in self.said)
@@ -115,8 +106,10 @@ class _Guesser:
             _JUDGE.search(row.cells["@key"]) for row in sample
         ):
             self.roles["judge"] = self.roles.pop("item")
-        if "human" in self.roles and not _holds_words(sample, self.roles["human"]):
-            del self.roles["human"]
+        named = self.roles.get("human", "")
+        said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
+        if said and not any(map(DecidingWords(options).human, said)):
+            del self.roles["human"]  # the column holds names and no labels
         self.made: dict[str, Any] = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
@@ -157,7 +150,7 @@ class _Guesser:
             return _unsure(TableMap(), problem, "Name its columns as the file does.")
         if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
             problem = "is a labels file, not a report"
-            return Guess(TableMap(), (), False, problem, self.read_labels(), elsewhere=True)
+            return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
         if self.given and "judge" not in self.roles:
             options = self.options
             return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
@@ -175,7 +168,7 @@ class _Guesser:
                 places = [one.get("each") or one.get("score") or column for one in rules]
                 made = _map({**self.made, "item": self.item, **rule})
                 problem = f"has the answers of judges inside {listed(places)}"
-                return _unsure(made, problem, self.see(), *places)
+                return _unsure(made, problem, self.see, *places)
         return self.by_cells()
 
     def of_all(self, rule: dict[str, Any], column: str) -> dict[str, Any]:
@@ -191,14 +184,6 @@ class _Guesser:
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
         return {**said, "judge": "=*", "columns": alike}
 
-    def see(self) -> str:
-        """Return the command that shows the map."""
-        return f"See how it would be read: reviewdesk map {self.command}"
-
-    def read_labels(self) -> str:
-        """Return the command that takes labels."""
-        return f"Read it with: reviewdesk labels import {self.command}"
-
     def long(self) -> Guess:
         """Return the map of a table with a judge or a question in each row."""
         roles = self.roles
@@ -210,7 +195,7 @@ class _Guesser:
             "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
         }
         made["score"] = roles.get("score", "score")
-        if names_models(made["judge"]):
+        if "model" in made["judge"].lower():
             made["model"] = roles.get("judge", "")
         if "dimension" in roles:
             made["dimension"] = roles["dimension"]
@@ -237,12 +222,12 @@ class _Guesser:
         if len(rest) == 1:
             self.roles["score"] = rest[0]
             problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
-            return _unsure(self.long().made, problem, self.see(), rest[0])
+            return _unsure(self.long().made, problem, self.see, rest[0])
         # Without a column of items, each column is an item.
         problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
         rule = {**self.columns_rule(rest), "dimension": "=*"}
         made |= {"item": self.item or "=table", "ballots": [rule]}
-        return _unsure(_map(made), problem, self.see(), *rest)
+        return _unsure(_map(made), problem, self.see, *rest)
 
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         """Return the map of a table with a column for each judge or question."""
@@ -305,9 +290,11 @@ class _Guesser:
         criteria = [one for one in judges if is_criterion(_stem(one).rpartition(".")[2])]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
-        if people := _people(self.columns):
+        # The export of a queue has a column of comments for each reviewer.
+        people = [one.removesuffix(_COMMENT) for one in self.columns if one.endswith(_COMMENT)]
+        if people:
             problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
-            return Guess(made, (), False, problem, self.read_labels(), elsewhere=True)
+            return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
         if judges and (asked or all(map(_SURE.search, judges))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
@@ -320,7 +307,7 @@ class _Guesser:
             return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
             problem = "is a labels file, not a report"
-            return Guess(made, (), False, problem, self.read_labels(), elsewhere=True)
+            return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
         problem = f"has no column that names the judge (its columns: {listed(self.columns)})"
         if not judges:
             hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
@@ -331,7 +318,6 @@ class _Guesser:
         return _unsure(made, problem, hint, *judges)
 
     def cells(self, column: str) -> list[Any]:
-        """Return the cells of a column in the sample that are filled."""
         return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
 
     def answers(self, column: str) -> bool:
@@ -448,23 +434,9 @@ def _stem(column: str) -> str:
     return column[len(start) : len(column) - len(end)]
 
 
-def _people(columns: Sequence[str]) -> list[str]:
-    """Return the reviewers of a queue's export, each of whom has a column of comments."""
-    found = [one.removesuffix(_COMMENT) for one in columns if one.endswith(_COMMENT)]
-    return [one for one in found if any(column.startswith(f"{one}.") for column in columns)]
-
-
 def _is_answer(cell: Any) -> bool:
     return (
         likely_number(cell) is not None
         or part_of_whole(cell) is not None
         or DecidingWords(ReadOptions()).vote(cell) is not None
     )
-
-
-def _holds_words(rows: Sequence[TableRow], column: str) -> bool:
-    """Return True if any cell of a label column decides, or the column is empty in the sample."""
-    words = DecidingWords(ReadOptions())
-    filled = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
-    strict = column.casefold().strip() in {"reviewer", "expert"}
-    return not strict or not filled or any(map(words.human, filled))

@@ -9,17 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import Window, not_utf8
 from reviewdesk.reports.report import FirstLook, records
@@ -86,13 +86,17 @@ class Layout(Struct, frozen=True):
 
     @property
     def is_binary(self) -> bool:
-        """Whether the rows are read from the bytes as stored, by a library."""
         return self.kind in binary.KINDS
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
         for number, (found, cells, problem) in enumerate(self._rows(stream, fail, tally), 1):
             yield TableRow(found, cells, problem, number)
+
+    def read(self, source: Source, fail: Fail, tally: ImportTally) -> Generator[TableRow]:
+        """Yield every row of a file, which is open until the last one."""
+        with source.open_raw() if self.is_binary else source.open() as stream:
+            yield from self.rows(stream, fail, tally)
 
     def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[_Found]:
         """Yield the place, the cells and the problem of every row."""
@@ -170,7 +174,7 @@ def layout_of(look: FirstLook) -> Layout | None:
         return None
     outline = look.outline
     if outline.kind == "object" and not outline.goes_on:
-        if orient := _orient(outline.keys):
+        if (orient := _orient(outline.keys)) not in {"", "named"}:
             first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
             return Layout(flat_names(first), outline=outline, orient=orient)
         for key in _LISTS:
@@ -193,7 +197,7 @@ def inside(layout: Layout) -> Layout:
         return layout
     if found := _list_inside(outline.keys):
         return Layout(flat_names(found[1]), outline=outline, key=found[0])
-    if _alike(outline.keys):
+    if _orient(outline.keys) == "named":
         names = flat_names(next(iter(outline.keys.values())))
         return Layout(("@key", *names), outline=outline, key="*", orient="named")
     return layout
@@ -209,26 +213,21 @@ def _list_inside(document: Mapping[str, Any], depth: int = 3) -> tuple[str, dict
     return None
 
 
-def _alike(document: Mapping[str, Any]) -> bool:
-    """Return True if a document has several objects, all with keys that the first one has."""
-    rows = list(document.values())
-    if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
-        return False
-    return all(not rows[0].keys().isdisjoint(one) for one in rows)
-
-
 def _orient(document: Mapping[str, Any]) -> str:
-    """Return how pandas laid out a table in one object, or an empty text for other objects."""
+    """Return how a table is laid out in one object, or an empty text for other objects.
+
+    If ``named``, each key names an object, and all objects have keys of the first one.
+    """
     if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):
         return "split" if document["data"] and isinstance(document["data"][0], list) else ""
-    if len(document) < 2 or not all(isinstance(one, dict) and one for one in document.values()):
+    rows = list(document.values())
+    if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
         return ""
-    inner = next(iter(document.values()))
     if all(map(str.isdecimal, document)):
         return "index"
-    if all(map(str.isdecimal, inner)):
+    if all(map(str.isdecimal, rows[0])):
         return "columns"
-    return ""
+    return "" if any(rows[0].keys().isdisjoint(one) for one in rows) else "named"
 
 
 def _oriented(document: Mapping[str, Any], orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -326,7 +325,10 @@ def _csv_records(
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise _syntax_error(error, start, fail) from error
+            said = (one for key, one in _SYNTAX_ERRORS.items() if str(error).startswith(key))
+            problem = f"is not CSV: {show_line(str(error), 60)}"
+            problem, hint = next(said, (problem, 'Write a quote inside quotes as "".'))
+            raise fail(f"line {start}", problem, hint) from error
         if fields is None:
             return
         if not any(fields):
@@ -360,7 +362,13 @@ class _Lines:
             end = block.rfind(b"\n") + 1
             line = len(rest) + (block.find(b"\n") if end else len(block))
             if max(line, self.held - _BLOCK) > MAX_ITEM or b"\0" in block:
-                self._refuse(rest + block, number + 1)
+                held = rest + block
+                zero = held.find(b"\0")
+                bad = number + 1 + held.count(b"\n", 0, max(zero, 0))
+                what = "holds a NUL byte and is no text"
+                if zero < 0:
+                    what = "is part of a record of over 8 MiB"
+                raise self._fail(f"line {bad}", what, "")
             data = rest + block[:end]
             rest = block[end:] if end else rest + block
             if end:
@@ -377,25 +385,9 @@ class _Lines:
             line = number + 1 + data.count(b"\n", 0, error.start)
             raise not_utf8(self._fail, f"line {line}", offset + error.start) from error
 
-    def _refuse(self, data: bytes, first: int) -> NoReturn:
-        """Raise the error for lines that hold a NUL byte, or are part of a too long record."""
-        zero = data.find(b"\0")
-        line = first + data.count(b"\n", 0, max(zero, 0))
-        if zero >= 0:
-            raise self._fail(f"line {line}", "holds a NUL byte and is no text", "")
-        raise self._fail(f"line {line}", "is part of a record of over 8 MiB", "")
-
 
 def _reader(lines: Iterator[str], delimiter: str) -> Any:
     # The limit of the csv module applies to the whole process, so it is never lowered here.
     if csv.field_size_limit() < MAX_ITEM:
         csv.field_size_limit(MAX_ITEM)
     return csv.reader(lines, delimiter=delimiter, strict=True)
-
-
-def _syntax_error(error: csv.Error, line: int, fail: Fail) -> InputFileError:
-    for start, (problem, hint) in _SYNTAX_ERRORS.items():
-        if str(error).startswith(start):
-            return fail(f"line {line}", problem, hint)
-    problem = f"is not CSV: {show_line(str(error), 60)}"
-    return fail(f"line {line}", problem, 'Write a quote inside quotes as "".')

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -24,28 +26,20 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping.foreign import Remarks
-from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
-from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
+from reviewdesk.reports.tables.ballot import TableSurvey
+from reviewdesk.reports.tables.cells import FACTS, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
-from reviewdesk.reports.tables.guess import Guess, guess, listed
-from reviewdesk.reports.tables.rows import (
-    Layout,
-    TableRow,
-    flat_names,
-    inside,
-    layout_of,
-    with_columns,
-)
+from reviewdesk.reports.tables.guess import Guess, Guesser, listed
+from reviewdesk.reports.tables.rows import Layout, flat_names, inside, layout_of, with_columns
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap
-from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, verdicts
+from reviewdesk.reports.tables.verdict import verdicts
 from reviewdesk.reports.wording import FieldError, spell_path
 
 
 def packaged_map(name: str) -> TableMap:
-    """Return a map of the package."""
     return convert(packaged()[name], TableMap)
 
 
@@ -158,16 +152,17 @@ def open_table(
     options = _with_words(options, made)
     reading = MapReader(made, layout, options)
     brief = MapReader(made, layout, options, brief=True)
-    if twice := doubled(layout.columns, reading.used):
-        raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
+    for column, count in Counter(layout.columns).items():
+        if count > 1 and column and column in reading.used:
+            raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
     remarks = Remarks()
     looked = ImportTally(lenient=True)
     known = frozenset((*layout.columns, "^"))
     whole = whole or layout.outline is None
-    with source.open_raw() if layout.is_binary else source.open() as stream:
+    with closing(layout.read(source, fail, looked)) as rows:
         try:
-            for row in layout.rows(stream, fail, looked):
+            for row in rows:
                 if not whole and not _has_columns(row.cells, known):
                     raise _NewColumnError
                 if entries := brief.entries(row, remarks):
@@ -177,11 +172,9 @@ def open_table(
     survey.close()
     if not survey.total:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
-    secrets = layout.outline is not None or any(map(is_setting, layout.columns))
-    shape = TableShape(reading, made, secrets)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)
+        yield from verdicts(layout.rows(stream, fail, tally), survey, reading, options, tally)
 
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     if made.name:
@@ -250,11 +243,6 @@ _FOREIGN_COLUMNS = frozenset({"truth", "correct", "escalate_for_review"})
 _OTHER_FILES = frozenset({"grader reason", "grader\u00a0reason"})
 
 
-def _sample(source: Source, layout: Layout, fail: Fail) -> list[TableRow]:
-    with source.open_raw() if layout.is_binary else source.open() as stream:
-        return list(islice(layout.rows(stream, fail, ImportTally(lenient=True)), _SAMPLE_ROWS))
-
-
 def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
     layout = layout_of(look)
     if layout is None:
@@ -264,15 +252,6 @@ def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
         as_it_is = f"Open it as it is: reviewdesk open {source.in_command}"
         raise fail("", "is a report of verdicts, in which there are no columns", as_it_is)
     return layout
-
-
-def _named_map(options: ReadOptions) -> TableMap | None:
-    """Return the map that a person named, with the columns that they named in addition."""
-    if not options.map:
-        return None
-    made = read_map(options.map)
-    item, output = options.item_column, options.output_column
-    return replace(made, item=item or made.item, output=output or made.output)
 
 
 def _read_by(
@@ -289,7 +268,10 @@ def _read_by(
     The columns of JSON are the keys of its rows: of the first ones, unless ``whole``.
     """
     layout = _layout(source, look, fail)
-    named = _named_map(options)
+    named = read_map(options.map) if options.map else None
+    if named:
+        item, output = options.item_column, options.output_column
+        named = replace(named, item=item or named.item, output=output or named.output)
     if named and named.rows and layout.outline is not None:
         layout = _at_rows(layout, named.rows)
     if tool is not None and not _fitting_maps(layout, tool):
@@ -308,8 +290,7 @@ def _read_by(
     if made is None:
         layout = inside(layout)
     if layout.outline is not None:
-        with source.open() as stream:
-            rows = layout.rows(stream, fail, ImportTally(lenient=True))
+        with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
             layout = with_columns(layout, rows if whole else islice(rows, _SAMPLE_ROWS), fail)
     said = (*options.judge_columns, *options.criteria_columns)
     other = bool(said) and all(name in layout.columns for name in said)
@@ -317,7 +298,9 @@ def _read_by(
         # The hash is part of the run's identity, because a changed map makes another run.
         version = hashlib.sha256(maps.map_text(fits[0]).encode()).hexdigest()[:8] if own else ""
         return layout, Guess(made, format=f"{fits[0]}, map {version}" if own else "")
-    found = guess(layout, _sample(source, layout, fail), options, source.in_command)
+    with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
+        sample = list(islice(rows, _SAMPLE_ROWS))
+    found = Guesser(layout, sample, options, source.in_command).guess()
     return layout, replace(found, made=replace(found.made, rows=layout.key))
 
 
@@ -418,7 +401,7 @@ def _fits(look: FirstLook) -> bool:
     needed = {roles[role] for role in ("item", "judge", *answer_roles) if role in roles}
     if {"item", "judge"} <= roles.keys() and answer_roles:
         return not any(isinstance(first.get(column), dict | list) for column in needed)
-    texts = {roles[role] for role in FACTS & roles.keys()}
+    texts = {roles[role] for role in roles.keys() & FACTS}
     scalar = all(
         not isinstance(value, dict | list) for key, value in first.items() if key not in texts
     )
@@ -444,10 +427,8 @@ def _of_tool(tool: str, what: str) -> Dialect:
             all(f'"{key}"' not in look.text for key in one.get("unless", ())) for one in made
         )
 
-    def open_export(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-        return _open(source, look, options, tool)
-
-    return Dialect(tool, what, fits, open_export, USES | TABLE_OPTIONS, reads_tables=True)
+    opened = partial(_open, tool=tool)
+    return Dialect(tool, what, fits, opened, USES | TABLE_OPTIONS, reads_tables=True)
 
 
 TOOLS = tuple(

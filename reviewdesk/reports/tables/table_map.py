@@ -141,7 +141,11 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
     ways = [one for one in path.split("|") if one]
     if len(ways) == 1:
         return _one_reader(ways[0], columns)
-    readers = [(one, None if _is_key(one) else _one_reader(one, columns)) for one in ways]
+    # Most paths are plain keys, which need no call.
+    readers = [
+        (one, _one_reader(one, columns) if one.startswith("=") or "." in one else None)
+        for one in ways
+    ]
 
     def first(cells: Mapping[str, Any]) -> Any:
         for key, read in readers:
@@ -151,10 +155,6 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
         return None
 
     return first
-
-
-def _is_key(path: str) -> bool:
-    return not path.startswith("=") and "." not in path
 
 
 def _one_reader(path: str, columns: Sequence[str]) -> Reader:

@@ -2,132 +2,31 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct, convert
 
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.run.columns import counted_keys
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import Strategy
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
-from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, VerdictNames
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
-from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes
-from reviewdesk.reports.tables.cells import (
-    CellError,
-    DecidingWords,
-    blank,
-    is_plain,
-    likely_number,
-    name,
-    names,
-    part_of_whole,
-)
+from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes, Key, TableSurvey
+from reviewdesk.reports.tables.cells import CellError, blank, is_plain, likely_number, name, names
 from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import FieldProblem, Path
 
-_MOST_NAMED = 5
-_MOST_JUDGES = 10_000
 _MOST_PANELS = 1000
-
-Key: TypeAlias = tuple[str, str]
-
-
-class TableSurvey:
-    """The results of a first pass over the rows: how often keys recur, and scales.
-
-    Consecutive rows with one key are a run. Only hashes of the keys are kept. If two keys share a
-    hash, their verdicts are yielded later, but are the same.
-    """
-
-    def __init__(
-        self, *, scale_by_judge: bool, panel: bool = False, scored: bool | None = None
-    ) -> None:
-        """Start with no rows. ``scored`` states for all judges whether they give scores."""
-        self.apart = self.total = 0
-        self.runs: dict[int, int] = {}
-        """The number of runs of each key that recurs, by its hash."""
-        self._several: frozenset[int] = frozenset()
-        self._keys = array("q")
-        self._items = array("q")
-        self._last: Sequence[Key] = ()
-        self._by_judge = scale_by_judge
-        self._panel = panel
-        self._scales = Scales()
-        self.judges: set[str] = set()
-        self._panel_judges: dict[str, None] = {}
-        self._scored: set[str] = set()
-        self._all_scored = scored
-
-    def add(self, entries: Sequence[TableEntry]) -> None:
-        """Count the entries of one row."""
-        keys = []
-        for item, ballots, _ in entries:
-            key = item.key
-            keys.append(key)
-            if key not in self._last:
-                self._keys.append(hash(key))
-                self._items.append(hash(key[0]))
-            for vote, _ in ballots:
-                if not vote.surveyed:
-                    self._add_vote(vote)
-        self._last = keys
-
-    def _add_vote(self, vote: Vote) -> None:
-        vote.surveyed = True
-        self.judges.add(vote.judge)
-        if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
-            self._panel_judges.setdefault(vote.judge)
-        score = likely_number(vote.score)
-        self._scales.off(self.scale_of(vote.judge, vote.dimension), score)
-        scored = score is not None or part_of_whole(vote.score)
-        if scored and len(self._scored) < _MOST_JUDGES:
-            self._scored.add(vote.judge)
-
-    def close(self) -> None:
-        """Count the verdicts after all rows were added."""
-        self.total, self.runs, self._several = counted_keys(self._keys, self._items)
-        self.apart = len(self._keys) - self.total
-        self._keys = self._items = array("q")
-
-    def several(self, item: str) -> bool:
-        """Return True if an item is judged under more than one rubric."""
-        return hash(item) in self._several
-
-    def panel_note(self) -> tuple[str, ...]:
-        """Return a note that a tool's scores by name are read as one panel; empty for one judge.
-
-        The scores may answer different questions, which the table does not show.
-        """
-        if not self._by_judge or self._panel or len(self._panel_judges) < 2:
-            return ()
-        named = ", ".join(show_line(name, 40) for name in [*self._panel_judges][:_MOST_NAMED])
-        more = ", ..." if len(self._panel_judges) > _MOST_NAMED else ""
-        advice = "name those that ask different questions with --criteria-columns"
-        return (f"read as one panel: {named}{more}; {advice}",)
-
-    def off_scale(self, judge: str, dimension: str) -> bool:
-        """Return True if the judge's scale is not 0..1, because some score is outside."""
-        return self._scales.off(self.scale_of(judge, dimension))
-
-    def is_scored(self, judge: str) -> bool:
-        """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
-        return judge in self._scored if self._all_scored is None else self._all_scored
-
-    def scale_of(self, judge: str, dimension: str) -> str:
-        """Return the name of a scale. Each question has one or, in a tool's table, each judge."""
-        return f"{judge if self._by_judge else ''}\0{dimension}"
 
 
 class Draft(Struct, eq=False):
@@ -168,14 +67,12 @@ class VerdictMaker:
         self._table = seen
         self._notes = notes
         self._scale = options.scale
-        self._words = DecidingWords(options)
         self._errors = set(map(folded, made.words.get("error", ())))
         self._quiet = set(made.words.get("quiet", ()))
         self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._repeats = bool(made.name)
-        self._ballots = BallotMaker(
-            self._words, options, seen.off_scale, seen.is_scored, keeps_outside=keeps_outside
-        )
+        self._ballots = BallotMaker(seen, options, made, keeps_outside=keeps_outside)
+        self._readers = {**_READERS, "threshold": self.threshold, "decision": self._decision}
         self._names = VerdictNames()
         self._panels: dict[tuple[str, ...], list[str]] = {}
         """The ids of the jurors of each panel, by the names of its judges."""
@@ -311,11 +208,12 @@ class VerdictMaker:
 
     def _add_fact(self, draft: Draft, role: str, value: Any) -> None:
         facts = draft.facts
-        found = self._fact(role, value)
+        read = self._readers.get(role)
+        found = read(value) if read else value
         if role == "decision" and isinstance(value, str) and not is_plain(value):
             facts.setdefault("label", value.strip())
             if found is None and facts["label"] == value.strip():
-                self._notes.words.add(value)
+                self._notes.remark("word", value, draft.row.at)
                 return
         if found is None:
             self._notes.count(f"a {role} that cannot be one is left out")
@@ -333,17 +231,10 @@ class VerdictMaker:
         elif facts[role] != found:
             self._notes.count(f"rows of one item differ in their {role}; the first one is kept")
 
-    def _fact(self, role: str, value: Any) -> Any:
-        if role == "threshold":
-            return self.threshold(value)
-        if role == "decision":
-            return self._decision(value)
-        return _READERS[role](value) if role in _READERS else value
-
     def _decision(self, value: Any) -> str | None:
         if isinstance(value, str) and folded(value) in self._errors:
             return "error"
-        vote = self._words.vote(value)
+        vote = self._ballots.words.vote(value)
         return values.decision(value if vote is None else vote)
 
     def threshold(self, value: Any) -> float | int | None:
@@ -357,7 +248,7 @@ class VerdictMaker:
             return None
 
     def _add_human(self, draft: Draft, human: Human) -> None:
-        label = next(filter(None, map(self._words.human, human.words)), None)
+        label = next(filter(None, map(self._ballots.words.human, human.words)), None)
         if label is None and any(folded(str(word)) in self._unsure for word in human.words):
             label = "unsure"
         if label is None:
@@ -492,19 +383,10 @@ class PanelReader:
         return self.notes.ballot_notes(models, self._survey.judges)
 
 
-class TableShape(Struct, frozen=True):
-    """How the rows of a table are read, and the map that says so."""
-
-    reading: MapReader
-    made: TableMap
-    holds_secrets: bool = True
-    """Whether a cell may be an API key or hold one, by its column's name."""
-
-
 def verdicts(
     rows: Iterable[TableRow],
     survey: TableSurvey,
-    shape: TableShape,
+    reading: MapReader,
     options: ReadOptions,
     tally: ImportTally,
 ) -> Iterator[ReportVerdict]:
@@ -513,9 +395,19 @@ def verdicts(
     At the end the notes on the import are appended to those of ``tally``.
     """
     remarks = BallotNotes()
-    maker = VerdictMaker(survey, options, remarks, shape.made)
-    for draft in _drafts(rows, survey, shape, maker, remarks):
-        yield _item(draft, maker)
+    maker = VerdictMaker(survey, options, remarks, reading.made)
+    for draft in _drafts(rows, survey, reading, maker, remarks):
+        body = problem = None
+        if draft.problem is not None:
+            problem = FieldProblem((), draft.problem[1])
+        elif len(draft.secrets) > MOST_SECRETS:
+            problem = FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
+        else:
+            body = maker.body(draft)
+            if draft.secrets:
+                body = SecretRemover(draft.secrets).clean(body)
+        place = draft.problem[0] if draft.problem else draft.row.place
+        yield ReportVerdict("", body, place, problem)
     tally.unreadable = remarks.first_unreadable
     tally.notes.extend(
         [*remarks.ballot_notes(options.models, survey.judges), *remarks.notes(LEFT_OUT)]
@@ -529,7 +421,7 @@ def verdicts(
 def _drafts(
     rows: Iterable[TableRow],
     survey: TableSurvey,
-    shape: TableShape,
+    reading: MapReader,
     maker: VerdictMaker,
     remarks: Remarks,
 ) -> Iterator[Draft]:
@@ -538,7 +430,7 @@ def _drafts(
     drafts: dict[Key, Draft] = {}
     last: list[Key] = []
     for row in rows:
-        entries = shape.reading.entries(row, remarks)
+        entries = reading.entries(row, remarks)
         if not entries:
             continue
         keys = [item.key for item, _, _ in entries]
@@ -550,7 +442,7 @@ def _drafts(
             last = keys
             while waiting and not waiting[0].runs:
                 yield waiting.popleft()
-        secrets = named_secrets(row.cells) if shape.holds_secrets else set()
+        secrets = named_secrets(row.cells) if reading.holds_secrets else set()
         for entry in entries:
             item = entry[0]
             draft = drafts.get(item.key)
@@ -562,16 +454,3 @@ def _drafts(
             if draft.problem is None:
                 maker.add(draft, row, entry)
     yield from waiting
-
-
-def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:
-    if draft.problem is not None:
-        place, text = draft.problem
-        return ReportVerdict("", None, place, FieldProblem((), text))
-    if len(draft.secrets) > MOST_SECRETS:
-        problem = FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
-        return ReportVerdict("", None, draft.row.place, problem)
-    body = maker.body(draft)
-    if draft.secrets:
-        body = SecretRemover(draft.secrets).clean(body)
-    return ReportVerdict("", body, draft.row.place)

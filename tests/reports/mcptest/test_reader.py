@@ -216,12 +216,12 @@ def test_values_outside_their_range_are_kept_and_counted() -> None:
     assert body["jurors"] == [{"id": "a", "model": "a", "raw_score": 8}]
     assert not body.keys() & {"threshold", "agreement", "score", "band"}
     assert report.notes[1:] == [
-        "a threshold outside its range is kept under meta.raw only (1x)",
-        "a jury's score outside 0..1 is kept under meta.raw only (1x)",
-        "an agreement that is no number up to 1 is kept under meta.raw only (1x)",
-        "a jury's confidence that is no band word is kept under meta.raw only (1x)",
         "a confidence that is no number from 0 to 1 is left out (1x)",
         "a weight that is not above 0 is left out (1x)",
+        *(
+            f"a {key} outside its range is kept under meta.raw only (1x)"
+            for key in ("threshold", "score", "agreement", "confidence")
+        ),
         (
             "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts"
             " no vote; say what it means with --scale LOW..HIGH (1x, from 8 to 8)"

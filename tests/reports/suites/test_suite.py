@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "an unknown key": (changed("report:", "reprt:"), 3, 'Did you mean "report"? Known: name, '),
     "no name": (changed("name: n\n    ", ""), 2, "name: is missing"),
     "an empty name": (changed("name: n", "name: ''"), 2, "name: must be a text"),
-    "a null name": (changed("name: n", "name:"), 2, "name: must be a text, found null"),
+    "a null name": (changed("name: n", "name:"), 2, "name: must have a value"),
     "a list as name": (changed("name: n", "name: [n]"), 2, "name: must be a text"),
     "no source": (changed("    report: r.json\n", ""), 2, "neither report nor run"),
     "two sources": (changed("report: r.json", "report: r\n    run: x"), 2, "both report and run"),
@@ -154,7 +154,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "nothing expected": (
         ENTRY.split("      -", maxsplit=1)[0],
         4,
-        "expect: must be a list, found null",
+        "expect: must have a value",
     ),
     "an unknown target": (changed("agreement", "agrement"), 5, 'Did you mean "jury.agreement"?'),
     "another target": (changed("jury.agreement", "ece"), 5, "Known: jury.agreement, jury.conf"),
@@ -213,7 +213,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "of which minimum says nothing",
     ),
     "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
-    "a message of none": (ENTRY + "        message:\n", 7, "message: must be a text"),
+    "a message of none": (ENTRY + "        message:\n", 7, "message: must have a value"),
     "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
     "labels and a run": (f"{JUDGE}    run: x\n", 2, "has both labels and run"),
     "another's key": (
