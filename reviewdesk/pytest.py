@@ -47,7 +47,7 @@ class Gate:
         that entries name; by default it is the user's own.
         """
         from reviewdesk.desk.files import source
-        from reviewdesk.desk.gates.older_panels import compared_with
+        from reviewdesk.desk.gates.new_report import compared_with
         from reviewdesk.desk.gates.suite import run_suite
         from reviewdesk.domain.safetext import show
         from reviewdesk.errors import ExitCode, ReviewDeskError

@@ -15,12 +15,13 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
-from reviewdesk.domain.records import Event, Run, Truth
+from reviewdesk.domain.labels.summary import summarise
+from reviewdesk.domain.records import Calibration, Event, Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
 from reviewdesk.reports.labels.reader import LabelRow
 from reviewdesk.reports.wording import FieldProblem
-from reviewdesk.store import connect, runs, schema
+from reviewdesk.store import connect, figures, runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -129,6 +130,12 @@ def mark(desk: Desk, key: int, on: bool) -> Event:
 def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> Run:
     """Load a report and return its run."""
     return desk.load(source(data, name), LoadOptions(**options)).run
+
+
+def figures_of(desk: Desk, run: Run) -> Calibration:
+    """The calibration of a run's judge by the labels given so far, without a page around it."""
+    found = figures.labelled(desk.conn, run.key)
+    return summarise(found, figures.run_figures(desk.conn, run.key))
 
 
 def contents(desk: Desk) -> dict[str, list[Any]]:

@@ -65,7 +65,7 @@ ALLOWED = {
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "scale": {
-        "domain", "errors", "scale", "system", "dask", "distributed", "fsspec", "pyarrow",
+        "domain", "errors", "scale", "system", "dask", "distributed", "fsspec",
     },
     "desk": {
         "domain", "reports", "store", "live", "views", "pages", "errors", "file_output", "desk",

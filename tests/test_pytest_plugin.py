@@ -12,7 +12,7 @@ from reviewdesk.desk.files import write_suite
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.domain.records import Truth
 from tests.cli.gatekit import AGREE, CALM, SPLIT, entry, suite
-from tests.helpers import ROOT, SAMPLES, controls, open_desk, report, source, verdict
+from tests.helpers import ROOT, SAMPLES, controls, figures_of, open_desk, report, source, verdict
 
 pytest_plugins = ["pytester"]
 
@@ -28,7 +28,7 @@ def loaded_modules(tmp_path_factory: pytest.TempPathFactory) -> None:
     run_suite(str(SAMPLES / "library-gates.yml"), lambda: pytest.fail("no run is named"))
     run_suite(str(SAMPLES / "jury-gates.yml"), lambda: pytest.fail("no run is named"))
     with closing(open_desk(tmp_path_factory.mktemp("desk") / "desk.db")) as desk:
-        desk.calibration(desk.load(source(report(CALM))).run)
+        figures_of(desk, desk.load(source(report(CALM))).run)
 
 
 @pytest.fixture

@@ -11,5 +11,5 @@ from reviewdesk.reports.bytes.source import Source
 
 if __name__ == "__main__":
     source = Source.from_path(sys.argv[1], max_size=1 << 40)
-    found = read(source, LoadOptions().reading(), streamed=True)
+    found = read(source, LoadOptions(), streamed=True)
     deque(found.verdicts(), maxlen=0)

@@ -108,9 +108,8 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
     from reviewdesk.views.json.review import shape
 
     path = desk_path() or default_path()
-    target = output or backups.repaired_name(path)
     with ProgressLine(f"reading {path}") as bar:
-        found = backups.repair_desk(path, target, now, bar, replaced=force)
+        found = backups.repair_desk(path, output, now, bar, replaced=force)
     if as_json:
         put_json(shape(found, "head events runs lost", path=str(found.path)))
     else:
@@ -265,7 +264,7 @@ def archive(
 
     The run has the figures of all parts, but holds only flagged verdicts and the random check.
     PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
-    reports, also gzipped, or Parquet. Bad parts are named and skipped.
+    reports, also gzipped. Bad parts are named and skipped.
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.archive.archive import put_together, workers_at

@@ -100,7 +100,7 @@ def gate(
     rows that nothing flagged.
     """
     from reviewdesk.desk import files
-    from reviewdesk.desk.gates.older_panels import compared_with
+    from reviewdesk.desk.gates.new_report import compared_with
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
     from reviewdesk.views.gates import doubt_lines, text

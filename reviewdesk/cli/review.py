@@ -423,19 +423,24 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     and, ! not, | or (binds tighter), ( ) group. esc|bias !(mark note) keeps what is escalated or
     carries a bias warning, without what has both your mark and a note. wrong keeps what is labelled
     against the panel, wrong:pass the passes that are labelled fail, wrong:fail the reverse;
-    rerun:flipped keeps what its newest re-run decided the other way.
+    rerun:flipped keeps what its newest re-run decided the other way. Once labels are split, wrong
+    leaves the holdout out.
     """
+    from reviewdesk.desk.review.queue import kept_back as count_kept_back
     from reviewdesk.domain.records import View
     from reviewdesk.views.json import review as shapes
+    from reviewdesk.views.queue import kept_back
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         view = View(filter=ready(desk, run, filter_, order), order=order)
-        if not as_json:
+        if as_json:
+            rows = _rows(desk, desk.queue(run, view.filter, order))
+            put_json_list(shapes.queue_row(run, row) for row in rows)
+        else:
             _print_queue(desk, run, view)
-            return
-        rows = _rows(desk, desk.queue(run, view.filter, order))
-        put_json_list(shapes.queue_row(run, row) for row in rows)
+        if told := kept_back(count_kept_back(desk, run, view.filter)):
+            say(told)
 
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:

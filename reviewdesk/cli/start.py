@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ def _next_steps() -> Iterator[tuple[str, str]]:
         for step in _of_desk(desk) if desk is not None else ():
             found = True
             yield step
-    for name in reports(Path(), _MOST_NAMED):
+    for name in islice(reports(Path()), _MOST_NAMED):
         found = True
         yield f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder"
     if not found:
@@ -118,7 +119,9 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
         raise UsageError(
             "there is no terminal to ask on", "Give --yes, or REPORT, --floor and --ci."
         )
-    report = report or _chosen_report(list(setup.reports(here, _MOST_OFFERED)), asking=asking)
+    report = report or _chosen_report(
+        list(islice(setup.reports(here), _MOST_OFFERED)), asking=asking
+    )
     with _own_desk() as desk:
         found = setup.survey(report, desk)
     if floor is None:

@@ -1,19 +1,14 @@
 """The contents of a desk file, and who on this machine may open it."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.errors import UsageError
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-
-_NO_GROUPS = ("share: this system has no such groups", "Set the folder's access there.")
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -47,7 +42,13 @@ def access(desk: Path) -> str:
     if found.st_mode & 0o007:
         return "everybody on this machine can read it: desk share --private changes that"
     if found.st_mode & 0o070:
-        return f"private to the owner and the group {_group_name(found.st_gid)}"
+        import grp
+
+        try:
+            name = grp.getgrgid(found.st_gid).gr_name
+        except KeyError:
+            name = str(found.st_gid)
+        return f"private to the owner and the group {name}"
     return "private to the owner"
 
 
@@ -63,8 +64,15 @@ def share(desk: Path, group: str | None) -> None:
         UsageError: the group does not exist, or the system refuses.
     """
     if sys.platform == "win32":
-        raise UsageError(*_NO_GROUPS)
-    number = None if group is None else _group_number(group)
+        problem = "share: this system has no such groups"
+        raise UsageError(problem, "Set the folder's access there.")
+    import grp
+
+    try:
+        number = None if group is None else grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        hint = "Name one of `getent group`."
+        raise UsageError(f"{group}: there is no such group", hint) from error
     try:
         if number is not None:
             folder = desk.parent
@@ -81,27 +89,3 @@ def share(desk: Path, group: str | None) -> None:
         raise UsageError(
             f"{desk}: {reason}", "Its owner can share it, with a group that the owner belongs to."
         ) from error
-
-
-def _group_number(name: str) -> int:
-    if sys.platform == "win32":
-        raise UsageError(*_NO_GROUPS)
-    import grp
-
-    try:
-        return grp.getgrnam(name).gr_gid
-    except KeyError as error:
-        raise UsageError(
-            f"{name}: there is no such group", "Name one of `getent group`."
-        ) from error
-
-
-def _group_name(number: int) -> str:
-    if sys.platform == "win32":
-        return str(number)
-    import grp
-
-    try:
-        return grp.getgrgid(number).gr_name
-    except KeyError:
-        return str(number)

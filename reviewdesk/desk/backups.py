@@ -3,8 +3,6 @@
 The setting ``backups`` is the number of backups that are kept.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -13,13 +11,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from glob import escape
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from sqlite3 import Connection
+from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.desk.core import Desk
+from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
 from reviewdesk.store import audit, events, label_state, runs
@@ -29,11 +29,6 @@ from reviewdesk.store.copies.backup import back_up, copy_into, is_in_use, is_own
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import ingest
 from reviewdesk.store.schema import MIGRATIONS, migrate
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
-
-    from reviewdesk.desk.core import Clock
 
 SMALL = 256 << 20
 """The size in bytes up to which a whole desk is copied; of a larger one, only what people made.
@@ -72,17 +67,12 @@ def newest(desk: Path) -> Backup | None:
     """Return the newest backup of either kind: after a day with labels, or before a migration."""
     found = [path for _, path in _dated(desk)]
     with suppress(OSError):
-        found += desk.parent.glob(f"{glob_text(desk.name)}.schema-*.backup")
+        found += desk.parent.glob(f"{escape(desk.name)}.schema-*.backup")
     times = [(path.stat().st_mtime, path) for path in found]
     if not times:
         return None
     made, path = max(times)
     return Backup(path, datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds"))
-
-
-def glob_text(name: str) -> str:
-    """Return a pattern that matches a name and nothing else."""
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> Path | None:
@@ -191,7 +181,18 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
             desk.parent.mkdir(parents=True, exist_ok=True)
         with explained(desk), whole_path(desk, replace=True) as part:
             copy_into(source, part)
-            after, held = _checked(backup, part, clock, force=force)
+            with explained(backup), closing(connect(part)) as conn:
+                migrate(conn, part, clock().isoformat(timespec="milliseconds"), copies=False)
+                bad = _problems(conn)
+                held = len(runs.all_runs(conn))
+                after = audit.head(conn)
+                fold(conn)
+            if bad and not force:
+                raise DeskError(
+                    f"{backup}: is not whole: {bad[0]}",
+                    "Name another backup, recover its content with desk repair, or restore it with "
+                    "--force.",
+                )
             if is_in_use(desk):
                 raise DeskError(
                     f"{desk}: another process has it open", "Close reviewdesk everywhere, then try."
@@ -221,22 +222,6 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
     return Restored(before, after, kept, held)
 
 
-def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[str, int]:
-    """Bring a copy of a backup up to date and check it; return its head and number of runs."""
-    with explained(backup), closing(connect(part)) as conn:
-        migrate(conn, part, clock().isoformat(timespec="milliseconds"), copies=False)
-        bad = _problems(conn)
-        held = len(runs.all_runs(conn))
-        head = audit.head(conn)
-        fold(conn)
-    if force or not bad:
-        return head, held
-    raise DeskError(
-        f"{backup}: is not whole: {bad[0]}",
-        "Name another backup, recover its content with desk repair, or restore it with --force.",
-    )
-
-
 # Recovering the contents of a damaged desk
 
 
@@ -250,22 +235,19 @@ class Repaired(Struct, frozen=True):
     lost: tuple[str, ...]
 
 
-def repaired_name(desk: Path) -> Path:
-    """Return the default path of the repaired desk."""
-    return desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
-
-
 def repair_desk(
-    desk: Path, target: Path, clock: Clock, told: backup.Told, *, replaced: bool = False
+    desk: Path, target: Path | None, clock: Clock, told: backup.Told, *, replaced: bool = False
 ) -> Repaired:
     """Copy everything readable in a desk file into a new desk; the file itself is only read.
 
-    An incomplete run is loaded again from its readable verdicts.
+    Without a ``target`` the new desk is beside it, with ``-repaired`` in its name. An incomplete
+    run is loaded again from its readable verdicts.
 
     Raises:
         DeskError: the file is missing or of a newer version, or the new desk cannot be written.
         UsageError: the target is the desk itself.
     """
+    target = target or desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
     if not desk.is_file() or not desk.stat().st_size:
         raise DeskError(f"{desk}: there is nothing to repair", "Name a desk file with --desk.")
     if is_own_file(desk, target):
@@ -294,17 +276,25 @@ def _carry(
     copy: Path, part: Path, version: int, clock: Clock, told: backup.Told
 ) -> tuple[repair.Carried, dict[int, Path]]:
     """Fill a new desk; write the readable verdicts of incomplete runs to reports."""
+    from reviewdesk.desk.export.report import header_of
+    from reviewdesk.reports.canonical.writer import harmless, report_pieces
+
     at = clock().isoformat(timespec="milliseconds")
     with closing(connect(part)) as conn:
         migrate(conn, part, at, last=version, copies=False)
         carried = repair.salvage(copy, conn, told)
         rescued = {}
-        if version == len(MIGRATIONS):
-            for key in carried.broken:
-                if next(repair.bodies_of(conn, key), None) is None:
-                    continue
-                with suppress(Exception):  # a damaged row may hold any value
-                    rescued[key] = _write_report(conn, key, copy.with_name(f"run-{key}.json"))
+        for key in carried.broken if version == len(MIGRATIONS) else ():
+            path = copy.with_name(f"run-{key}.json")
+            if next(repair.bodies_of(conn, key), None) is None:
+                continue
+            with suppress(Exception), path.open("w", encoding="utf-8") as out:
+                # A damaged row may hold any value.
+                run = runs.by_key(conn, key)
+                header = {**header_of(conn, run), "report_id": f"{run.name} (repaired)"}
+                lines = map(harmless, repair.bodies_of(conn, key))
+                out.writelines(report_pieces(header, lines, as_lines=False))
+                rescued[key] = path
         repair.drop_runs(conn, list(carried.broken))
         migrate(conn, part, at, copies=False)
         with writing(conn, part):
@@ -319,39 +309,24 @@ def _write_labels(
     behind: Sequence[Mapping[str, Any]], target: Path, *, replaced: bool
 ) -> Iterator[str]:
     """Write the labels after the end of a chain to a labels file, and report it."""
-    rows = [_label_row(event) for event in repair.standing_labels(behind)]
+    rows = []
+    for event in repair.standing_labels(behind):
+        detail = json.loads(event["detail"])
+        kept = {name: detail[name] for name in ("note", "tags", "blind", "seen") if name in detail}
+        about = {
+            "id": event["verdict"],
+            "item_hash": event["item"].hex(),
+            "truth": event["label"],
+            "reviewer": event["author"],
+            "time": event["at"],
+        }
+        rows.append({**about, **kept})
     if not rows:
         return
     path = target.with_name(f"{target.stem}-labels.jsonl")
     with whole_file(path, replace=replaced, private=True) as out:
         out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
     yield f"{path}: {len(rows)} labels of these events; labels import takes them"
-
-
-def _label_row(event: Mapping[str, Any]) -> dict[str, Any]:
-    detail = json.loads(event["detail"])
-    kept = {name: detail[name] for name in ("note", "tags", "blind", "seen") if name in detail}
-    return {
-        "id": event["verdict"],
-        "item_hash": event["item"].hex(),
-        "truth": event["label"],
-        "reviewer": event["author"],
-        "time": event["at"],
-        **kept,
-    }
-
-
-def _write_report(conn: Connection, key: int, path: Path) -> Path:
-    """Write what can be read of a run as a report."""
-    from reviewdesk.desk.export.report import header_of
-    from reviewdesk.reports.canonical.writer import harmless, report_pieces
-
-    run = runs.by_key(conn, key)
-    header = {**header_of(conn, run), "report_id": f"{run.name} (repaired)"}
-    with path.open("w", encoding="utf-8") as out:
-        lines = map(harmless, repair.bodies_of(conn, key))
-        out.writelines(report_pieces(header, lines, as_lines=False))
-    return path
 
 
 def _load_rescued(

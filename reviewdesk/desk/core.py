@@ -19,7 +19,6 @@ from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.claims import WithheldLabels
 from reviewdesk.domain.records import (
     Applied,
-    Calibration,
     Event,
     Item,
     Loaded,
@@ -86,7 +85,6 @@ def damage_explained(path: Path) -> Iterator[None]:
 
 
 Clock = Callable[[], datetime]
-_NONE: Mapping[int, bool | None] = {}
 
 
 def now() -> datetime:
@@ -122,13 +120,12 @@ class Access(Enum):
     READ = auto()
 
 
-_FULL = Access.FULL
-
-
 class Desk:
     """What one reviewer can do with one desk file. Use each instance from one thread only."""
 
-    def __init__(self, path: Path, reviewer: str, clock: Clock, access: Access = _FULL) -> None:
+    def __init__(
+        self, path: Path, reviewer: str, clock: Clock, access: Access = Access.FULL
+    ) -> None:
         """Open, create or migrate the file, as far as ``access`` allows."""
         check_name(reviewer)
         self.path = path
@@ -304,7 +301,7 @@ class Desk:
         return self._labels_of(run).decided(self.apart.waiting(run))
 
     def next_undecided(
-        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool | None] = _NONE
+        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool | None] | None = None
     ) -> int | None:
         """Return the position in ``keys`` of the next undecided verdict, or ``None``.
 
@@ -312,7 +309,7 @@ class Desk:
         ``again``: those that wait for a second label (True if deferred), or are left out (None).
         """
         waiting = dict.fromkeys(self.apart.waiting(run), False)
-        return self._labels_of(run).next_undecided(keys, after, {**waiting, **again})
+        return self._labels_of(run).next_undecided(keys, after, {**waiting, **(again or {})})
 
     def first_gap(self, run: Run) -> tuple[int, int] | None:
         """Return the first undecided verdict of a blind queue with labels after it, and how many.
@@ -382,10 +379,6 @@ class Desk:
             )
         return _save(self, edits.closing(key))
 
-    def reveal(self, key: int) -> Event:
-        """Record that the reviewer saw the panel's answer."""
-        return _save(self, Edit("reveal", key))
-
     def undo(self) -> Event | None:
         """Undo the reviewer's newest action and return the event; ``None`` if there is none."""
         return edits.whole(self, "undo")
@@ -393,15 +386,6 @@ class Desk:
     def redo(self) -> Event | None:
         """Redo the action that was undone last and return the event; ``None`` if there is none."""
         return edits.whole(self, "redo")
-
-    def calibration(self, run: Run) -> Calibration:
-        """Compute the calibration of a run's judge from the labels given so far."""
-        from reviewdesk.domain.labels.summary import summarise
-        from reviewdesk.store import figures
-
-        with explained(self.path):
-            found = figures.labelled(self.conn, run.key)
-            return summarise(found, figures.run_figures(self.conn, run.key))
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""

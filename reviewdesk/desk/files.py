@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.records import Design, Loaded, ProposedMap, Run
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.domain.records import Loaded, ProposedMap, Run
+from reviewdesk.errors import UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.connect import is_open_desk
 from reviewdesk.store.copies.backup import is_own_file
@@ -55,18 +55,7 @@ def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -
     """Return a map for a table, with three verdicts as it reads them."""
     from reviewdesk.reports import propose
 
-    return propose(source(name, max_size), options.reading())
-
-
-def is_report(path: Path, max_size: int) -> bool:
-    """Return True if a file of at most ``max_size`` bytes begins as a report that can be read."""
-    from reviewdesk.reports import read
-
-    try:
-        read(source(str(path), max_size))
-    except ReviewDeskError:
-        return False
-    return True
+    return propose(source(name, max_size), options)
 
 
 def labels(name: str) -> list[LabelRow]:
@@ -165,7 +154,7 @@ def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[
         return as_jsonl(bodies), found
     found = rows.score_rows(desk, run, source)
     if kind == "yaml":
-        about = _provenance(run, found.design) | {"confidence_source": found.source}
+        about = {"run": run.name, "design": found.design.value, "confidence_source": found.source}
         return as_yaml(found.rows, about | {"n": len(found.rows)}), found
     return as_jsonl(found.rows), found
 
@@ -205,7 +194,12 @@ def suite_texts(
         as_suite,
     )
 
-    about = _provenance(run, found.design) | {"confidence_source": found.source, "n": found.n}
+    about = {
+        "run": run.name,
+        "design": found.design.value,
+        "confidence_source": found.source,
+        "n": found.n,
+    }
     name = f"the judge of {run.name}"
     given = (name, found.cells, found.observed, found.decided, about, found.question)
     texts = {SUITE_LABELS: as_jsonl(found.rows)}
@@ -225,11 +219,6 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def _provenance(run: Run, design: Design) -> dict[str, Any]:
-    """Return the facts for a file's comments."""
-    return {"run": run.name, "design": design.value}
-
-
 @contextmanager
 def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
     """Return an empty file for a new desk; it gets its name only if the block succeeds.
@@ -242,12 +231,13 @@ def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and os.path.lexists(path):
         raise _taken(path)
-    with _file_explained(path), whole_path(path, replace=force) as part:
+    with file_explained(path), whole_path(path, replace=force) as part:
         yield part
 
 
 @contextmanager
-def _file_explained(path: Path) -> Iterator[None]:
+def file_explained(path: Path) -> Iterator[None]:
+    """Raise UsageError in place of an OSError about a file that is written."""
     try:
         yield
     except FileExistsError as error:
@@ -270,5 +260,5 @@ def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool =
     """
     if desk is not None:
         check_target(desk, path, force=force)
-    with _file_explained(path), whole_file(path, replace=force) as out:
+    with file_explained(path), whole_file(path, replace=force) as out:
         out.writelines(piece.encode() for piece in pieces)

@@ -10,14 +10,14 @@ from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
-from msgspec.structs import fields
+from msgspec import field
 
-from reviewdesk.desk.labels.batches import import_human
+from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.explain import explained
@@ -28,7 +28,6 @@ from reviewdesk.version import __version__
 if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.options import ReadOptions
     from reviewdesk.reports.report import Report
 
 ProgressCall = Callable[[float, int], bool]
@@ -41,35 +40,24 @@ _STILL = 60.0
 """Seconds within which such a load must make progress."""
 
 
-class LoadOptions(Struct, frozen=True):
+class LoadOptions(ReadOptions, frozen=True, kw_only=True):
     """How to read a report. The policy fields fill in only what the file does not state.
 
     ``audit_share`` is the share of the unflagged verdicts that a new run mixes into its queue. A
     run that is loaded already keeps its audit.
     """
 
-    format: str | None = None
-    skip_bad: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
     seed: str | None = None
     threshold: float | None = None
     quorum: float | str | None = None
     strategy: str | None = None
     import_labels: bool = False
     audit_share: float | None = None
-    models: Mapping[str, str] = field(default_factory=dict)
-    pass_labels: tuple[str, ...] = ()
-    fail_labels: tuple[str, ...] = ()
-    scale: tuple[float, float] | None = None
-    judge_columns: tuple[str, ...] = ()
-    criteria_columns: tuple[str, ...] = ()
-    item_column: str | None = None
-    output_column: str | None = None
-    reason_suffix: str | None = None
-    map: str | None = None
-    texts: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise UsageError unless ``audit_share`` lies between 0 and 1."""
+        """Raise UsageError as ``ReadOptions``, and unless ``audit_share`` lies between 0 and 1."""
+        super().__post_init__()
         if self.audit_share is not None and not 0 <= self.audit_share <= 1:
             raise UsageError(
                 f"random check share: {self.audit_share:g} is not a share",
@@ -78,20 +66,9 @@ class LoadOptions(Struct, frozen=True):
 
     def identity(self) -> dict[str, Any]:
         """Return the options that make a different run from the same bytes."""
-        options = {
-            **self.reading().given(),
-            "threshold": self.threshold,
-            "quorum": self.quorum,
-            "strategy": self.strategy,
-        }
-        return {name: value for name, value in options.items() if value is not None}
-
-    def reading(self) -> ReadOptions:
-        """Return the options that the readers of reports take."""
-        from reviewdesk.reports.options import ReadOptions
-
-        names = (one.name for one in fields(ReadOptions))
-        return ReadOptions(**{name: getattr(self, name) for name in names})
+        policy = {name: getattr(self, name) for name in ("threshold", "quorum", "strategy")}
+        given = {name: value for name, value in policy.items() if value is not None}
+        return self.given() | given
 
 
 def load(
@@ -104,11 +81,10 @@ def load(
     """
     from reviewdesk.reports import read
 
-    reading = options.reading()
     if not options.skip_bad:  # its notes say how many verdicts there are
         with suppress(ReportError):
-            return _load(desk, source, read(source, reading, streamed=True), options, progress)
-    return _load(desk, source, read(source, reading), options, progress)
+            return _load(desk, source, read(source, options, streamed=True), options, progress)
+    return _load(desk, source, read(source, options), options, progress)
 
 
 def _load(
@@ -125,8 +101,6 @@ def _load(
     run_hash = hashlib.sha256(identity).hexdigest()
     with explained(desk.path):
         known = runs.by_hash(desk.conn, run_hash)
-    if known is not None and desk.read_only and not options.import_labels:
-        return _load_result(desk, known, (), new=False)
     if known is not None:
         return _open_known(desk, known, options)
     refuse_read_only(desk.conn, "so no report can be loaded")
@@ -179,7 +153,20 @@ def write_new(
     """
     hidden_runs.sweep_left(desk.conn, desk.path, new.hash, made)
     while (hidden := hidden_runs.claim(desk.conn, desk.path, new.hash, new.file, made)) is None:
-        _wait(desk, new.hash, progress)
+        # Another process loads the same bytes.
+        last = None
+        since = monotonic()
+        while (other := hidden_runs.of_hash(desk.conn, new.hash)) is not None and other.held:
+            _told(progress, other.share, other.bodies)
+            if (now := (other.bodies, other.rows)) != last:
+                last = now
+                since = monotonic()
+            if monotonic() - since > _STILL:
+                raise DeskError(
+                    f"{other.file}: process {other.pid} loads it without progress for 60 s",
+                    "End that process, and load it again.",
+                )
+            sleep(_LOOK)
         # The other load is complete, was cancelled, or has died.
         if (known := runs.by_hash(desk.conn, new.hash)) is not None:
             return known, False
@@ -215,27 +202,6 @@ def _told(progress: ProgressCall | None, share: float, count: int) -> None:
         raise Cancelled("loading was cancelled; nothing was kept")
 
 
-def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
-    """Wait while another process loads the same bytes, and report its progress.
-
-    Raises:
-        DeskError: it makes no progress, for example because the named process loads nothing.
-    """
-    last = None
-    since = monotonic()
-    while (other := hidden_runs.of_hash(desk.conn, run_hash)) is not None and other.held:
-        _told(progress, other.share, other.bodies)
-        if (now := (other.bodies, other.rows)) != last:
-            last = now
-            since = monotonic()
-        if monotonic() - since > _STILL:
-            raise DeskError(
-                f"{other.file}: process {other.pid} loads it without progress for 60 s",
-                "End that process, and load it again.",
-            )
-        sleep(_LOOK)
-
-
 def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
     """Open a run that is loaded already; raise UsageError if the options name another seed."""
     if options.seed is not None and options.seed != known.seed:
@@ -243,8 +209,9 @@ def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
             f"{known.name} is drawn with seed {known.seed}, and a draw is never repeated",
             "Leave out --seed.",
         )
-    with writing(desk.conn, desk.path):
-        runs.touch(desk.conn, known.key, desk.at())
+    if not desk.read_only:
+        with writing(desk.conn, desk.path):
+            runs.touch(desk.conn, known.key, desk.at())
     return _load_result(desk, known, _import_notes(desk, known, options), new=False)
 
 

@@ -1,7 +1,5 @@
 """What the readers and writers of a desk need: the open file, and who works on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path

@@ -94,10 +94,6 @@ def share_of(option: str, value: str | float, what: str, below: float | None = N
     return share + 0.0  # turns -0.0 into 0.0, so that no zero is printed with a sign
 
 
-def _threshold_of(value: str | float) -> float:
-    return share_of("--threshold", value, "a threshold")
-
-
 def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     """Return models by juror from such a mapping, or from texts such as ``critic=model``."""
     if isinstance(given, Mapping):
@@ -137,7 +133,7 @@ def _words_of(given: str | Iterable[str]) -> tuple[str, ...]:
 
 
 _READERS: Mapping[str, Callable[[Any], object]] = {
-    "threshold": _threshold_of,
+    "threshold": lambda value: share_of("--threshold", value, "a threshold"),
     "quorum": quorum_of,
     "strategy": strategy_of,
     "models": _models_of,

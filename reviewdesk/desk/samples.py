@@ -1,21 +1,15 @@
 """The sample runs that come with the program, and a desk prepared with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from reviewdesk.desk import files
 from reviewdesk.desk.core import Access, Clock, Desk, default_path, default_reviewer, now
 from reviewdesk.desk.labels import transfer
+from reviewdesk.domain.records import Run
 from reviewdesk.store import runs
 from reviewdesk.store.connect import still_there
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 
 class SharedRun(Desk):

@@ -6,14 +6,13 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from reviewdesk.desk import files
-from reviewdesk.errors import NotFoundError, UsageError
+from reviewdesk.errors import NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.version import __version__
 
 if TYPE_CHECKING:
@@ -83,15 +82,21 @@ class FolderSetup(Struct, frozen=True):
     floor: float
 
 
-def reports(folder: Path, most: int) -> Iterator[str]:
+def reports(folder: Path) -> Iterator[str]:
     """Yield the names of the newest reports in a folder; files that are not reports are skipped."""
+    from reviewdesk.reports import read
+
     try:
         held = [path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file()]
         held.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     except OSError:
         return
-    found = (path.name for path in held[:_MOST_FILES] if files.is_report(path, _MOST_BYTES))
-    yield from islice(found, most)
+    for path in held[:_MOST_FILES]:
+        try:
+            read(files.source(str(path), _MOST_BYTES))
+        except ReviewDeskError:
+            continue
+        yield path.name
 
 
 def check_free(folder: Path) -> None:

@@ -64,7 +64,7 @@ class ReadOptions(Struct, frozen=True):
         content makes a different run.
         """
         options: dict[str, Any] = {}
-        for name in self.__struct_fields__:
+        for name in ReadOptions.__struct_fields__:
             value = getattr(self, name)
             if name != "format" and value not in (None, False, (), {}):
                 options[name] = list(value) if isinstance(value, tuple) else value

@@ -1,7 +1,5 @@
 """Files to read from any address: the files that a pattern matches, and local copies of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import glob, has_magic
@@ -19,16 +17,14 @@ def is_remote(address: str) -> bool:
     return "://" in address
 
 
-def refuse_keys(address: str, where: str = "where the parts are read") -> None:
-    """Raise UsageError if an address holds a password, which would travel and be logged.
-
-    ``where`` names the place where the password belongs.
-    """
+def refuse_keys(address: str) -> None:
+    """Raise UsageError if an address holds a password, which would travel and be logged."""
     if is_remote(address) and urlsplit(address).password:
         scheme = address.partition("://")[0]
         raise UsageError(
             f"{scheme}://: the address holds a password",
-            f"Leave it out; give it in the environment or the client's own settings, {where}.",
+            "Leave it out; give it in the environment or the client's own settings, where the "
+            "parts are read.",
         )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from reviewdesk.errors import UsageError
-from reviewdesk.scale.cluster import cluster
+from reviewdesk.system.signals import held_back
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -25,6 +27,14 @@ _AHEAD = 2
 _LEAST = 4
 _TRIES = 2
 """How often a task that raises is tried again, as a place may be unreachable for a moment."""
+_TIMEOUT = 30
+"""Seconds in which a scheduler must answer."""
+_CONFIG = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.admin.log-format": "%(message)s",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 class Step(NamedTuple, Generic[Value]):
@@ -74,7 +84,10 @@ class Crew:
 
         try:
             while True:
-                for place, item in islice(waiting, max(0, self._room() - len(running))):
+                # The number of workers may change.
+                threads = sum(map(int, self.client.nthreads().values()))
+                room = max(_LEAST, _AHEAD * threads) - len(running)
+                for place, item in islice(waiting, max(0, room)):
                     give(place, item, 0)
                 if not running:
                     return
@@ -88,11 +101,6 @@ class Crew:
         finally:
             if running:
                 self.client.cancel(list(running))
-
-    def _room(self) -> int:
-        """Return how many tasks may be out at a time; the number of workers may change."""
-        threads = sum(map(int, self.client.nthreads().values()))
-        return max(_LEAST, _AHEAD * threads)
 
 
 def _result(future: Future[Any]) -> Step[Any]:
@@ -117,7 +125,75 @@ def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
     """Connect to the scheduler at an address; without one, start workers on this machine.
 
     Raises:
-        UsageError: the extra is not installed, or no scheduler answers.
+        UsageError: the extra is not installed, no scheduler answers, or no worker starts.
     """
-    with cluster("archive", scheduler, workers) as client:
-        yield Crew(client)
+    try:
+        import dask
+        from distributed import Client
+    except ImportError as error:
+        problem = "archive needs a package that is not installed"
+        raise UsageError(problem, "Add it with: pip install 'reviewdesk[scale]'") from error
+    with dask.config.set(_CONFIG):
+        _quiet()
+        if scheduler is None:
+            with _local(workers or max(2, os.cpu_count() or 1)) as client:
+                _quiet()
+                yield Crew(client)
+                _quiet()
+            return
+        try:
+            client = Client(scheduler, timeout=_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            reason = str(error) or type(error).__name__
+            raise UsageError(
+                f"{scheduler}: no scheduler of dask answers: {reason}",
+                "Write its address as it prints it: tcp://HOST:8786.",
+            ) from error
+        with client:
+            yield Crew(client)
+
+
+@contextmanager
+def _local(workers: int) -> Iterator[Client]:
+    """Start workers that only this process can use, without a dashboard.
+
+    Ctrl+c reaches only this process, which ends the workers. It waits while workers start or end,
+    as a worker that is still starting cannot be ended.
+    """
+    from distributed import Client, LocalCluster
+
+    opened = ExitStack()
+    try:
+        try:
+            with held_back():
+                found = opened.enter_context(
+                    LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address=None,
+                        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                        memory_limit=0,
+                        # Others on this machine could otherwise have the workers do as they like.
+                        security=True,
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+                made = Client(found, set_as_default=False, direct_to_workers=True)
+                client = opened.enter_context(made)
+        except (OSError, RuntimeError) as error:
+            raise UsageError(
+                "the workers of this machine did not start: a process of theirs was ended, or may "
+                "not listen",
+                "Start again, with fewer if memory is short.",
+            ) from error
+        yield client
+    finally:
+        with held_back():
+            opened.close()
+
+
+def _quiet() -> None:
+    """Keep the library's log of workers that start and end off the terminal."""
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -202,6 +202,14 @@ def strata_text(progress: Progress) -> str:
     return " · ".join(f"{name} {done:,}/{all_:,}" for name, (done, all_) in parts.items() if all_)
 
 
+def kept_back(count: int) -> str:
+    """Return how many wrong items of the holdout a filter leaves out, and why; empty if none."""
+    if not count:
+        return ""
+    left = plural(count, "wrong item is", "wrong items are")
+    return f"{left} left out: of the holdout, which tests a change of the panel"
+
+
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
     """Return the items to decide so that labels count, each as words, its id, and more words."""
     return [("decide ", one.id, f": {_waiting(one)}") for one in found]

@@ -28,7 +28,7 @@ def use(monkeypatch: pytest.MonkeyPatch, crew: Here) -> None:
     def crew_for(_scheduler: str | None, _workers: int | None) -> Iterator[Here]:
         yield crew
 
-    monkeypatch.setattr(archive, "crew", crew_for)
+    monkeypatch.setattr(archive, "workers_at", crew_for)
 
 
 class Interrupted(Here):

@@ -29,6 +29,13 @@ def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert desk("improve", "split").code == 2  # the labels of a file do not say that they are blind
     split = desk("improve", "split", "--open", "--json").json
     assert (split["tuning"], split["holdout"], split["tries"]) == (20, 20, [])
+    shown = desk("queue", "--filter", "wrong", "--json")
+    every = desk(
+        "queue", "--filter", "(decision:pass label:fail)|(decision:fail label:pass)", "--json"
+    )
+    left = len(every.json) - len(shown.json)
+    assert left > 0
+    assert f"{left} wrong item" in shown.err
     page = desk("improve", "--panel", "p.yaml", "--json").json
     # The panel errs on 7 of 40 items, and the halves are balanced by label and decision.
     assert page["false_passes"] + page["false_fails"] + page["right"] == 20

@@ -20,7 +20,7 @@ from reviewdesk.desk.review import filters, items, runs, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs
-from tests.helpers import load, numbered
+from tests.helpers import figures_of, load, numbered
 from tests.store.test_hidden_runs import BIG, leave
 
 FILTERS = (
@@ -64,7 +64,7 @@ READS: dict[str, Read] = {
     "other runs": of_keys(items.other_runs),
     "flips": of_run(lambda desk, run: items.flips(desk, run, desk.run("same"))),
     "two panels": lambda desk: jurors.panel_comparison(desk, desk.run("run"), desk.run("same")),
-    "calibration": of_run(lambda desk, run: desk.calibration(run)),
+    "calibration": of_run(figures_of),
     "calibration page": of_run(calibration.calibration_page),
     "jurors": of_run(jurors.jurors_page),
     "what if": of_run(whatif.what_if),

@@ -242,12 +242,13 @@ def test_a_writer_that_waits_is_served_before_those_that_come(
 BESIDE = """
 import sys
 from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth
 desk = Desk.open()
 run = desk.run()
 for _ in range(3):
     reader = desk.reader()
-    reader.calibration(run)
+    calibration_page(reader, run)
     reader.close()
 print("ready", flush=True)
 sys.stdin.readline()

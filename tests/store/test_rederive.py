@@ -23,6 +23,7 @@ from tests.helpers import (
     SINCE_MEASURES,
     contents,
     drop_label_state,
+    figures_of,
     hide_public_views,
     load,
     mark,
@@ -136,7 +137,7 @@ def test_a_verdict_that_lost_its_decision_keeps_its_stratum_and_weighs_nothing(
         lost = desk.queue(run, order="file")[0]
         for key in desk.queue(run):
             desk.label(key, Truth.PASS)
-        assert desk.calibration(run).design is Design.CENSUS
+        assert figures_of(desk, run).design is Design.CENSUS
         # What its body says is decided neither way by the present rules, whatever was stored.
         body = json.loads(
             desk.conn.execute("SELECT body FROM bodies WHERE verdict = ?", (lost,)).fetchone()[0]
@@ -152,7 +153,7 @@ def test_a_verdict_that_lost_its_decision_keeps_its_stratum_and_weighs_nothing(
         assert desk.conn.execute("SELECT passed, failed, flagged FROM runs").fetchone()[:] == (
             3, 0, 0,
         )  # fmt: skip
-        found = desk.calibration(run)
+        found = figures_of(desk, run)
         # Three labels stand for the four of the stratum: the fourth is a non-response.
         assert (found.design, found.no_verdict) == (Design.WEIGHTED, 1)
         assert found.population is not None

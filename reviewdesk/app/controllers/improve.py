@@ -12,10 +12,12 @@ from msgspec import Struct
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.files import check_name
 from reviewdesk.app.controllers.jobs import PREPARING, Report
+from reviewdesk.app.controllers.rerun import ask_ceiling
 from reviewdesk.app.controllers.state import (
     FULL,
     MOVES_AND_CLOSES,
     SCROLLS_AND_CLOSES,
+    Act,
     Choice,
     DialogPage,
     Do,
@@ -243,25 +245,38 @@ def _try(core: Core, found: _Read, name: str) -> None:
     def there(ready: PreparedTry | None) -> None:
         if ready is None or core.asking:
             return
-        core.say("")
-        told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
-        if ready.plan is not None:
-            told.append(consent(ready.plan, "both panels", ceiling=ready.limits.max_cost))
-        page = DialogPage(
-            "Try",
-            (("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")),
-            shown,
-            document=Document(tuple(told)),
-            # Too soon after the page came, nobody can have read it.
-            acts={"y": lambda _: guard.press("y", core.late) or None},
-            strict=True,
-            width=112,
-            height=FULL,
-        )
-        core.ask(PageForm(lambda _at: page, drawn=guard.shown), partial(agreed, ready))
+        from reviewdesk.desk.improve.tries import with_ceiling
 
-    def agreed(ready: PreparedTry, yes: bool | None) -> None:
-        if not yes:
+        core.say("")
+        limited = ready
+
+        def limit(most: float | None) -> None:
+            nonlocal limited
+            limited = with_ceiling(limited, most)
+
+        def page(_at: int) -> DialogPage:
+            told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
+            # Too soon after the page came, nobody can have read it.
+            acts: dict[str, Act] = {
+                "y": lambda _: limited if guard.press("y", core.late) else None,
+            }
+            keys = [("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")]
+            if limited.plan is not None:
+                most = limited.limits.max_cost
+                told.append(consent(limited.plan, "both panels", ceiling=most))
+                keys.insert(1, ("c", "ceiling"))
+                acts["c"] = lambda _: ask_ceiling(
+                    core, most, limit, lambda given: with_ceiling(limited, given)
+                )
+            return DialogPage(
+                "Try", tuple(keys), shown, document=Document(tuple(told)), acts=acts, strict=True,
+                width=112, height=FULL,
+            )  # fmt: skip
+
+        core.ask(PageForm(page, drawn=guard.shown), agreed)
+
+    def agreed(ready: PreparedTry | None) -> None:
+        if ready is None:
             core.say("nothing was sent", Tone.MUTED)
             return
         core.jobs.try_candidate(ready, core.unless(ended))

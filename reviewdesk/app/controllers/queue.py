@@ -35,7 +35,7 @@ from reviewdesk.domain.records import Event, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, DeskError, NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone
-from reviewdesk.views.queue import waits
+from reviewdesk.views.queue import kept_back, waits
 from reviewdesk.views.words import plural
 
 # reading it in a worker: its first page, and then the whole
@@ -53,16 +53,19 @@ def follow(core: Core) -> None:
         _read(core, session.view)
 
 
-def _read(core: Core, view: View, then: Callable[[], object] = lambda: None) -> None:
-    """Read the queue of a view; ``then`` is called once all of it is there."""
+def _read(core: Core, view: View, then: Callable[[str], object] = lambda _: None) -> None:
+    """Read the queue of a view; ``then`` is called once all of it is there, with what it lacks."""
     run = core.session.run
     core.wanted = view
+    lacks = ""
 
     def work(desk: Desk, report: Report) -> array[int]:
         pages = queue.pages(desk, run, view.filter, effective_order(view))
         first = next(pages)
         if len(first) == queue.PAGE and not report(first):
             raise Cancelled("another queue is wanted")
+        nonlocal lacks
+        lacks = kept_back(queue.kept_back(desk, run, view.filter))
         return next(pages, first)
 
     def ended(keys: object, error: ReviewDeskError | None) -> None:
@@ -76,7 +79,7 @@ def _read(core: Core, view: View, then: Callable[[], object] = lambda: None) -> 
         if given is not None and core.notices[REVIEW].text == given[1]:
             core.say(opening_text(core.session, *given), where=REVIEW)
         if core.notices[REVIEW].tone is not Tone.FAIL:
-            then()
+            then(lacks)
         # The columns of a small run load faster than numpy; they wait until a filter is typed.
         if run.verdicts > queue.SMALL:
             _warm(core)
@@ -266,9 +269,10 @@ def _apply(core: Core, view: View) -> None:
     if view.blind == core.session.view.blind:
         core.say("reading the queue …", Tone.MUTED)
 
-        def there() -> None:
+        def there(lacks: str) -> None:
             one = len(core.session.keys) == 1
-            core.say(f"{core.session.size} verdict{'' if one else 's'} in the queue")
+            more = f"; {lacks}" if lacks else ""
+            core.say(f"{core.session.size} verdict{'' if one else 's'} in the queue{more}")
 
         _read(core, view, there)
         return

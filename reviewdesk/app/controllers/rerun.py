@@ -298,19 +298,11 @@ class RerunForm:
 
     def name_ceiling(self) -> None:
         """Ask for the most that may be spent, in US dollars."""
-        prompt = PromptForm(
-            "Most to spend",
-            "" if self.max_cost is None else f"{self.max_cost:g}",
-            check=dollars,
-            hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
-            replaces=True,
-        )
 
-        def answered(answer: FieldInput | None) -> None:
-            if answer is not None and answer.given:
-                self.max_cost = dollars(answer.text)
+        def use(most: float | None) -> None:
+            self.max_cost = most
 
-        self._core.ask(prompt, answered)
+        ask_ceiling(self._core, self.max_cost, use)
 
     def use_panel(self, path: str) -> None:
         """Use the panel of a file, of the report's jurors or of the report, and keep the choice."""
@@ -388,6 +380,28 @@ class RerunForm:
             return self.ready
         self._notice = "y ignored: too soon to have read this; n sends nothing"
         return None
+
+
+def ask_ceiling(
+    core: Core,
+    now: float | None,
+    use: Callable[[float | None], object],
+    check: Callable[[float | None], object] = lambda _: None,
+) -> None:
+    """Ask for the most that may be spent, in US dollars; ``check`` may raise to refuse it."""
+    prompt = PromptForm(
+        "Most to spend",
+        "" if now is None else f"{now:g}",
+        check=lambda text: check(dollars(text)),
+        hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
+        replaces=True,
+    )
+
+    def answered(answer: FieldInput | None) -> None:
+        if answer is not None and answer.given:
+            use(dollars(answer.text))
+
+    core.ask(prompt, answered)
 
 
 def dollars(text: str) -> float | None:

@@ -12,8 +12,7 @@ import re
 import secrets
 from array import array
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from glob import has_magic
 from itertools import islice
@@ -33,16 +32,16 @@ from reviewdesk.desk.archive.parts import (
     Scratch,
     Selection,
     SummaryTask,
-    archive_measures,
     default_reading,
     opened,
     select,
 )
-from reviewdesk.desk.labels.batches import import_human
+from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.report_model import json_of, verdict_model
 from reviewdesk.domain.run.archived import Archived
+from reviewdesk.domain.run.packing import PackedRun
 from reviewdesk.domain.verdict import canonical_json, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
@@ -51,33 +50,31 @@ from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
+from reviewdesk.store.measures import spilled_tables
 from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.archive.parts import PartSummary, Scratch
-    from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.window import VerdictWindow
+    from reviewdesk.domain.stats.dense import Floats
 
 Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
+ALL = 1.0
+"""The audit share of the kept verdicts: all that are not flagged are the audit."""
+_MOST_NOTES = 20
+MIXED = "archive"
+"""The format of an archive whose parts have several formats."""
 _SUMMARIES = 0.6
 _KEPT = 0.3
 """The shares of the work that the two readings take."""
 
 
-@contextmanager
-def workers_at(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
-    """Connect to the workers of a scheduler, or start ``workers`` on this machine.
-
-    Raises:
-        UsageError: the extra is not installed, or no scheduler answers.
-    """
-    with crew(scheduler, workers) as found:
-        yield found
+workers_at = crew
+"""Connects to the workers of a scheduler, or starts some on this machine."""
 
 
 def put_together(
@@ -96,28 +93,21 @@ def put_together(
     """
     for pattern in patterns:
         refuse_keys(pattern)
+    every: set[str] = set()
+    for place, some, _ in crew.run(_expanded, patterns):
+        if isinstance(some, Lost):
+            raise UsageError(f"{patterns[place]}: {some.reason}", "Check the address.")
+        if not some:
+            raise UsageError(f"{patterns[place]}: no file fits this pattern", "Check the pattern.")
+        every.update(some)
     reading = Reading(options, default_reading().max_size if max_size is None else max_size)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
-        found = _Reading(crew, reading, Scratch(Path(folder)), told)
-        found.summarise(_addresses(crew, patterns))
-        while (selection := found.keep()) is None:
-            pass  # a part could be read once and not twice: everything is drawn again without it
-        whole = found.whole(selection, patterns)
-        run, new = write_archive(desk, whole, told)
+        found = _Reading(crew, reading, Scratch(Path(folder)), told, sorted(every))
+        found.summarise()
+        selection, stats = found.keep()
+        run, new = found.write(desk, selection, stats, patterns)
         notes = (import_human(desk, run),) if options.import_labels else ()
-        return Archived(run, new, len(found.names), tuple(found.bad.values()), whole.stats, notes)
-
-
-def _addresses(crew: Crew, patterns: Sequence[str]) -> list[str]:
-    """Return every address that the patterns name once, in order."""
-    every: set[str] = set()
-    for place, found, _ in crew.run(_expanded, patterns):
-        if isinstance(found, Lost):
-            raise UsageError(f"{patterns[place]}: {found.reason}", "Check the address.")
-        if not found:
-            raise UsageError(f"{patterns[place]}: no file fits this pattern", "Check the pattern.")
-        every.update(found)
-    return sorted(every)
+        return Archived(run, new, len(found.names), tuple(found.bad.values()), stats, notes)
 
 
 def _expanded(pattern: str, _start: int) -> Step[list[str]]:
@@ -132,13 +122,13 @@ class _Reading:
     reading: Reading
     scratch: Scratch
     told: Told
-    addresses: list[str] = field(default_factory=list)
+    addresses: list[str]
     names: dict[int, str] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
 
-    def summarise(self, addresses: list[str]) -> None:
-        """Read every part for the first time."""
-        self.addresses = addresses
+    def summarise(self) -> None:
+        """Read every part for the first time, and leave out those with other defaults."""
+        addresses = self.addresses
         count = 0
         named = part_names(addresses)
         done = self.crew.run(SummaryTask(self.reading), addresses)
@@ -151,20 +141,15 @@ class _Reading:
                 self._leave_out(part, found)
             self.told(_SUMMARIES * number / len(addresses), count)
         self.names = dict(sorted(self.names.items()))
-        self._agree()
-
-    def _agree(self) -> None:
-        """Leave out the parts whose defaults differ from those of the first part."""
-        first: PartSummary | None = None
+        first: tuple[int, list[object]] | None = None
         for part in list(self.names):
-            found = self.scratch.summary(part)
-            if first is None:
-                first = found
-                start = self.addresses[part]
-            elif _rule(found.header) != _rule(first.header):
+            header = self.scratch.summary(part).header
+            rule = [header.get("defaults") or {}, header.get("generator") or {}]
+            first = first or (part, rule)
+            if rule != first[1]:
                 reason = (
-                    f"{self.addresses[part]}: its defaults or its generator are not those of "
-                    f"{start}. Archive such parts apart."
+                    f"{addresses[part]}: its defaults or its generator are not those of "
+                    f"{addresses[first[0]]}. Archive such parts apart."
                 )
                 self._leave_out(part, BadPart(reason))
 
@@ -176,47 +161,44 @@ class _Reading:
         self.names.pop(part, None)
         self.scratch.drop(part)
 
-    def stats(self) -> Stats:
-        """Return the statistics of all parts, merged in the order of their names."""
+    def keep(self) -> tuple[Selection, Stats]:
+        """Read the parts again for the kept data; return it, and the statistics of all parts.
+
+        If a part can be read once and not twice, everything is drawn again without it.
+        """
         from reviewdesk.domain.run.stats import Stats
 
-        made = Stats()
-        for part in self.names:
-            made = made.merge(self.scratch.summary(part).stats)
-        return made
-
-    def keep(self) -> Selection | None:
-        """Read the parts again for the kept data; ``None`` if a part is no longer readable."""
-        if not self.names:
-            some = next(iter(self.bad.values()))
-            raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
-        stats = self.stats()
         options = self.reading.options
         share = AUDIT_SHARE if options.audit_share is None else options.audit_share
-        stated = stats.counts.stated_escalation
-        selection = select(self.scratch, self.names, self.seed(), share, stated=stated)
-        parts = list(self.names)
-        items = [self._kept_part(part, selection) for part in parts]
-        ended = 0
-        for place, found, last in self.crew.run(KeptTask(self.reading, self.hash()), items):
-            if isinstance(found, KeptPiece):
-                self.scratch.put_piece(parts[place], found)
-            else:
-                self._leave_out(parts[place], found)
-            ended += last
-            self.told(_SUMMARIES + _KEPT * ended / len(parts), stats.counts.verdicts)
-        if len(self.names) == len(parts):
-            return selection
-        for part in parts:
-            self.scratch.drop_pieces(part)
-        return None
-
-    def _kept_part(self, part: int, selection: Selection) -> KeptPart:
-        summary = self.scratch.summary(part)
-        return KeptPart(
-            self.addresses[part], self.names[part], summary.sha256, summary.streamed,
-            selection.kept[part], selection.renamed.get(part, b""),
-        )  # fmt: skip
+        while self.names:
+            stats = Stats()
+            for part in self.names:
+                stats = stats.merge(self.scratch.summary(part).stats)
+            stated = stats.counts.stated_escalation
+            chosen = select(self.scratch, self.names, self.seed(), share, stated=stated)
+            items = []
+            for part, name in self.names.items():
+                one = self.scratch.summary(part)
+                renamed = chosen.renamed.get(part, b"")
+                address = self.addresses[part]
+                items.append(
+                    KeptPart(address, name, one.sha256, one.streamed, chosen.kept[part], renamed)
+                )
+            parts = list(self.names)
+            ended = 0
+            for place, found, last in self.crew.run(KeptTask(self.reading, self.hash()), items):
+                if isinstance(found, KeptPiece):
+                    self.scratch.put_piece(parts[place], found)
+                else:
+                    self._leave_out(parts[place], found)
+                ended += last
+                self.told(_SUMMARIES + _KEPT * ended / len(parts), stats.counts.verdicts)
+            if len(self.names) == len(parts):
+                return chosen, stats
+            for part in parts:
+                self.scratch.drop_pieces(part)
+        some = next(iter(self.bad.values()))
+        raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
 
     def seed(self) -> str:
         """Return the seed that was given, else the sha256 over the parts' own seeds, sorted."""
@@ -235,71 +217,110 @@ class _Reading:
         """Return name and sha256 of each part."""
         return [[name, self.scratch.summary(part).sha256] for part, name in self.names.items()]
 
-    def whole(self, selection: Selection, patterns: Sequence[str]) -> WholeArchive:
-        """Return everything that is to be written."""
-        common = Common()
+    def write(
+        self, desk: OpenFile, selection: Selection, stats: Stats, patterns: Sequence[str]
+    ) -> tuple[Run, bool]:
+        """Write the archive as a run, unless it is there; return the run and whether it is new."""
+        refuse_read_only(desk.conn, "so no archive can be written")
+        run_hash = self.hash()
+        with explained(desk.path):
+            known = runs.by_hash(desk.conn, run_hash)
+        if known is not None:
+            return known, False
+        header: dict[str, Any] | None = None
+        formats = set()
+        notes: list[str] = []
+        skipped = 0
         for part, name in self.names.items():
-            common.add(name, self.scratch.summary(part))
-        return WholeArchive(
-            hash=self.hash(),
-            name=archive_name(patterns),
+            one = self.scratch.summary(part)
+            formats.add(one.format)
+            header = one.header if header is None else {
+                key: value
+                for key, value in header.items()
+                if key in one.header and one.header[key] == value
+            }  # fmt: skip
+            skipped += one.skipped
+            notes += [f"{name}: {note}" for note in one.notes]
+        more = len(notes) - _MOST_NOTES
+        new = NewRun(
+            hash=run_hash,
             file=archive_source(patterns, len(self.names)),
             file_hash=hashlib.sha256(canonical_json(self.files())).hexdigest(),
-            format=common.format,
-            header=common.header,
+            format=formats.pop() if len(formats) == 1 else MIXED,
+            options=self.reading.options.identity(),
+            loaded_at=desk.at(),
+            header=header or {},
             seed=self.seed(),
-            options=self.reading.options,
-            parts=tuple(self.names),
-            stats=self.stats(),
-            selection=selection,
-            scratch=self.scratch,
-            notes=[
-                *common.notes(),
-                *(f"left out a part: {reason}" for reason in self.bad.values()),
-            ],
-            skipped=common.skipped,
+            audit_share=ALL,
+            name=archive_name(patterns),
         )
+        notes[_MOST_NOTES:] = [f"and {more:,} notes more"] if more > 0 else []
+        notes += [f"left out a part: {reason}" for reason in self.bad.values()]
 
+        def progress(share: float, _count: int) -> bool:
+            self.told(0.9 + 0.1 * share, stats.counts.verdicts)
+            return True
 
-def _rule(header: Mapping[str, object]) -> list[object]:
-    """Return what the header of a report states about the rule of its verdicts."""
-    return [header.get("defaults") or {}, header.get("generator") or {}]
+        def read(ingest: Ingest) -> ReadReport:
+            return self._read(ingest, new, selection, stats, notes, skipped)
 
+        # The remains of another archive are never continued: its parts may have been different.
+        return write_new(desk, new, secrets.token_hex(8), read, progress)
 
-_MOST_NOTES = 20
-MIXED = "archive"
-"""The format of an archive whose parts have several formats."""
+    def _read(
+        self, ingest: Ingest, new: NewRun, chosen: Selection, stats: Stats, notes: list[str],
+        skipped: int,
+    ) -> ReadReport:  # fmt: skip
+        """Write the kept verdicts in the order of the parts, and draw them."""
+        from reviewdesk.domain.archive import JoinedWindows
+        from reviewdesk.domain.run.columns import score_units
+        from reviewdesk.domain.run.stats import run_measures
+        from reviewdesk.domain.run.window import final_flags
 
+        joined = JoinedWindows()
+        strata = array("b")
+        for number, part in enumerate(self.names):
+            for piece in self.scratch.pieces(part):
+                for window in piece.windows:
+                    made = joined.add(window, piece.names, piece.quorums)
+                    ingest.keep(made, number / len(self.names))
+            strata.frombytes(chosen.strata[part])
+        counts = stats.counts
+        flags = final_flags(joined.flags, stated=counts.stated_escalation)
+        seed = self.seed()
+        drawn, columns = ingest.draw(flags, strata, seed, ALL)
 
-class Common:
-    """Collects what the parts have in common, one part after the other."""
+        def scores() -> Iterator[Floats]:
+            for part in self.names:
+                found = self.scratch.summary(part)
+                yield score_units(
+                    PackedRun({"seated": found.seated, "scores": found.scores}, (), ())
+                )
 
-    def __init__(self) -> None:
-        """Start without parts."""
-        self.header: dict[str, Any] = {}
-        self.format = ""
-        self.skipped = 0
-        self._notes: list[str] = []
-
-    def add(self, name: str, part: PartSummary) -> None:
-        """Take in a part."""
-        if not self.format:
-            self.format = part.format
-            self.header = dict(part.header)
-        if self.format != part.format:
-            self.format = MIXED
-        self.header = {
-            key: value
-            for key, value in self.header.items()
-            if key in part.header and part.header[key] == value
-        }
-        self.skipped += part.skipped
-        self._notes += [f"{name}: {note}" for note in part.notes]
-
-    def notes(self) -> list[str]:
-        """Return the notes of the parts, as many as a person reads."""
-        more = len(self._notes) - _MOST_NOTES
-        return self._notes[:_MOST_NOTES] + ([f"and {more:,} notes more"] if more > 0 else [])
+        with spilled_tables() as tables:
+            measures = run_measures(
+                joined.names, joined.quorums, scores, tables, stats.alpha, stats.votes
+            )
+        kept = (
+            f"an archive of {plural(len(self.names), 'part')}, of which the desk keeps the flagged"
+        )
+        about = f"{kept} verdicts and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
+        return ReadReport(
+            new=new,
+            counts=counts,
+            measures=measures,
+            drawn=replace(
+                drawn,
+                sizes=dict(chosen.sizes),
+                audited=dict(chosen.audited),
+                decided=dict(chosen.decided),
+            ),
+            columns=columns,
+            seed=seed,
+            notes=with_undecided([about, *notes], counts),
+            skipped=skipped,
+            archive=stats.as_json(),
+        )
 
 
 _SUFFIXES = re.compile(r"(\.(jsonl?|ndjson|parquet|pq|gz))+$", re.IGNORECASE)
@@ -389,16 +410,13 @@ class KeptTask(Struct, frozen=True):
             return Step(BadPart(str(error)))
         if piece is None:
             return Step(KeptPiece([], (), ()))
-        self._leave_open((*key, start + 1), pieces)
-        return Step(piece, start + 1)
-
-    def _leave_open(self, key: tuple[str, str, int], pieces: _Pieces) -> None:
-        """Keep a part open for its next piece; close those beyond the limit, the oldest first."""
         with _lock:
-            _open[key] = pieces
+            _open[(*key, start + 1)] = pieces
+            # The oldest beyond the limit are closed.
             closed = [_open.pop(one) for one in list(_open)[:-_MOST_OPEN]]
         for one in closed:
             one.close()
+        return Step(piece, start + 1)
 
     def _pieces(self, part: KeptPart) -> _Pieces:
         from reviewdesk.domain.run.window import WindowReader
@@ -409,7 +427,7 @@ class KeptTask(Struct, frozen=True):
                 raise ReportError(
                     part.address, "", "was changed while it was being read", "Start again."
                 )
-            report = read(source, self.reading.options.reading(), streamed=part.streamed)
+            report = read(source, self.reading.options, streamed=part.streamed)
             reader = WindowReader(report.header, self.reading.options.identity(), self.run_hash)
             windows: list[VerdictWindow] = []
             size = 0
@@ -436,100 +454,3 @@ def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
 
 def _bit(bits: bytes, place: int) -> bool:
     return place >> 3 < len(bits) and bool(bits[place >> 3] >> (place & 7) & 1)
-
-
-ALL = 1.0
-"""The audit share of the kept verdicts: all that are not flagged are the audit."""
-
-
-class WholeArchive(Struct, frozen=True):
-    """An archive whose parts were read, with the data kept of them in ``scratch``."""
-
-    hash: str
-    name: str
-    file: str
-    file_hash: str
-    format: str
-    header: Mapping[str, Any]
-    seed: str
-    options: LoadOptions
-    parts: tuple[int, ...]
-    stats: Stats
-    selection: Selection
-    scratch: Scratch
-    notes: list[str]
-    skipped: int
-
-
-def write_archive(
-    desk: OpenFile, found: WholeArchive, told: Callable[[float, int], object]
-) -> tuple[Run, bool]:
-    """Write an archive as a run, unless it is there; return the run and whether it is new."""
-    refuse_read_only(desk.conn, "so no archive can be written")
-    with explained(desk.path):
-        known = runs.by_hash(desk.conn, found.hash)
-    if known is not None:
-        return known, False
-    new = NewRun(
-        hash=found.hash,
-        file=found.file,
-        file_hash=found.file_hash,
-        format=found.format,
-        options=found.options.identity(),
-        loaded_at=desk.at(),
-        header=found.header,
-        seed=found.seed,
-        audit_share=ALL,
-        name=found.name,
-    )
-    total = found.stats.counts.verdicts
-
-    def progress(share: float, _count: int) -> bool:
-        told(0.9 + 0.1 * share, total)
-        return True
-
-    # The remains of another archive are never continued: its parts may have been different.
-    return write_new(
-        desk, new, secrets.token_hex(8), lambda ingest: _read(ingest, new, found), progress
-    )
-
-
-def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
-    """Write the kept verdicts in the order of the parts, and draw them."""
-    from reviewdesk.domain.archive import JoinedWindows
-    from reviewdesk.domain.run.window import final_flags
-
-    joined = JoinedWindows()
-    strata = array("b")
-    for number, part in enumerate(found.parts):
-        for piece in found.scratch.pieces(part):
-            for window in piece.windows:
-                made = joined.add(window, piece.names, piece.quorums)
-                ingest.keep(made, number / len(found.parts))
-        strata.frombytes(found.selection.strata[part])
-    counts = found.stats.counts
-    flags = final_flags(joined.flags, stated=counts.stated_escalation)
-    drawn, columns = ingest.draw(flags, strata, found.seed, ALL)
-    whole = replace(
-        drawn,
-        sizes=dict(found.selection.sizes),
-        audited=dict(found.selection.audited),
-        decided=dict(found.selection.decided),
-    )
-    measures = archive_measures(
-        found.scratch, found.parts, found.stats, joined.names, joined.quorums
-    )
-    parts = plural(len(found.parts), "part")
-    kept = f"an archive of {parts}, of which the desk keeps the flagged verdicts"
-    about = f"{kept} and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
-    return ReadReport(
-        new=new,
-        counts=counts,
-        measures=measures,
-        drawn=whole,
-        columns=columns,
-        seed=found.seed,
-        notes=with_undecided([about, *found.notes], counts),
-        skipped=found.skipped,
-        archive=found.stats.as_json(),
-    )

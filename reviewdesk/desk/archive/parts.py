@@ -12,28 +12,22 @@ import pickle
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
-from reviewdesk.domain.run.packing import Bar, PackedRun
+from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.verdict import drawn_name
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.scale.addresses import local_copy
 from reviewdesk.scale.crew import Step
-from reviewdesk.store.measures import spilled_tables
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.run.details import RunMeasures
-    from reviewdesk.domain.run.packing import Bar
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.window import VerdictWindow
-    from reviewdesk.domain.stats.dense import Floats
     from reviewdesk.reports.bytes.source import Source
 
 ESCALATED = 1 << 4
@@ -128,29 +122,15 @@ def _summary(address: str, reading: Reading) -> PartSummary:
 
 @contextmanager
 def opened(address: str, reading: Reading) -> Iterator[Source]:
-    """Return a part as a source; a part in Parquet is turned into JSON Lines."""
+    """Return a part as a source."""
     from reviewdesk.reports.bytes.source import Source
 
     try:
-        with local_copy(address) as path, _as_json(path) as text:
-            yield dataclasses.replace(Source.from_path(text, reading.max_size), name=address)
+        with local_copy(address) as path:
+            yield dataclasses.replace(Source.from_path(path, reading.max_size), name=address)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ReportError(address, "", f"cannot be read: {reason}") from error
-
-
-@contextmanager
-def _as_json(path: Path) -> Iterator[Path]:
-    from reviewdesk.scale.parquet import as_lines, is_parquet
-
-    if not path.is_file() or not is_parquet(path):
-        yield path
-        return
-    with TemporaryDirectory(prefix="reviewdesk-") as folder:
-        lines = Path(folder, "part.jsonl")
-        with lines.open("wb") as out:
-            as_lines(path, out)
-        yield lines
 
 
 def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
@@ -158,7 +138,7 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
     from reviewdesk.domain.run.window import DERIVED_ESCALATION, WindowReader
     from reviewdesk.reports import read
 
-    report = read(source, reading.options.reading(), streamed=streamed)
+    report = read(source, reading.options, streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
     counter = StatsCounter(reader)
     ids = list[bytes]()
@@ -256,30 +236,6 @@ def ids_of(summary: PartSummary) -> list[str]:
     return [name for some in summary.ids for name in marshal.loads(some)]  # noqa: S302 - by ours
 
 
-def archive_measures(
-    scratch: Scratch,
-    parts: Sequence[int],
-    stats: Stats,
-    names: tuple[str, ...],
-    quorums: tuple[Bar, ...],
-) -> RunMeasures:
-    """Compute the alphas of an archive from its merged states and its ranked ballots."""
-    from reviewdesk.domain.run.stats import run_measures
-
-    scores = partial(_scores, scratch, parts)
-    with spilled_tables() as tables:
-        return run_measures(names, quorums, scores, tables, stats.alpha, stats.votes)
-
-
-def _scores(scratch: Scratch, parts: Sequence[int]) -> Iterator[Floats]:
-    """Yield the scores of each part, ``[seats, verdicts]``."""
-    from reviewdesk.domain.run.columns import score_units
-
-    for part in parts:
-        found = scratch.summary(part)
-        yield score_units(PackedRun({"seated": found.seated, "scores": found.scores}, (), ()))
-
-
 _DIGEST = 32
 
 
@@ -302,9 +258,16 @@ def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
     """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
-    from reviewdesk.domain.archive import BUCKETS, DrawnSizes, kept_verdicts
+    from reviewdesk.domain.archive import BUCKETS, DrawnSizes, id_rows, kept_verdicts, repeated
 
-    renamed = _repeated(scratch, names)
+    scratch.clear_rows()
+    for part in names:
+        for bucket, rows in id_rows(part, ids_of(scratch.summary(part))):
+            scratch.put_rows(bucket, rows)
+    renamed: dict[int, set[int]] = {}
+    for bucket in range(BUCKETS):
+        for part, place in repeated(scratch.rows(bucket)):
+            renamed.setdefault(part, set()).add(place)
     counts = _bucket_contents(scratch, names, renamed, seed, stated=stated)
     drawn = DrawnSizes(map(scratch.rows, range(BUCKETS)))
     audited = audit_shares(drawn.sizes, share)
@@ -327,21 +290,6 @@ def bits(places: Sequence[int] | set[int], count: int) -> bytes:
     for place in places:
         made[place >> 3] |= 1 << (place & 7)
     return bytes(made)
-
-
-def _repeated(scratch: Scratch, names: Mapping[int, str]) -> dict[int, set[int]]:
-    """Return the places, by part, of the verdicts whose ids another part has too."""
-    from reviewdesk.domain.archive import BUCKETS, id_rows, repeated
-
-    scratch.clear_rows()
-    for part in names:
-        for bucket, rows in id_rows(part, ids_of(scratch.summary(part))):
-            scratch.put_rows(bucket, rows)
-    found: dict[int, set[int]] = {}
-    for bucket in range(BUCKETS):
-        for part, place in repeated(scratch.rows(bucket)):
-            found.setdefault(part, set()).add(place)
-    return found
 
 
 def _bucket_contents(

@@ -1,14 +1,14 @@
 """Write a run as a canonical report: the content of its file, with the re-runs of this desk."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from sqlite3 import Connection
+from typing import Any
 
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.people import with_question_and_people
@@ -17,6 +17,7 @@ from reviewdesk.desk.review.items import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Run
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.pages import markdown
@@ -26,12 +27,6 @@ from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, 
 from reviewdesk.store import measures, reviewers, runs, verdicts
 from reviewdesk.store.explain import explained
 from reviewdesk.views.overview import RunOverview
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.stats.calibration_page import CalibrationPage
 
 Progress = Callable[[float, int], bool]
 """Takes the share and the number of verdicts so far; returning ``False`` cancels."""
@@ -52,9 +47,20 @@ def report(
     It is JSON Lines with ``as_lines``, or if its file is named like a JSON Lines file.
     """
     as_lines = as_lines or (path is not None and is_lines(path))
+
+    def lines() -> Iterator[str]:
+        for done, found in enumerate(verdicts.bodies(desk.conn, run), start=1):
+            # The desk keeps it as the file wrote it.
+            body = json.loads(found.text)
+            if found.reruns:
+                body["reruns"] = [*(body.get("reruns") or []), *map(json.loads, found.reruns)]
+            yield fitting(body)
+            is_due = done % _PROGRESS_STEP == 0 or done == run.verdicts
+            if is_due and progress is not None and not progress(done / run.verdicts, done):
+                raise Cancelled("the export was cancelled; nothing was kept")
+
     with explained(desk.path):
-        header = header_of(desk.conn, run)
-        yield from report_pieces(header, _lines(desk, run, progress), as_lines=as_lines)
+        yield from report_pieces(header_of(desk.conn, run), lines(), as_lines=as_lines)
 
 
 def header_of(conn: Connection, run: Run) -> dict[str, Any]:
@@ -69,23 +75,6 @@ def header_of(conn: Connection, run: Run) -> dict[str, Any]:
         return header
     set_by_you = {name: mine[name] for name in policy}
     return {**header, "meta": {**meta, "reviewdesk": {**own, "set_by_you": set_by_you}}}
-
-
-def _lines(desk: Desk, run: Run, progress: Progress | None) -> Iterator[str]:
-    for done, found in enumerate(verdicts.bodies(desk.conn, run), start=1):
-        yield _line(found)
-        is_due = progress is not None and (done % _PROGRESS_STEP == 0 or done == run.verdicts)
-        if is_due and progress is not None and not progress(done / run.verdicts, done):
-            raise Cancelled("the export was cancelled; nothing was kept")
-
-
-def _line(found: verdicts.Body) -> str:
-    """Return the verdict with its re-runs as one line; the desk keeps it as the file wrote it."""
-    body = json.loads(found.text)
-    if not found.reruns:
-        return fitting(body)
-    made = [json.loads(text) for text in found.reruns]
-    return fitting({**body, "reruns": [*(body.get("reruns") or []), *made]})
 
 
 MOST_WRONG = 20
@@ -109,9 +98,20 @@ def html(
         named = [row.key for row in found.named]
         most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
         others = [key for key in verdicts.first_keys(desk.conn, run, most) if key not in {*named}]
-        listed = _listed_verdicts(desk, run, [*named, *others], progress)
+        keys = [*named, *others]
+        flips = flips_of_run(desk, run)
+
+        def listed() -> Iterator[ListedVerdict]:
+            for done, key in enumerate(keys, start=1):
+                item = desk.item(key)
+                reruns = tuple(record.rerun for record in of_item(desk, item))
+                here = flip_rates([(item.verdict, reruns)]) if reruns else ()
+                yield item, RerunHistory(reruns, here, flips)
+                if progress is not None and not progress(done / len(keys), done):
+                    raise Cancelled("the export was cancelled; nothing was kept")
+
         appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
-        yield from html_page(RunPage(found, desk.at(), len(others), appendix), listed)
+        yield from html_page(RunPage(found, desk.at(), len(others), appendix), listed())
 
 
 def summary(desk: Desk, run: Run) -> str:
@@ -148,7 +148,9 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
     wrong: list[int] = []
     first: Sequence[int] = ()
     if page.calibration.labelled.n:
-        passes, fails = (desk.queue(run, f"wrong:{one}", "score") for one in ("pass", "fail"))
+        # The word ``wrong`` would leave the holdout out, and a page is about the whole run.
+        sides = "decision:pass label:fail", "decision:fail label:pass"
+        passes, fails = (desk.queue(run, one, "score") for one in sides)
         wrong = [*reversed(passes), *fails]
     else:
         first = desk.queue(run)
@@ -160,16 +162,3 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
         wrong=tuple(map(desk.item, wrong[:MOST_WRONG])),
         first=tuple(desk.rows(first[:MOST_FIRST])),
     )
-
-
-def _listed_verdicts(
-    desk: Desk, run: Run, keys: Sequence[int], progress: Progress | None
-) -> Iterator[ListedVerdict]:
-    flips = flips_of_run(desk, run)
-    for done, key in enumerate(keys, start=1):
-        item = desk.item(key)
-        reruns = tuple(record.rerun for record in of_item(desk, item))
-        here = flip_rates([(item.verdict, reruns)]) if reruns else ()
-        yield item, RerunHistory(reruns, here, flips)
-        if progress is not None and not progress(done / len(keys), done):
-            raise Cancelled("the export was cancelled; nothing was kept")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
-    from reviewdesk.domain.stats.figures import ConfidenceSums, SimulatedFigure
+    from reviewdesk.domain.stats.figures import SimulatedFigure
 
 
 def panels(desk: Desk, run: Run) -> Columns:
@@ -120,6 +120,14 @@ def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
+def labelled_rows(desk: OpenFile, run: Run, source: str | None = None) -> LabelledRows:
+    """Return the rows of a run's labels with their weights; ``labelled`` says which."""
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.labels.summary import make_rows
+
+    return make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key), source)
+
+
 class FitScope(Flag):
     """The sets of rows that are measured in full; a blind session shows ``ALONE`` only."""
 
@@ -141,7 +149,7 @@ def calibration_page(
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.labels.rows import chosen_source
     from reviewdesk.domain.labels.summary import make_rows
-    from reviewdesk.store import figures
+    from reviewdesk.domain.stats.reliability import fit
 
     with reading(desk.conn, desk.path):
         labels = labelled(desk, run)
@@ -164,6 +172,11 @@ def calibration_page(
     places = [verdict.place for verdict in labels]
     reached = strata(places, made.weighing, totals.sizes, totals.audits, totals.decided)
     lacking = summary.described(made)
+    cells = Counter(
+        (verdict.decision, verdict.place.truth)
+        for verdict in labels
+        if verdict.decided and verdict.decision is not None
+    )
     page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
@@ -171,7 +184,9 @@ def calibration_page(
         gates=default_checks(found.headline),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
-        counts=_counts(run, labels, totals.passed + totals.failed),
+        counts=TruthCounts(
+            run.whole, len(labels), dict(cells), run.whole - totals.passed - totals.failed
+        ),
         honest=of_strata(made.pass_parts, lacking),
         accuracy=of_strata(made.right_parts, lacking),
         more=more(made.pass_parts, found.headline),
@@ -180,22 +195,17 @@ def calibration_page(
         tags=tags,
         blockers=blockers(desk, run, found.gaps),
     )
-    return _with_fit(page, made, sums) if FitScope.HEADLINE in fits else page
-
-
-def _with_fit(
-    page: CalibrationPage, made: LabelledRows, sums: Mapping[int, ConfidenceSums]
-) -> CalibrationPage:
-    """Return the page with the intervals and the simulated figures of the headline's rows."""
-    from reviewdesk.domain.labels.summary import panel_intervals
-    from reviewdesk.domain.stats.reliability import fit
-
+    if FitScope.HEADLINE not in fits:
+        return page
     fitted = fit(made.headline)
-    run = panel_intervals(made, Target.RUN, sums)
-    # For similar items, as gates see them: their report or file may lack some confidences.
-    such = panel_intervals(made, Target.ITEMS)
-    gates = default_checks(page.calibration.headline, fitted.null)
-    return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
+    return replace(
+        page,
+        gates=default_checks(found.headline, fitted.null),
+        fit=fitted,
+        intervals=summary.panel_intervals(made, Target.RUN, sums),
+        # For similar items, as gates see them: their report or file may lack some confidences.
+        such=summary.panel_intervals(made, Target.ITEMS),
+    )
 
 
 def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
@@ -211,11 +221,8 @@ def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
 
 def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
     """Return a run's figures by segment; raise UsageError as ``frame`` does."""
-    from reviewdesk.domain.labels.summary import make_rows
-
     with reading(desk.conn, desk.path):
-        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
-        return segment_table(made, frame(desk, run, by), by)
+        return segment_table(labelled_rows(desk, run), frame(desk, run, by), by)
 
 
 def subjects(
@@ -239,11 +246,8 @@ def subjects(
 
 def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple[Composite, ...]:
     """Return the composites of this run, the lowest first; raise UsageError as ``subjects``."""
-    from reviewdesk.domain.labels.summary import make_rows
-
     with reading(desk.conn, desk.path):
-        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
-        return subjects(desk, run, made, weights, Target.RUN)
+        return subjects(desk, run, labelled_rows(desk, run), weights, Target.RUN)
 
 
 def simulation(
@@ -252,11 +256,10 @@ def simulation(
     """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
     from reviewdesk.domain.labels.rows import chosen_source
     from reviewdesk.domain.labels.simulation import simulate
-    from reviewdesk.domain.labels.summary import make_rows
 
     with reading(desk.conn, desk.path):
-        totals = figures.run_figures(desk.conn, run.key)
-        made = make_rows(labelled(desk, run), totals, source)
+        made = labelled_rows(desk, run, source)
+        totals = made.figures
         if run.whole != run.verdicts or not made.weighing.design.stands:
             raise UsageError(
                 f"{show_line(run.name, 80)}: its labels do not stand for a whole run",
@@ -267,12 +270,3 @@ def simulation(
             desk.conn, run.key, chosen_source(totals, source), scores_stated=totals.scores_stated
         )
     return simulate(made, every, sums, runs)
-
-
-def _counts(run: Run, labelled: list[LabelledRow], decided: int) -> TruthCounts:
-    cells = Counter(
-        (verdict.decision, verdict.place.truth)
-        for verdict in labelled
-        if verdict.decided and verdict.decision is not None
-    )
-    return TruthCounts(run.whole, len(labelled), dict(cells), run.whole - decided)

@@ -1,58 +1,49 @@
 """Compare a run's jurors with the labels, with each other, and from run to run."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.figures.calibration import (
+    labelled,
+    labelled_ballots,
+    labelled_rows,
+    panels,
+    stated_trims,
+)
 from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
 from reviewdesk.domain.jurors.facts import (
     Basis,
-    Contest,
     JurorCounts,
     JurorFacts,
-    JurorRates,
     JurorsPage,
-    Offset,
-    PanelWorth,
-    Seats,
     suggested_weights,
 )
-from reviewdesk.domain.jurors.panels import PanelComparison
+from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
+from reviewdesk.domain.jurors.strata import Labels
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.run.volatility import (
     AgainstEarlier,
+    RunMeans,
     UnanimityWatch,
     against_earlier,
     volatile,
 )
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, jurors, runs, verdicts
+from reviewdesk.store import jurors, runs, verdicts
 from reviewdesk.store.connect import reading
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.jurors.panels import CommonItems
-    from reviewdesk.domain.jurors.strata import Labels
-    from reviewdesk.domain.run.columns import Columns
-    from reviewdesk.domain.run.volatility import RunMeans
-    from reviewdesk.store.verdicts import Counterpart
+from reviewdesk.store.verdicts import Counterpart
 
 
 def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
     """Compare the panels of two runs by the labels; raise UsageError if it is one run."""
-    from reviewdesk.domain.jurors.panels import compare_panels
-
     if first.hash == second.hash:
         raise UsageError(f"{first.name} is one run, and two are compared", "Name another one.")
     with reading(desk.conn, desk.path):
@@ -71,30 +62,36 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
 
 def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonItems:
     """Return both panels' decisions on a run's verdicts, with the run's labels."""
-    from reviewdesk.domain.jurors.panels import CommonItems
-    from reviewdesk.domain.jurors.strata import Labels
-    from reviewdesk.store import jurors
+    first = verdicts.first_key(desk.conn, run.key)
+    labels = _run_labels(desk, run)
+    decisions = {row.key - first: (row.here, row.there) for row in found}
+    return CommonItems.of(run.name, run.hash, labels, decisions)
 
+
+def _run_labels(desk: Desk, run: Run) -> Labels:
+    """Return the labels of a run by stratum."""
     strata = jurors.strata(desk.conn, run.key)
     first = verdicts.first_key(desk.conn, run.key)
     rows = labelled(desk, run)
-    labels = Labels.of(
+    return Labels.of(
         range(first, first + len(strata)),
         strata,
         {one.key: one.place for one in rows},
         {one.key: one.test for one in rows},
     )
-    decisions = {row.key - first: (row.here, row.there) for row in found}
-    return CommonItems.of(run.name, run.hash, labels, decisions)
 
 
 _MOST_VOLATILE = 20
 
 
 def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
-    """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds."""
-    from reviewdesk.domain.jurors import drift
-    from reviewdesk.domain.jurors.strata import first_seats, pairs
+    """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds.
+
+    A juror that was not always asked saw only a selected sample, and gets no weight.
+    """
+    from reviewdesk.domain.jurors import drift, strata
+    from reviewdesk.domain.jurors.worth import worth as panel_worth
+    from reviewdesk.domain.stats.dense import counted
 
     if run.whole != run.verdicts:
         return JurorsPage((), 0, Basis(0), of_archive=True)
@@ -106,7 +103,15 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     offsets = drift.drifts(drift.offsets(now), before)
     levels = drift.level_changes(now, before)
     with reading(desk.conn, desk.path):
-        counted = _label_figures(desk, run, now)
+        labels = _run_labels(desk, run)
+        voted, deserved = labelled_ballots(desk, run)
+        each = strata.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
+        several = (counted(strata.dissents(now)) > 1).nonzero()[0]
+        trims = {
+            int(several[place]): seats
+            for place, seats in stated_trims(desk, now.key[several].tolist()).items()
+        }
+        drawn, contest = strata.juror_rates(now, labels, strata.lone_dissents(now, trims))
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, jurors.unparsed(desk.conn, failed))
         keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
@@ -118,22 +123,41 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         cases = [case for case in every if case]
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = jurors.ids(desk.conn, [key for key in alarms if key is not None])
-        firsts = first_seats(now)
+        firsts = strata.first_seats(now)
         models = jurors.models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
-    facts, mean = _facts(counted, seats, offsets)
-    facts = tuple(replace(one, level=levels.get(one.name)) for one in facts)
+    kappas = strata.kappas(now, labels, (voted.key - now.key[:1]).tolist())
+    selected = {name for name, one in seats.items() if one.not_asked}
+    weights, mean = suggested_weights(
+        [(None, 0.0) if name in selected else kappas[name] for name in seats]
+    )
+    counts = {one.name: one for one in each}
+    chosen = Design.SELECTED
+    facts = [
+        JurorFacts(
+            counts=counts.get(name, JurorCounts(name, one.first, *[0] * 9)),
+            seats=one,
+            drawn=replace(drawn[name], design=chosen, dissent_design=chosen, kappa=None)
+            if name in selected
+            else drawn[name],
+            offset=offsets.get(name),
+            weight=weight,
+            level=levels.get(name),
+        )
+        for (name, one), weight in zip(seats.items(), weights, strict=True)
+    ]
+    costs = jurors.costs(desk.conn, now.key[:_PRICED].tolist()) if worth else None
     return JurorsPage(
-        jurors=facts,
-        labels=counted.labels,
-        basis=Basis(counted.labels, mean),
-        contest=counted.contest,
+        jurors=tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))),
+        labels=len(voted),
+        basis=Basis(len(voted), mean),
+        contest=contest,
         volatile=tuple(cases),
         repeated=repeated,
         ids=ids,
         models={name: models[place] for name, place in firsts.items()},
-        pairs=pairs(now),
-        worth=_worth(desk, now, counted.drawn_labels) if worth else None,
+        pairs=strata.pairs(now),
+        worth=panel_worth(now, labels, costs) if worth else None,
         earlier=over_runs(desk).get(run.key, AgainstEarlier()),
     )
 
@@ -174,7 +198,6 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
 def run_rows(desk: Desk) -> list[dict[str, Any]]:
     """Return every loaded run as ``runs --json`` has it, the newest last."""
     from reviewdesk.desk.review.runs import overview, tallies
-    from reviewdesk.domain.run.volatility import AgainstEarlier
     from reviewdesk.views.json import figures, review
 
     counted = tallies(desk)
@@ -191,13 +214,11 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
 
     A pair is asked in both orders by a panel that swaps it, or as two verdicts of the run.
     """
-    from reviewdesk.domain.labels.summary import make_rows
-
     votes = []
     seen: dict[int, tuple[int, bool]] = {}
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     with reading(desk.conn, desk.path):
-        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        made = labelled_rows(desk, run)
         told = jurors.labelled_bodies(desk.conn, run.key)
         lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
         for unit, (text, decision) in enumerate(jurors.pair_bodies(desk.conn, run.key)):
@@ -233,86 +254,8 @@ _PRICED = 500
 """The verdicts from whose ballots prices are read."""
 
 
-def _worth(desk: Desk, now: Columns, labels: Labels) -> PanelWorth:
-    from reviewdesk.domain.jurors.worth import worth
-
-    return worth(now, labels, jurors.costs(desk.conn, now.key[:_PRICED].tolist()))
-
-
-def _facts(
-    found: _LabelFigures, seats: dict[str, Seats], offsets: dict[str, Offset]
-) -> tuple[tuple[JurorFacts, ...], float | None]:
-    """Return the facts of every juror in the run, by seat and name, and the mean kappa.
-
-    A juror that was not always asked saw only a selected sample, and gets no weight.
-    """
-    selected = {name for name, one in seats.items() if one.not_asked}
-    kappas = [(None, 0.0) if name in selected else found.kappas[name] for name in seats]
-    weights, mean = suggested_weights(kappas)
-    chosen = Design.SELECTED
-    facts = [
-        JurorFacts(
-            counts=found.counts.get(name, JurorCounts(name, one.first, *[0] * 9)),
-            seats=one,
-            drawn=replace(found.drawn[name], design=chosen, dissent_design=chosen, kappa=None)
-            if name in selected
-            else found.drawn[name],
-            offset=offsets.get(name),
-            weight=weight,
-        )
-        for (name, one), weight in zip(seats.items(), weights, strict=True)
-    ]
-    return tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))), mean
-
-
 def _run_time(run: Run) -> tuple[str, int]:
     """Return the time when a run's report was made, or else loaded, and the run's key."""
     stated = run.header.get("created_at")
     at = datetime.fromisoformat(stated) if stated else datetime.fromisoformat(run.loaded_at)
     return at.astimezone(UTC).isoformat(), run.key
-
-
-class _LabelFigures(Struct, frozen=True):
-    """The figures of every juror against the labels."""
-
-    counts: dict[str, JurorCounts]
-    drawn: dict[str, JurorRates]
-    kappas: dict[str, tuple[float | None, float]]
-    contest: Contest
-    labels: int
-    drawn_labels: Labels
-
-
-def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
-    from reviewdesk.domain.jurors import strata
-
-    rows = labelled(desk, run)
-    labels = strata.Labels.of(
-        now.key.tolist(),
-        jurors.strata(desk.conn, run.key),
-        {one.key: one.place for one in rows},
-        {one.key: one.test for one in rows},
-    )
-    voted, deserved = labelled_ballots(desk, run)
-    counts = strata.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
-    drawn, contest = strata.juror_rates(
-        now, labels, strata.lone_dissents(now, _stated_trims(desk, now))
-    )
-    return _LabelFigures(
-        counts={one.name: one for one in counts},
-        drawn=drawn,
-        kappas=strata.kappas(now, labels, (voted.key - now.key[:1]).tolist()),
-        contest=contest,
-        labels=len(voted),
-        drawn_labels=labels,
-    )
-
-
-def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
-    """Return the trimmed seats that the report states, by row, if several jurors dissent."""
-    from reviewdesk.domain.jurors.strata import dissents
-    from reviewdesk.domain.stats.dense import counted
-
-    several = (counted(dissents(now)) > 1).nonzero()[0]
-    found = stated_trims(desk, now.key[several].tolist())
-    return {int(several[place]): seats for place, seats in found.items()}

@@ -11,7 +11,7 @@ from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.labels.summary import panel_intervals
-from reviewdesk.domain.records import Calibration, Design, Metrics, Run
+from reviewdesk.domain.records import Calibration, Design, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import (
     OF_ITSELF,
@@ -154,6 +154,22 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
     drawn = file.run
     line = measure(file.rows, over.rate if over else None)
     found = fit(file.rows)
+    cells = [one for one in (line.tp, line.fn, line.tn, line.fp) if one is not None]
+    reason = ""
+    if over is None:
+        reason = OF_ITSELF
+    elif any(row.facts.get("run") == over.run for row in file.kept):
+        reason = SAME_RUN
+    elif not over.decided:
+        reason = NO_RUN
+    elif len(cells) < len(("tp", "fn", "tn", "fp")):
+        reason = UNDECIDED
+    elif line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
+        reason = UNEVEN
+    rate = RunRate(RateMethod.NONE, None, None, None, reason)
+    if over is not None and not reason:
+        # After Lang and Reiczigel.
+        rate = of_trusted(over.passed, over.decided, *cells)
     calibration = Calibration(
         labelled=line,
         population=None,
@@ -169,7 +185,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
     return FilePage(
         calibration=calibration,
         fit=found,
-        honest=_run_rate(file.kept, line, over),
+        honest=rate,
         gates=default_checks(line, found.null),
         representative=file.drawn,
         specificity=(None if drawn is None else panel_intervals(drawn, Target.ITEMS).specificity),
@@ -198,24 +214,3 @@ def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
         if not known or row.facts.get("selection") != "draw":
             return False
     return strata <= {*STRATA} and bool(strata & _UNFLAGGED_STRATA)
-
-
-def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
-    """Correct a run's pass rate by the file's confusion, after Lang and Reiczigel.
-
-    Without either of the two the rate is undefined, and the result holds the reason.
-    """
-    cells = [one for one in (line.tp, line.fn, line.tn, line.fp) if one is not None]
-    if over is None:
-        reason = OF_ITSELF
-    elif any(row.facts.get("run") == over.run for row in rows):
-        reason = SAME_RUN
-    elif not over.decided:
-        reason = NO_RUN
-    elif len(cells) < len(("tp", "fn", "tn", "fp")):
-        reason = UNDECIDED
-    elif line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
-        reason = UNEVEN
-    else:
-        return of_trusted(over.passed, over.decided, *cells)
-    return RunRate(RateMethod.NONE, None, None, None, reason)

@@ -1,25 +1,19 @@
 """What a calibration page adds to the run's figures: a question, people's errors, parts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled_rows
 from reviewdesk.desk.figures.jurors import bias_probes
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.labels.segments import BY, segment_table
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.store import figures
 from reviewdesk.store.connect import reading
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 
 def headline_page(
@@ -45,13 +39,11 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
 
 def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
     """Return a page with the worst segment by each property and what correlates with the scores."""
-    from reviewdesk.domain.labels.summary import make_rows
-
     if run.whole != run.verdicts or not page.calibration.labelled.n:
         return page
     worst = []
     with reading(desk.conn, desk.path):
-        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        made = labelled_rows(desk, run)
         for by in BY:
             frame = figures.segment_frame(desk.conn, run.key, by)
             found = [

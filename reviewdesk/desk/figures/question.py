@@ -1,21 +1,21 @@
 """Ask a run a question before labelling, and answer it at every look."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled, panels
+from reviewdesk.domain.labels.question import (
+    Given,
+    QuestionItems,
+    RunAnswer,
+    RunQuestion,
+    with_raters,
+)
+from reviewdesk.domain.labels.rows import LabelledRow
+from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, jurors, measures, questions
 from reviewdesk.store.connect import reading, writing
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.question import Given, QuestionItems, RunAnswer, RunQuestion
-    from reviewdesk.domain.labels.rows import LabelledRow
-    from reviewdesk.domain.records import Run
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
@@ -23,8 +23,6 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
     found = questions.newest(desk.conn, run.hash)
     if found is None:
         return None
-    from reviewdesk.domain.labels.question import RunQuestion
-
     try:
         asked = RunQuestion.from_detail(
             found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
@@ -43,8 +41,6 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         UsageError: the run is an archive, its verdicts were drawn one by one, none is decided, or
             the question names a juror whom the run does not have, or two who never differ.
     """
-    from reviewdesk.domain.labels.question import with_raters
-
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
         raise UsageError(
@@ -73,11 +69,7 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
 
 
 def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
-    """Return the items of a question about jurors, read once; ``None`` if it is about the panel.
-
-    Raises:
-        ValueError: the run is an archive.
-    """
+    """Return the items of a question about jurors, read once; ``None`` if it is about the panel."""
     if not asked.of:
         return None
     from reviewdesk.domain.jurors.strata import question_items
@@ -129,8 +121,6 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
 
 def given(desk: Desk, run: Run, asked: RunQuestion) -> dict[bytes, Given]:
     """Return every content of a run that was labelled once or more, by its hash."""
-    from reviewdesk.domain.labels.question import Given
-
     rows: dict[bytes, LabelledRow] = {}
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)

@@ -57,6 +57,9 @@ class LiveStrip:
         self._lock = Lock()
         self._of: object = None
         """The desk, the reviewer and the run whose labels are kept."""
+        self._forget()
+
+    def _forget(self) -> None:
         self._columns: LabelColumns | None = None
         self._span: queue.RunKeys | None = None
         self._totals: RunFigures | None = None
@@ -76,52 +79,40 @@ class LiveStrip:
 
         If ``done`` begins where the last call ended, the figures follow from it alone.
         """
+        # Imported here because it loads numpy, which takes a tenth of a second.
+        from reviewdesk.domain.labels import summary
+
         with self._lock:
             of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
             span = self._span
             totals = self._totals
             if of == self._of and span and totals and self._follow(run, span, done):
                 calibration, alone = self._counted(desk, span, totals)
-                pace = self._work.now
-                named = self._named(desk, run, calibration.gaps)
-                return Strip(calibration, alone, pace, named, self._answer(desk, run))
-            if of != self._of:
-                self._of = of
-                self._columns = None
-                self._copies = None
-                self._span = None
-                self._totals = None
-                self._work = PaceReader()
-                self._head = None
-                self._places = {}
-            with reading(desk.conn, desk.path):
-                # They follow from the verdicts alone, which do not change while a desk is open.
-                self._totals = self._totals or figures.run_figures(desk.conn, run.key)
-                calibration, alone = self._figures(desk, run, self._totals)
-                pace = self._work.pace(desk, run)
-            asked = question(desk, run)
-            self._asks = asked is not None and not asked.closed
+            else:
+                if of != self._of:
+                    self._of = of
+                    self._forget()
+                with reading(desk.conn, desk.path):
+                    # They follow from the verdicts alone, which do not change meanwhile.
+                    totals = self._totals = self._totals or figures.run_figures(desk.conn, run.key)
+                    if self._copies is None:
+                        self._copies = run.by_verdict and verdicts.has_copies(desk.conn, run.key)
+                    if self._copies:
+                        # The weight of a content depends on every stratum with one of its verdicts.
+                        rows = sorted(labelled(desk, run), key=lambda one: one.key)
+                        calibration = summary.summarise(rows, totals)
+                        alone = summary.alone(rows, {}).metrics
+                    else:
+                        span = self._span = self._span or queue.span(desk.conn, run.key)
+                        self._marks = told_marks(desk, span, desk.apart.now)
+                        self._head = desk.apart.seen
+                        calibration, alone = self._counted(desk, span, totals)
+                    self._work.pace(desk, run)
+                asked = question(desk, run)
+                self._asks = asked is not None and not asked.closed
             named = self._named(desk, run, calibration.gaps)
-            return Strip(calibration, alone, pace, named, self._answer(desk, run))
-
-    def _answer(self, desk: Desk, run: Run) -> RunAnswer | None:
-        return answer(desk, run) if self._asks else None
-
-    def _figures(self, desk: Desk, run: Run, totals: RunFigures) -> tuple[Calibration, Metrics]:
-        # Imported here because it loads numpy, which takes a tenth of a second.
-        from reviewdesk.domain.labels import summary
-
-        if self._copies is None:
-            self._copies = run.by_verdict and verdicts.has_copies(desk.conn, run.key)
-        if self._copies:
-            # The weight of a content depends on every stratum that has one of its verdicts.
-            rows = sorted(labelled(desk, run), key=lambda one: one.key)
-            return summary.summarise(rows, totals), summary.alone(rows, {}).metrics
-        if self._span is None:
-            self._span = queue.span(desk.conn, run.key)
-        self._marks = told_marks(desk, self._span, desk.apart.now)
-        self._head = desk.apart.seen
-        return self._counted(desk, self._span, totals)
+            found = answer(desk, run) if self._asks else None
+            return Strip(calibration, alone, self._work.now, named, found)
 
     def _follow(self, run: Run, span: queue.RunKeys, done: Sequence[Applied]) -> bool:
         """Take in labels of the reviewer; return False if the desk is to be read instead."""

@@ -1,10 +1,8 @@
 """Compute what other rules would have decided, over a run and on one item."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.desk.options import quorum_of, share_of, strategy_of
 from reviewdesk.domain import values
@@ -24,9 +22,6 @@ from reviewdesk.domain.whatif.table import outcomes
 from reviewdesk.errors import UsageError
 from reviewdesk.store.connect import reading
 from reviewdesk.store.load import archives
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:

@@ -1,16 +1,18 @@
 """Check the ``calibration:`` entries of a suite against a labels file or a run's labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.figures.calibration import frame, subjects
+from reviewdesk.desk.figures.labels_file import file_page, file_rows
+from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk, joined_report
+from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -22,6 +24,7 @@ from reviewdesk.domain.gates.expect import (
     TargetValue,
     hold,
 )
+from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items, widest
 from reviewdesk.domain.gates.targets import (
     ASKED,
     BAND,
@@ -32,22 +35,32 @@ from reviewdesk.domain.gates.targets import (
     CalibrationReadings,
     Reliability,
 )
-from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.labels.composite import composite_low
+from reviewdesk.domain.labels.segments import worst_low
+from reviewdesk.domain.labels.summary import (
+    LabelledRows,
+    as_wrong_and_right,
+    both_lines,
+    described,
+    make_rows,
+    panel_intervals,
+)
+from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
-from reviewdesk.domain.stats.figures import Fit, Ranged, Target
+from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Ranged, Target
+from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.suites.suite import CalibrationGate, default_expectations
+from reviewdesk.store import figures
+from reviewdesk.store.connect import reading
+from reviewdesk.views.queue import said
 from reviewdesk.views.words import DESIGNS
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.summary import LabelledRows
-    from reviewdesk.domain.records import Run
-    from reviewdesk.domain.stats.calibration import Rows
-    from reviewdesk.domain.stats.figures import PanelIntervals
-    from reviewdesk.reports.suites.suite import CalibrationGate, QuestionModel
 
 OTHER_SET = "reliability of another set"
 INDEPENDENCE = "independence unknown"
@@ -123,12 +136,18 @@ def entry_result(
         what = f"{'labels' if gate.run is None else 'run'}: {error.message}"
         problem = str(SuiteError(suite, gate.source_line, what, error.hint))
     else:
-        honest = _pass_rate(gate, found, other=other)
+        own = such_items(found.rows, found.line, found.fit, found.intervals)
+        others = [such_items(one, measure(one, None), fit(one), None) for one in found.others]
+        ranged = {name: widest(one, [each[name] for each in others]) for name, one in own.items()}
+        if found.rows.passed is None and gate.reliability is not None:
+            # Then the figures of the confusion come from the suite's block.
+            ranged |= of_counts(*astuple(gate.reliability))
+        ranged["honest_rate"] = honest = _pass_rate(gate, found, other=other)
         judge = CalibrationReadings(
             found.line,
             found.fit,
             found.rate,
-            _interval_figures(gate, found) | {"honest_rate": honest},
+            ranged,
             by_default=gate.by_default,
             of_run=found.of_run,
         )
@@ -159,11 +178,6 @@ def entry_result(
 
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
-    from reviewdesk.desk.figures.labels_file import file_page, file_rows
-    from reviewdesk.domain.gates.such_items import pass_rate
-    from reviewdesk.domain.labels.summary import panel_intervals
-    from reviewdesk.reports.bytes.source import Source
-
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
     page = file_page(file)
     drawn = file.run
@@ -184,11 +198,6 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     """Measure the labels of a run under the design that they support."""
-    from reviewdesk.desk.figures.question import answer
-    from reviewdesk.domain.labels.summary import make_rows
-    from reviewdesk.store import figures
-    from reviewdesk.store.connect import reading
-
     desk = open_desk()
     run = desk.run(gate.run)
     with reading(desk.conn, desk.path):
@@ -212,12 +221,6 @@ def _run_targets(
     desk: Desk, run: Run, made: LabelledRows, found: _Labels, gate: CalibrationGate
 ) -> dict[str, TargetValue]:
     """Return those targets of the entry that only a run has."""
-    from reviewdesk.desk.figures.calibration import frame, subjects
-    from reviewdesk.desk.team.agreement import people_err
-    from reviewdesk.domain.labels.composite import composite_low
-    from reviewdesk.domain.labels.segments import worst_low
-    from reviewdesk.domain.stats.reviewers import sensitivity
-
     values = {}
     for target in {one.target for one in found.expect}:
         if target.startswith(SPLIT):
@@ -238,23 +241,18 @@ def _run_targets(
             low = None if band is None else band.low
             values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
         elif target in ASKED:
-            values[target] = _of_question(target, found.question, gate.question)
+            asked = found.question
+            end = target == ASKED[0]
+            if asked is None or (gate.question is not None and gate.question.text != asked.text):
+                which = "a question"
+                if gate.question is not None:
+                    which = f'"{show_line(gate.question.text, 120)}"'
+                note = f"the run was not asked {which} last: reviewdesk ask"
+                # A figure that was not asked about is only known to be from -1 to 1.
+                values[target] = TargetValue(-1.0 if end else 1.0, note=note)
+            else:
+                values[target] = TargetValue(asked.low if end else asked.high)
     return values
-
-
-def _of_question(
-    target: str, asked: GateQuestion | None, wanted: QuestionModel | None
-) -> TargetValue:
-    """Return an end of the interval that holds at every look; the entry may say which question.
-
-    A figure that was not asked about is only known to be from -1 to 1.
-    """
-    is_low = target == ASKED[0]
-    if asked is None or (wanted is not None and wanted.text != asked.text):
-        which = "a question" if wanted is None else f'"{show_line(wanted.text, 120)}"'
-        note = f"the run was not asked {which} last: reviewdesk ask"
-        return TargetValue(-1.0 if is_low else 1.0, note=note)
-    return TargetValue(asked.low if is_low else asked.high)
 
 
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
@@ -263,16 +261,6 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     A ``reliability`` block in the suite replaces the confusion of the labels, and an observed rate
     in the suite replaces the run's.
     """
-    from reviewdesk.domain.gates.such_items import pass_rate
-    from reviewdesk.domain.labels.summary import (
-        as_wrong_and_right,
-        both_lines,
-        described,
-        panel_intervals,
-    )
-    from reviewdesk.domain.stats.reliability import fit
-    from reviewdesk.reports.suites.suite import default_expectations
-
     found = both_lines(made)
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
@@ -336,24 +324,8 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
 
 def _own_cells(found: _Labels) -> Reliability | None:
     """Return the labels' own confusion, or ``None`` if they do not state the decisions."""
-    from reviewdesk.domain.stats.calibration import counters_of
-
     counters = counters_of(found.rows)
     return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
-
-
-def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
-    """Return the figures with an interval; confusion figures may come from the suite's block."""
-    from reviewdesk.domain.gates.such_items import of_counts, such_items, widest
-    from reviewdesk.domain.stats.calibration import measure
-    from reviewdesk.domain.stats.reliability import fit
-
-    made = such_items(found.rows, found.line, found.fit, found.intervals)
-    others = [such_items(one, measure(one, None), fit(one), None) for one in found.others]
-    made = {name: widest(own, [one[name] for one in others]) for name, own in made.items()}
-    if found.rows.passed is None and gate.reliability is not None:
-        return made | of_counts(*astuple(gate.reliability))
-    return made
 
 
 def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
@@ -403,8 +375,6 @@ def _question(gate: CalibrationGate, found: _Labels | None) -> GateQuestion | No
 def _notes(
     gate: CalibrationGate, found: _Labels, honest: Ranged, *, other: bool
 ) -> tuple[str, ...]:
-    from reviewdesk.views.queue import said
-
     asked = _question(gate, found)
     design = () if found.calibration.design is Design.FILE else (DESIGNS[found.calibration.design],)
     rate: tuple[str, ...] = ()

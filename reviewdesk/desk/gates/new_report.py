@@ -1,4 +1,7 @@
-"""Gate a new report by the labels of a suite: load it, and give its verdicts those labels."""
+"""Gate a new report by the labels of a suite, and compare its panel with older ones.
+
+It is loaded, and its verdicts get the labels of the suite.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,75 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.files import named
-from reviewdesk.domain.gates.expect import GateStatus
-from reviewdesk.domain.gates.join import ENOUGH, JoinCounts, SuiteLabels, join, sizes_by_weight
+from reviewdesk.domain.gates.expect import Expectation, Finding, GateStatus, TargetValue
+from reviewdesk.domain.gates.join import (
+    ENOUGH,
+    JoinCounts,
+    ReportContent,
+    SuiteLabels,
+    join,
+    sizes_by_weight,
+)
+from reviewdesk.domain.gates.no_worse import PanelDecisions, change, pairs
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.errors import SuiteError
+from reviewdesk.errors import SuiteError, UsageError
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.suites.draw import read_suite_labels
+from reviewdesk.reports.suites.matchers import Schema
+from reviewdesk.store import figures
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.gates.older_panels import Against, OlderPanel
     from reviewdesk.desk.loading import LoadOptions
-    from reviewdesk.domain.gates.expect import Finding
-    from reviewdesk.domain.gates.join import DrawnLabel, Joined, ReportContent
+    from reviewdesk.domain.gates.join import DrawnLabel, Joined
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
-    from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.suites.suite import CalibrationGate
 
 OpenDesk: TypeAlias = Callable[[], "Desk"]
+
+
+class Against(Struct, frozen=True):
+    """The reports of older panels, and the accuracy that a new panel may lose to each of them.
+
+    Without a ``baseline``, the panel that was labelled is the first one: the suite's frame has its
+    decisions. A ``margin`` is above 0 and below 1.
+    """
+
+    parent: Source
+    margin: float
+    baseline: Source | None = None
+
+
+def compared_with(
+    parent: Source | None, baseline: Source | None, margin: float | None
+) -> Against | None:
+    """Return what a new panel is compared with; ``None`` if nothing is given.
+
+    Raises:
+        UsageError: no parent is given, or no margin between 0 and 1.
+    """
+    if parent is None and baseline is None and margin is None:
+        return None
+    if parent is None:
+        raise UsageError("a margin or a baseline without a parent", "Add --against FILE.")
+    if margin is None or not 0 < margin < 1:
+        raise UsageError(
+            "--against needs a margin, the accuracy that the new panel may lose",
+            "Add one above 0 and below 1, such as --margin 0.02.",
+        )
+    return Against(parent, margin, baseline)
+
+
+class OlderPanel(Struct, frozen=True):
+    """A panel that a new one is compared with; ``contents`` is ``None`` for that of the suite."""
+
+    role: str
+    name: str
+    margin: float
+    contents: list[ReportContent] | None
 
 
 class NewReport:
@@ -48,8 +102,6 @@ class NewReport:
     @cached_property
     def contents(self) -> list[ReportContent]:
         """The contents of the report's verdicts, in the order of its file."""
-        from reviewdesk.store import figures
-
         return figures.contents(self.desk.conn, self.run.key)
 
 
@@ -70,19 +122,56 @@ def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterato
 
 
 def older_panels(against: Against, options: LoadOptions | None) -> Iterator[OlderPanel]:
-    """Read what the older panels decided.
-
-    Raises:
-        ReportError: a report cannot be read.
-    """
-    from reviewdesk.desk.gates.older_panels import OlderPanel
-
+    """Read what the older panels decided."""
     for role, source in (("parent", against.parent), ("baseline", against.baseline)):
         if source is None:
             yield OlderPanel(role, "the panel that was labelled", against.margin, None)
             continue
         with loaded_report(source, options) as found:
             yield OlderPanel(role, found.name, against.margin, found.contents)
+
+
+def finding(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) -> Finding:
+    """Check that a new panel loses no more than the margin to an older one.
+
+    It fails if the whole interval lies below the margin, passes if the whole interval lies above,
+    and is skipped, with the reason, if neither is shown.
+    """
+    limit = -older.margin
+    expected = Expectation(f"change_from_{older.role}", Schema.of({"minimum": limit}))
+
+    def skipped(reason: str) -> Finding:
+        return Finding(expected, TargetValue(None, skip=reason), GateStatus.SKIP, reason)
+
+    if labels.drawn and labels.frame is None:
+        return skipped("the suite does not list what its labels are drawn from: export it again")
+    if older.contents is None:
+        old = PanelDecisions.of_suite(labels)
+    else:
+        old = PanelDecisions.of_report(labels, older.contents)
+    if old is None:
+        return skipped(
+            "the suite does not say what the panel decided that was labelled: name its report with "
+            "--baseline, or export the suite again"
+        )
+    count = len(labels.labels)
+    if len(old.of_labels) < ENOUGH * count - SLACK:
+        return skipped(
+            f"only {len(old.of_labels)} of {count} labels are of an answer in {older.name}; "
+            f"{ENOUGH:.0%} are needed"
+        )
+    both = tuple(pairs(labels, PanelDecisions.of_report(labels, new), old))
+    if not both:
+        return skipped(f"no label is of an answer in both reports ({older.name})")
+    found = change(both)
+    note = f"{found.apart} of {found.items} decisions differ from {older.name}"
+    reading = TargetValue(found.estimate, low=found.low, high=found.high)
+    if found.high < limit - SLACK:
+        return Finding(expected, reading, GateStatus.FAIL, note, found.high - limit)
+    if found.low >= limit - SLACK:
+        return Finding(expected, reading, GateStatus.PASS, note, found.low - limit)
+    reason = f"{found.low:.4g} to {found.high:.4g} reaches past {limit:.6g}; {note}"
+    return Finding(expected, reading, GateStatus.SKIP, reason)
 
 
 class JoinedReport(Struct, frozen=True):
@@ -112,9 +201,6 @@ def joined_report(
     Raises:
         SuiteError: no label belongs to an answer in the report, or the panel decided none of them.
     """
-    from reviewdesk.domain.labels.summary import make_rows
-    from reviewdesk.store import figures
-
     labels = _labels(gate, folder, open_desk)
     any_rubric = bool(report.older)
     found = join(labels, report.contents, any_rubric=any_rubric)
@@ -148,12 +234,15 @@ def joined_report(
             f"{len(found.labels)} joined labels",
             "Judge again, or read it with the options of the first report, such as --threshold.",
         )
-    changes = tuple(_changes(labels, report))
+    changes = tuple(finding(labels, report.contents, one) for one in report.older)
     unshown = (
         f"{one.expected.target}: {one.reading.skip or one.note}"
         for one in changes
         if one.status is GateStatus.SKIP
     )
+    if extra := found.counts.extra:
+        more = f"{extra} contents of the report are not in the suite and count nowhere"
+        notes = (*notes, more)
     return JoinedReport(
         made=_weighed(made, found) if labels.drawn else made,
         drawn=labels.drawn,
@@ -162,23 +251,13 @@ def joined_report(
         decided=totals.passed + totals.failed,
         doubts=tuple(_doubts(labels, found.counts)),
         short=(*_short(found, made), *unshown),
-        notes=(f"of {report.name}: {_what_joined(found.counts)}", *notes, *_more(found.counts)),
+        notes=(f"of {report.name}: {_what_joined(found.counts)}", *notes),
         changes=changes,
     )
 
 
-def _changes(labels: SuiteLabels, report: NewReport) -> Iterator[Finding]:
-    if report.older:
-        from reviewdesk.desk.gates.older_panels import finding
-
-        yield from (finding(labels, report.contents, one) for one in report.older)
-
-
 def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLabels:
     """Return the labels and the frame of an entry, from its files or from the run that it names."""
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.suites.draw import read_suite_labels
-
     if gate.run is None:
         frame = None if gate.frame is None else Source.from_path(folder / named(gate.frame))
         return read_suite_labels(Source.from_path(folder / named(gate.labels or "")), frame)
@@ -301,8 +380,3 @@ def _what_joined(counts: JoinCounts) -> str:
     if counts.missing:
         parts.append(f"{counts.missing} not in the report")
     return ", ".join(parts)
-
-
-def _more(counts: JoinCounts) -> Iterator[str]:
-    if counts.extra:
-        yield f"{counts.extra} contents of the report are not in the suite and count nowhere"

@@ -1,22 +1,16 @@
 """Write the result of a suite as the JUnit XML and the Markdown that build servers show."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 from xml.etree import ElementTree as ET
 
-from reviewdesk.domain.gates.expect import EntryResult, GateStatus, SuiteResult
+from reviewdesk.desk.files import file_explained, write
+from reviewdesk.domain.gates.expect import GateStatus, SuiteResult
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import UsageError
-from reviewdesk.file_output import is_stream, whole_file
+from reviewdesk.file_output import is_stream
 from reviewdesk.views.gates import finding_lines, gates, headline
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
+_TAGS = {GateStatus.PASS: "system-out", GateStatus.FAIL: "failure", GateStatus.SKIP: "skipped"}
 _IN_XML = 100
 """The most findings of one status in the XML; the JSON has all of them."""
 
@@ -27,34 +21,23 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     Raises:
         UsageError: the file cannot be written, or holds something else.
     """
-    with _replaced(path, b"<", "XML") as out:
-        out.write(junit(result))
+    _write(path, junit(result).decode(), b"<", "XML")
 
 
 def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> None:
-    """Write the result as Markdown; an existing file is replaced only if it begins as one.
-
-    Raises:
-        UsageError: the file cannot be written, or holds something else.
-    """
+    """Write the result as Markdown; an existing file is replaced only if it begins as one."""
     from reviewdesk.pages.markdown import document_markdown
 
     lines = document_markdown(gates(result, representative=representative), level=1)
-    with _replaced(path, b"#", "Markdown") as out:
-        out.write("\n".join(lines).encode())
+    _write(path, "\n".join(lines), b"#", "Markdown")
 
 
-@contextmanager
-def _replaced(path: Path, first: bytes, kind: str) -> Iterator[BinaryIO]:
-    """Open a file that is new, empty or begins with ``first``, the first byte of its kind."""
-    try:
+def _write(path: Path, text: str, first: bytes, kind: str) -> None:
+    """Write a file that is new, empty or begins with ``first``, the first byte of its kind."""
+    with file_explained(path):
         if path.is_file() and not is_stream(path) and path.read_bytes()[:1] not in {b"", first}:
             raise UsageError(f"{path}: is there already and is no {kind}", "Name another file.")
-        with whole_file(path, replace=True) as out:
-            yield out
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UsageError(f"{path}: {reason}", "Name another file.") from error
+    write(None, path, [text], force=True)
 
 
 def junit(result: SuiteResult) -> bytes:
@@ -72,25 +55,20 @@ def junit(result: SuiteResult) -> bytes:
         case = ET.SubElement(
             suite, "testcase", classname=entry.kind.value, name=show_line(entry.name)
         )
-        _add_status(case, entry)
+        if entry.error:
+            ET.SubElement(case, "error", message=show_line(entry.error, 4000))
+            continue
+        inner = ET.SubElement(case, _TAGS[entry.status])
+        lines = [
+            *finding_lines(entry, _IN_XML, _IN_XML),
+            *(f"not shown: {one}" for one in entry.short),
+            *(f"not representative: {one}" for one in entry.doubts),
+        ]
+        if entry.status is GateStatus.PASS:
+            lines.insert(0, headline(entry))
+        else:
+            inner.set("message", headline(entry))
+        inner.text = show("\n".join(lines), 1_000_000)
     ET.indent(root)
     made: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return made + b"\n"
-
-
-def _add_status(case: Element, entry: EntryResult) -> None:
-    if entry.error:
-        ET.SubElement(case, "error", message=show_line(entry.error, 4000))
-        return
-    tag = {GateStatus.PASS: "system-out", GateStatus.FAIL: "failure", GateStatus.SKIP: "skipped"}
-    inner = ET.SubElement(case, tag[entry.status])
-    lines = [
-        *finding_lines(entry, _IN_XML, _IN_XML),
-        *(f"not shown: {one}" for one in entry.short),
-        *(f"not representative: {one}" for one in entry.doubts),
-    ]
-    if entry.status is GateStatus.PASS:
-        lines.insert(0, headline(entry))
-    else:
-        inner.set("message", headline(entry))
-    inner.text = show("\n".join(lines), 1_000_000)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.calibration_entry import entry_result
-from reviewdesk.desk.gates.new_report import OpenDesk, loaded_report, older_panels
+from reviewdesk.desk.gates.new_report import (
+    Against,
+    NewReport,
+    OpenDesk,
+    loaded_report,
+    older_panels,
+)
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -25,19 +30,12 @@ from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Verdict, stored_body, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
+from reviewdesk.reports import read
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.suites.suite import CalibrationGate, JuryGate, read_suite
 from reviewdesk.store import runs, verdicts
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.gates.new_report import NewReport
-    from reviewdesk.desk.gates.older_panels import Against
-    from reviewdesk.desk.loading import LoadOptions
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.suites.suite import JuryGate, Suite
-
-
 _MOST_NAMED = 5
-_MOST_REMEMBERED = 500
-"""The most verdict names that are kept, for a suggestion if a case matches no verdict."""
 
 
 def suite_weights(path: str) -> Mapping[str, float]:
@@ -47,8 +45,6 @@ def suite_weights(path: str) -> Mapping[str, float]:
         UsageError: no entry has weights.
         SuiteError: the file is not a valid suite.
     """
-    from reviewdesk.reports.suites.suite import CalibrationGate, read_suite
-
     for entry in read_suite(path).entries:
         if isinstance(entry, CalibrationGate) and entry.composite is not None:
             return entry.composite
@@ -65,48 +61,37 @@ def hold_juries(
 
     A ``new`` report is checked in place of those that they name.
     """
-    if new is not None:
-        _check_verdicts([*entries], lambda: _of_run(lambda: new.desk, new.run.name))
-        return
     together: dict[tuple[str | None, str | None], list[JuryEntry]] = {}
     for entry in entries:
-        together.setdefault((entry.gate.report, entry.gate.run), []).append(entry)
+        place = (None, None) if new else (entry.gate.report, entry.gate.run)
+        together.setdefault(place, []).append(entry)
     for (report, run), same in together.items():
-        if report is not None:
-            _check_verdicts(same, partial(_of_report, folder, report))
+        try:
+            if report is not None:
+                made = read(Source.from_path(folder / named(report)))
+                found: Iterator[Verdict] = map(verdict_reader(made.header, {}), made.verdicts())
+            else:
+                found = _of_run(new.desk, new.run.name) if new else _of_run(open_desk(), run)
+            for verdict in found:
+                jury = JuryReadings(verdict)
+                for entry in same:
+                    entry.take(verdict, jury)
+        except ReviewDeskError as error:
+            for entry in same:
+                what = "report" if entry.gate.report is not None else "run"
+                text = f"{what}: {error.message}"
+                entry.error = str(SuiteError(entry.suite, entry.gate.source_line, text, error.hint))
         else:
-            _check_verdicts(same, partial(_of_run, open_desk, run))
+            for entry in same:
+                entry.settle()
 
 
-def _of_report(folder: Path, report: str) -> Iterator[Verdict]:
-    """Yield the verdicts of a report file, without the desk."""
-    from reviewdesk.reports import Source, read
-
-    found = read(Source.from_path(folder / named(report)))
-    return map(verdict_reader(found.header, {}), found.verdicts())
-
-
-def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
+def _of_run(desk: Desk, name: str | None) -> Iterator[Verdict]:
     """Yield the verdicts of a loaded run."""
-    desk = open_desk()
     run = desk.run(name)
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     for body in verdicts.bodies(desk.conn, run):
         yield read(stored_body(body.text))
-
-
-def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
-    try:
-        for verdict in verdicts():
-            jury = JuryReadings(verdict)
-            for entry in entries:
-                entry.take(verdict, jury)
-    except ReviewDeskError as error:
-        for entry in entries:
-            entry.spoil(error)
-        return
-    for entry in entries:
-        entry.settle()
 
 
 @dataclass
@@ -122,16 +107,10 @@ class JuryEntry:
     named: list[str] = field(default_factory=list)
     """The ids of the first few verdicts that match the case."""
     matches: int = 0
-    seen: dict[str, None] = field(default_factory=dict)
-    """The first distinct ids and tests; many verdicts may share a test."""
-    verdicts: int = 0
 
     def take(self, verdict: Verdict, jury: JuryReadings) -> None:
         """Check one verdict against the entry's expectations, if the entry's case matches it."""
-        self.verdicts += 1
         if self.gate.case is not None:
-            if len(self.seen) < _MOST_REMEMBERED:
-                self.seen |= dict.fromkeys((verdict.id, verdict.test))
             if self.gate.case not in (verdict.id, verdict.test):
                 return
             self.matches += 1
@@ -147,11 +126,6 @@ class JuryEntry:
     def source(self) -> str:
         return self.report or self.gate.source
 
-    def spoil(self, error: ReviewDeskError) -> None:
-        what = "report" if self.gate.report is not None else "run"
-        problem = f"{what}: {error.message}"
-        self.error = str(SuiteError(self.suite, self.gate.source_line, problem, error.hint))
-
     def settle(self) -> None:
         """Set the entry's error unless its case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
@@ -159,16 +133,11 @@ class JuryEntry:
         case = show_line(self.gate.case, 120)
         source = show_line(self.source, 120)
         if self.matches:
-            problem = f'case: "{case}" names {self.matches} verdicts of {source}'
-            problem += f": {_names_text(self.named, self.matches)}"
+            some = ", ".join(f'"{show_line(name, 80)}"' for name in self.named)
+            problem = f'case: "{case}" names {self.matches} verdicts of {source}: {some}'
             hint = "Give the id of one that is no other's test."
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
-            # The names that are most like the case, else the first ones.
-            names = {name[:120]: name for name in self.seen}
-            close = get_close_matches(self.gate.case[:120], names, 3)
-            some = [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]
-            problem += f"; it has {_names_text(some, self.verdicts)}"
             hint = "Give an id or a test as the report has it."
         self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
 
@@ -192,29 +161,6 @@ class JuryEntry:
             notes=(*replaced, *nothing),
             error=self.error,
         )
-
-
-def _names_text(names: list[str], count: int) -> str:
-    if not count:
-        return "none"
-    some = ", ".join(f'"{show_line(name, 80)}"' for name in names[:_MOST_NAMED])
-    more = count - min(len(names), _MOST_NAMED)
-    return f"{some} and {more} more" if more > 0 else some
-
-
-def _compare(
-    suite: Suite, new: NewReport | None, against: Against, options: LoadOptions | None
-) -> None:
-    from reviewdesk.reports.suites.suite import JuryGate
-
-    if new is None:
-        raise UsageError("--against needs the report of the new panel", "Add --report FILE.")
-    if all(isinstance(gate, JuryGate) for gate in suite.entries):
-        raise UsageError(
-            f"{suite.file}: no calibration entry, by whose labels two panels are compared",
-            "Write one: reviewdesk labels export --format suite -o FOLDER.",
-        )
-    new.older = tuple(older_panels(against, options))
 
 
 def run_suite(
@@ -241,14 +187,20 @@ def run_suite(
         UsageError: older panels are named without a report or without labels to compare by.
         ReportError: the report cannot be read.
     """
-    from reviewdesk.reports.suites.suite import JuryGate, read_suite
-
     suite = read_suite(path)
     folder = Path(path).parent
     with nullcontext() if report is None else loaded_report(report, options) as new:
         name = None if new is None else new.name
         if against is not None:
-            _compare(suite, new, against, options)
+            if new is None:
+                problem = "--against needs the report of the new panel"
+                raise UsageError(problem, "Add --report FILE.")
+            if all(isinstance(gate, JuryGate) for gate in suite.entries):
+                raise UsageError(
+                    f"{suite.file}: no calibration entry, by whose labels two panels are compared",
+                    "Write one: reviewdesk labels export --format suite -o FOLDER.",
+                )
+            new.older = tuple(older_panels(against, options))
         juries = {
             at: JuryEntry(suite.file, gate, FindingTally(keep), name)
             for at, gate in enumerate(suite.entries)

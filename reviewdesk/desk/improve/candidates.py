@@ -3,8 +3,6 @@
 Nothing here reads an item of the holdout.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import glob
@@ -13,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.split import bodies, split_labels
 from reviewdesk.domain.labels.split import (
     ImprovePage,
@@ -28,15 +28,12 @@ from reviewdesk.domain.labels.split import (
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import Vendor
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 STRATEGIES = ("quorum", "majority", "unanimous", "mean", "median", "trimmed_mean")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -151,8 +148,6 @@ def written(parent: Path, name: str, text: str, rubric: str | None) -> WrittenCa
         PanelError: the text is no panel.
         UsageError: it is its parent, or cannot be written.
     """
-    from reviewdesk.file_output import whole_file
-
     slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "change"
     path = parent.with_name(f"{parent.stem}+{slug}.yaml")
     number = 2
@@ -165,13 +160,7 @@ def written(parent: Path, name: str, text: str, rubric: str | None) -> WrittenCa
     if not lines:
         raise UsageError(f"{name}: nothing differs from {parent}", "Change something.")
     if not path.exists():
-        try:
-            with whole_file(path) as out:
-                out.write(text.encode())
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            hint = "Put the panel into a folder of yours."
-            raise UsageError(f"{path}: {reason}", hint) from error
+        write(None, path, [text])
     return WrittenCandidate(path, parent, lines, asks(before, spec, rubric))
 
 
@@ -187,11 +176,7 @@ def diff(parent: Path, text: str) -> tuple[str, ...]:
 
 
 def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
-    """Write the candidate that a change such as ``threshold=0.6`` makes of a panel.
-
-    Raises:
-        UsageError: the change or the juror does not exist.
-    """
+    """Write the candidate that a change such as ``threshold=0.6`` makes of a panel."""
     plain = changed(desk, labels, read_plain(parent), change)
     return written(parent, change, plain_text(plain), labels.rubric)
 
@@ -203,7 +188,18 @@ def changed(desk: Desk, labels: SplitLabels, plain: dict[str, Any], change: str)
     if key in {EXAMPLES, WEIGHTS} and not labels.tuning:
         raise UsageError(f"{change} comes from the tuning half, which is empty", "improve split")
     if key == EXAMPLES and not value:
-        return {**plain, "rubric": _with_examples(desk, labels, plain)}
+        rubric = plain.get("rubric") or labels.rubric
+        if not rubric:
+            raise UsageError(
+                "the cases have rubrics of their own, so a panel has no place for examples",
+                "Edit the jurors' prompts instead: improve edit.",
+            )
+        texts = [str(rubric).rstrip(), "Examples that people judged:"]
+        for one, body in exemplars(labels.tuning, bodies(desk, labels.tuning)):
+            asked = f"Input: {body['input']}\n" if body.get("input") else ""
+            word = "pass" if one.should_pass else "fail"
+            texts.append(f"{asked}Response: {body.get('output') or ''}\nVerdict: {word}")
+        return {**plain, "rubric": "\n\n".join(texts) + "\n"}
     if key == WEIGHTS and not value:
         given = _weights(desk, labels, [_name(one) for one in jurors])
         return {**plain, "jurors": [{**one, "weight": given[_name(one)]} for one in jurors]}
@@ -213,7 +209,16 @@ def changed(desk: Desk, labels: SplitLabels, plain: dict[str, Any], change: str)
     if key == "model" and ":" in value:
         name, _, model = value.partition(":")
         at = _place(jurors, name)
-        jurors[at] = _reseated(jurors[at], model)
+        own: dict[str, Any] = {"name": model, "model": model}
+        if model.partition("/")[0] in set(Vendor):
+            # Else it is another model at the seat's own address.
+            from reviewdesk.desk.live.panel_new import from_models
+
+            (juror,) = from_models([model]).spec.jurors
+            jurors[at] = {key: jurors[at][key] for key in jurors[at] if key not in _OF_MODEL}
+            own = {"name": juror.name, "model": juror.model, "vendor": juror.vendor}
+            own |= {"extra": dict(juror.extra)} if juror.extra else {}
+        jurors[at] |= own
         return {**plain, "jurors": jurors}
     if key in {"strategy", "threshold", "quorum"} and value:
         number = re.fullmatch(r"[0-9]*\.?[0-9]+", value)
@@ -233,20 +238,6 @@ def _place(jurors: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")
-
-
-def _reseated(seat: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return a seat with another model: at its own address, or at a vendor that is named."""
-    first = model.partition("/")[0]
-    if first not in set(Vendor):
-        return {**seat, "name": model, "model": model}
-    from reviewdesk.desk.live.panel_new import from_models
-
-    (juror,) = from_models([model]).spec.jurors
-    kept = {key: seat[key] for key in seat if key not in _OF_MODEL}
-    extra = {"extra": dict(juror.extra)} if juror.extra else {}
-    own = {"name": juror.name, "model": juror.model, "vendor": juror.vendor}
-    return {**kept, **own, **extra}
 
 
 def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
@@ -270,22 +261,6 @@ def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str,
             f"Try it without: without={low[0]}.",
         )
     return found
-
-
-def _with_examples(desk: Desk, labels: SplitLabels, plain: Mapping[str, Any]) -> str:
-    rubric = plain.get("rubric") or labels.rubric
-    if not rubric:
-        raise UsageError(
-            "the cases have rubrics of their own, so a panel has no place for examples",
-            "Edit the jurors' prompts instead: improve edit.",
-        )
-    found = exemplars(labels.tuning, bodies(desk, labels.tuning))
-    texts = []
-    for one, body in found:
-        word = "pass" if one.should_pass else "fail"
-        asked = f"Input: {body['input']}\n" if body.get("input") else ""
-        texts.append(f"{asked}Response: {body.get('output') or ''}\nVerdict: {word}")
-    return "\n\n".join([rubric.rstrip(), "Examples that people judged:", *texts]) + "\n"
 
 
 def exemplars(

@@ -1,9 +1,8 @@
 """The split of a run's labels, and where the panel is wrong in the tuning half."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping
 
-from typing import TYPE_CHECKING
-
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.domain.labels.sampling import weigh
 from reviewdesk.domain.labels.split import (
@@ -19,18 +18,12 @@ from reviewdesk.domain.labels.split import (
     halved,
     rubric_name,
 )
-from reviewdesk.domain.records import TELLING, Truth
+from reviewdesk.domain.records import TELLING, Event, Item, Run, Truth
 from reviewdesk.domain.verdict import CanonicalVerdict, Decision, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, verdicts
 from reviewdesk.store import improve as store
 from reviewdesk.store.connect import reading, writing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Event, Item, Run
 
 
 def _rubrics(desk: Desk, run: Run) -> list[str | None]:
@@ -138,18 +131,15 @@ def make_split(
             f"Give {TELLING} at least; open --blind begins them.{hint}",
         )
     chosen = seed or known.seed or name[:16]
-    tuning, holdout = halved(_groups(usable), known, chosen)
+    # Groups of near-copies are balanced by stratum of the draw and label.
+    groups = ((one.group, f"{one.stratum} {one.should_pass}") for one in usable)
+    tuning, holdout = halved(groups, known, chosen)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: no label came since the split", "Label more items.")
     made = SplitMade(name, tuning, holdout, chosen, use_open)
     with writing(desk.conn, desk.path):
         record(desk, run, made)
     return split_labels(desk, run)
-
-
-def _groups(cases: Iterable[LabelledCase]) -> Iterator[tuple[str, str]]:
-    """Yield each case's group of near-copies, to be balanced by stratum of the draw and label."""
-    return ((one.group, f"{one.stratum} {one.should_pass}") for one in cases)
 
 
 def record(desk: Desk, run: Run, step: Step, **facts: object) -> Event:

@@ -5,8 +5,6 @@ a noisy first run got wrong. A try returns one word; its figures are shown at th
 spends the holdout.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import hashlib
@@ -15,11 +13,12 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
 from reviewdesk.desk.improve.split import bodies, record, split_labels, split_of
 from reviewdesk.desk.live.journal import DeskJournal, committed_panel
@@ -29,15 +28,16 @@ from reviewdesk.domain.labels.split import (
     LabelledCase,
     PanelAdopted,
     SplitLabels,
-    TriedCandidate,
     TryBegun,
     TryEnded,
-    TryFigures,
     TryVerdict,
 )
+from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.turnout import Turnouts
-from reviewdesk.domain.verdict import canonical_json
+from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress, Turnouts
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.verdict import CanonicalBallot, canonical_json
 from reviewdesk.errors import CeilingError, DeskError, UsageError
 from reviewdesk.live.batch import (
     BatchProgress,
@@ -57,17 +57,8 @@ from reviewdesk.store import improve as store
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import writing
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.panel.case import Case
-    from reviewdesk.domain.panel.spec import PanelSpec
-    from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
-    from reviewdesk.domain.records import Run
-    from reviewdesk.domain.verdict import CanonicalBallot
-
-
-class TryLimits(RunLimits, frozen=True):
-    """What a person allows a try."""
+TryLimits = RunLimits
+"""What a person allows a try."""
 
 
 class TryCase(Struct, frozen=True):
@@ -146,7 +137,7 @@ def prepare(
     labels = split_labels(desk, run)
     _refuse_without_holdout(labels)
     pair = _pair(labels, candidate, parent or parent_of(candidate))
-    same = _tries_of(labels, pair)
+    same = [one for one in labels.split.tries if one.begun.exact == pair.exact]
     cut = next((one for one in same if one.verdict is None), None)
     rows = labels.asked if cut is None else _rows(labels, cut.begun)
     if not rows:
@@ -154,12 +145,12 @@ def prepare(
             f"{run.name}: no label of the holdout counts for the draw",
             "Label items in the order of the queue, then: improve split.",
         )
-    live = asks(pair.parent, pair.candidate, labels.rubric) or any(
+    asks_anew = asks(pair.parent, pair.candidate, labels.rubric) or any(
         stored_ballots(pair.parent, body) is None for body in bodies(desk, rows).values()
     )
     items = tuple(one.item for one in rows)
     begun = cut.begun if cut is not None else TryBegun(
-        labels.split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name, items, live,
+        labels.split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name, items, asks_anew,
         pair.exact,
     )  # fmt: skip
     k = len(labels.split.tries) if cut is None else cut.k
@@ -170,7 +161,30 @@ def prepare(
         before=next((one.verdict for one in reversed(same) if one.verdict), None),
         limits=limits or RunLimits(),
     )  # fmt: skip
-    return replace(ready, plan=_plan(desk, ready, environment)) if begun.asks else ready
+    if not begun.asks:
+        return ready
+    with closing(DeskJournal(desk, begun.name, len(rows))) as journal:
+        journal.plan, _ = store.began(desk.conn, begun.name)
+        calls = Survey(environment, journal)
+        for one in ready.cases(desk):
+            calls.add(one.begin())
+    plan = calls.plan()
+    if plan.missing_keys:
+        names = ", ".join(plan.missing_keys)
+        raise UsageError(f"no key in {names}", "Set it: a try asks every juror of both panels.")
+    return with_ceiling(replace(ready, plan=plan), ready.limits.max_cost)
+
+
+def with_ceiling(ready: PreparedTry, max_cost: float | None) -> PreparedTry:
+    """Return a try with the most that it may cost, in US dollars.
+
+    Raises:
+        UsageError: a juror that is asked has no price.
+    """
+    if max_cost is not None and ready.plan is not None and ready.plan.worst_usd is None:
+        hint = "Give each juror price: {input, output} in US dollars per million tokens."
+        raise UsageError("a ceiling needs prices, and a juror has none", hint)
+    return replace(ready, limits=replace(ready.limits, max_cost=max_cost))
 
 
 def _rows(labels: SplitLabels, begun: TryBegun) -> tuple[LabelledCase, ...]:
@@ -202,26 +216,6 @@ def _refuse_without_holdout(labels: SplitLabels) -> None:
     raise UsageError(f"{labels.run.name}: {problem}", hint)
 
 
-def _tries_of(labels: SplitLabels, pair: PanelPair) -> list[TriedCandidate]:
-    return [one for one in labels.split.tries if one.begun.exact == pair.exact]
-
-
-def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> ConsentPlan:
-    with closing(DeskJournal(desk, ready.begun.name, len(ready.rows))) as journal:
-        journal.plan, _ = store.began(desk.conn, ready.begun.name)
-        calls = Survey(environment, journal)
-        for one in ready.cases(desk):
-            calls.add(one.begin())
-    if ready.limits.max_cost is not None and calls.worst_usd is None:
-        hint = "Give each juror price: {input, output} in US dollars per million tokens."
-        raise UsageError("a ceiling needs prices, and a juror has none", hint)
-    plan = calls.plan()
-    if plan.missing_keys:
-        names = ", ".join(plan.missing_keys)
-        raise UsageError(f"no key in {names}", "Set it: a try asks every juror of both panels.")
-    return plan
-
-
 async def carry_out(
     desk: Desk,
     ready: PreparedTry,
@@ -242,21 +236,62 @@ async def carry_out(
         DeskError: another process is at work on this try.
     """
     name = ready.begun.name
-    live = ready.begun.asks
+    plan = ready.plan
     world = world or World.real()
+    consent: dict[str, object] = {} if plan is None else {
+        "hosts": [host.name for host in plan.hosts],
+        "models": list(plan.models),
+        "calls": plan.calls,
+        "worst_case_usd": plan.worst_usd,
+        "payload_sha256": plan.payload_sha256,
+        "max_cost_usd": ready.limits.max_cost,
+        "how": "--yes" if yes else "asked",
+        "jurors": [seat_body(one) for one in ready.pair.candidate.jurors],
+    }  # fmt: skip
     with closing(DeskJournal(desk, name, len(ready.rows))) as journal:
-        _begin(desk, ready, how="--yes" if yes else "asked")
+        with writing(desk.conn, desk.path):
+            if store.began(desk.conn, name)[1]:
+                hint = "Wait for it, or stop it."
+                raise DeskError("another process is at work on this try", hint)
+            record(desk, ready.labels.run, ready.begun, **consent, **reruns.this_process())
         journal.plan, _ = store.began(desk.conn, name)
         spent = reruns.spent(desk.conn, [journal.plan or 0])
         meter = Meter(journal, ready.limits.max_cost, spent)
-        if live:
-            await _ask(desk, ready, meter, world, told, noted)
+        is_priced = plan is not None and plan.worst_usd is not None
+        if plan is not None:
+            calls = plan.calls
+
+            def progress(counts: BatchProgress) -> None:
+                usd = meter.spent if is_priced else None
+                told(counts.of(2 * len(ready.rows), calls, usd))
+
+            await ask_all(
+                ready.cases(desk), meter, ready.limits, world,
+                done=lambda _one, _found: None, told=progress, noted=noted,
+            )  # fmt: skip
+            if meter.closed:
+                raise CeilingError(
+                    f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
+                    "spent",
+                    "The answers are kept; try the same again with a higher ceiling.",
+                )
             journal.flush()
         found, turnouts = _judged(desk, ready, journal, world.environment)
-        usd = meter.spent if ready.plan is not None and ready.plan.worst_usd is not None else None
+        usd = meter.spent if is_priced else None
         if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
             return TryAnswer(None, turnouts, usd)
-        return TryAnswer(_end(desk, ready, found), turnouts, usd)
+        with writing(desk.conn, desk.path):
+            # How many tries came before it is read under the lock.
+            split = store.split(desk.conn, ready.begun.rubric)
+            mine = next((one for one in split.tries if one.begun.name == name), None)
+            if mine is None:
+                hint = "Label more items: improve split."
+                raise UsageError("the holdout was spent meanwhile", hint)
+            verdict = mine.verdict
+            if verdict is None:
+                verdict = try_verdict(found, mine.k)
+                record(desk, ready.labels.run, TryEnded(ready.begun.rubric, name, verdict))
+        return TryAnswer(verdict, turnouts, usd)
 
 
 def run_now(
@@ -271,50 +306,6 @@ def run_now(
     return asyncio.run(carry_out(desk, ready, yes=yes, told=told, noted=noted))
 
 
-def _begin(desk: Desk, ready: PreparedTry, how: str) -> None:
-    plan = ready.plan
-    consent: dict[str, object] = {} if plan is None else {
-        "hosts": [host.name for host in plan.hosts],
-        "models": list(plan.models),
-        "calls": plan.calls,
-        "worst_case_usd": plan.worst_usd,
-        "payload_sha256": plan.payload_sha256,
-        "max_cost_usd": ready.limits.max_cost,
-        "how": how,
-        "jurors": [seat_body(one) for one in ready.pair.candidate.jurors],
-    }  # fmt: skip
-    with writing(desk.conn, desk.path):
-        if store.began(desk.conn, ready.begun.name)[1]:
-            raise DeskError("another process is at work on this try", "Wait for it, or stop it.")
-        record(desk, ready.labels.run, ready.begun, **consent, **reruns.this_process())
-
-
-async def _ask(
-    desk: Desk,
-    ready: PreparedTry,
-    meter: Meter,
-    world: World,
-    told: Callable[[LiveProgress], None],
-    noted: Callable[[str], None],
-) -> None:
-    plan = ready.plan
-    calls = 0 if plan is None else plan.calls
-    usd = None if plan is None or plan.worst_usd is None else 0.0
-
-    def progress(counts: BatchProgress) -> None:
-        told(counts.of(2 * len(ready.rows), calls, usd if usd is None else meter.spent))
-
-    await ask_all(
-        ready.cases(desk), meter, ready.limits, world,
-        done=lambda _one, _found: None, told=progress, noted=noted,
-    )  # fmt: skip
-    if meter.closed:
-        raise CeilingError(
-            f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is spent",
-            "The answers are kept; try the same again with a higher ceiling.",
-        )
-
-
 def _judged(
     desk: Desk, ready: PreparedTry, journal: DeskJournal, environment: Mapping[str, str]
 ) -> tuple[tuple[TriedCell, ...], Turnouts]:
@@ -327,7 +318,20 @@ def _judged(
     stored = bodies(desk, ready.rows)
     for one in ready.cases(desk):
         if ready.begun.asks:
-            ballots = _ballots(one, journal, environment)
+            asked = one.begin()
+            while calls := asked.next():
+                for call in calls:
+                    exchange = journal.reply(call.key)
+                    # A call without a reply counts as lost.
+                    ballot: CanonicalBallot = {
+                        **seat_body(call.juror),
+                        "status": "error",
+                        "error": {"type": "stopped", "message": "stopped before the answer came"},
+                    }
+                    if exchange is not None:
+                        ballot = ballot_of(call, exchange, redactor([call.juror], environment))
+                    asked.take(call, ballot)
+            ballots = seat_ballots(one.case, one.panel, asked)
             turnouts.add(ballots, one.panel.rule.threshold)
         else:
             ballots = stored_ballots(one.panel, stored[one.row.key]) or []
@@ -335,39 +339,6 @@ def _judged(
         right.setdefault(one.row.key, {})[one.is_candidate] = made is one.row.should_pass
     sides = [(one.stratum, right[one.key][False], right[one.key][True]) for one in ready.rows]
     return cells(ready.labels.sizes, sides), turnouts
-
-
-def _ballots(
-    one: TryCase, journal: DeskJournal, environment: Mapping[str, str]
-) -> list[CanonicalBallot]:
-    """Return the ballots of a panel about an item; a call without a reply counts as lost."""
-    found = one.begin()
-    while calls := found.next():
-        for call in calls:
-            exchange = journal.reply(call.key)
-            lost: CanonicalBallot = {
-                **seat_body(call.juror),
-                "status": "error",
-                "error": {"type": "stopped", "message": "stopped before the answer came"},
-            }
-            hidden = redactor([call.juror], environment)
-            found.take(call, lost if exchange is None else ballot_of(call, exchange, hidden))
-    return seat_ballots(one.case, one.panel, found)
-
-
-def _end(desk: Desk, ready: PreparedTry, found: tuple[TriedCell, ...]) -> TryVerdict:
-    """Record the word of a try; how many tries came before it is read under the lock."""
-    name = ready.begun.name
-    with writing(desk.conn, desk.path):
-        split = store.split(desk.conn, ready.begun.rubric)
-        mine = next((one for one in split.tries if one.begun.name == name), None)
-        if mine is None:
-            raise UsageError("the holdout was spent meanwhile", "Label more items: improve split.")
-        if mine.verdict is not None:
-            return mine.verdict
-        verdict = try_verdict(found, mine.k)
-        record(desk, ready.labels.run, TryEnded(ready.begun.rubric, name, verdict))
-    return verdict
 
 
 # Adoption
@@ -393,16 +364,16 @@ def adopt(
     panel = place.with_suffix(".yaml")
     labels = split_labels(desk, run)
     new = read_panel(candidate)
-    text = candidate.read_bytes()
+    text = candidate.read_bytes().decode()
     last = labels.split.adopted[-1] if labels.split.adopted else None
     if last is not None and last.candidate == new.hash(new.rubric or labels.rubric):
         # The program stopped between the event and the file.
-        _write(panel, text)
+        write(None, panel, [text], force=True)
         return Adoption(panel, _kept(place, last), last)
     _refuse_without_holdout(labels)
     pair = _pair(labels, candidate, place)
-    ended = [one for one in _tries_of(labels, pair) if one.verdict is not None]
-    tried = ended[-1] if ended else None
+    same = [one for one in labels.split.tries if one.begun.exact == pair.exact]
+    tried = next((one for one in reversed(same) if one.verdict is not None), None)
     if tried is None or tried.verdict is None:
         raise UsageError(f"{candidate}: was not tried on this holdout", "improve try it first.")
     if tried.verdict is not TryVerdict.BETTER and not anyway:
@@ -410,6 +381,12 @@ def adopt(
             f"{candidate}: its try says {tried.verdict}, so it is not adopted",
             "Adopt it all the same with --anyway; that spends the holdout.",
         )
+    ready = PreparedTry(labels, pair, tried.begun, _rows(labels, tried.begun), tried.k)
+    with closing(DeskJournal(desk, tried.begun.name, 0)) as journal:
+        journal.plan, _ = store.began(desk.conn, tried.begun.name)
+        found, turnouts = _judged(desk, ready, journal, environment)
+    if turnouts.ballots and turnouts.failed == turnouts.ballots:
+        raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     adopted = PanelAdopted(
         rubric=labels.split.rubric,
         at=desk.at(),
@@ -420,47 +397,19 @@ def adopt(
         seed=labels.split.seed,
         tries=len(labels.split.tries),
         verdict=tried.verdict,
-        figures=_figures(desk, labels, pair, tried, environment),
+        figures=figures(found, tried.k),
     )
     kept = _kept(place, adopted)
-    _write(kept, place.read_bytes())
+    write(None, kept, [place.read_bytes().decode()], force=True)
     with writing(desk.conn, desk.path):
         record(desk, run, adopted)
-    _write(panel, text)
+    write(None, panel, [text], force=True)
     return Adoption(panel, kept, adopted)
 
 
 def _kept(place: Path, adopted: PanelAdopted) -> Path:
     """Return where the file of the parent is kept."""
     return place.with_name(f"{place.stem}~{adopted.parent[:8]}{place.suffix}")
-
-
-def _figures(
-    desk: Desk,
-    labels: SplitLabels,
-    pair: PanelPair,
-    tried: TriedCandidate,
-    environment: Mapping[str, str],
-) -> TryFigures:
-    """Compute what a try showed from its stored replies."""
-    ready = PreparedTry(labels, pair, tried.begun, _rows(labels, tried.begun), tried.k)
-    with closing(DeskJournal(desk, tried.begun.name, 0)) as journal:
-        journal.plan, _ = store.began(desk.conn, tried.begun.name)
-        found, turnouts = _judged(desk, ready, journal, environment)
-    if turnouts.ballots and turnouts.failed == turnouts.ballots:
-        raise UsageError("the replies of its try are on another desk", "Adopt it there.")
-    return figures(found, tried.k)
-
-
-def _write(path: Path, content: bytes) -> None:
-    from reviewdesk.file_output import whole_file
-
-    try:
-        with whole_file(path, replace=True) as out:
-            out.write(content)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: {reason}", "Free the name, and adopt again.") from error
 
 
 def lineage(desk: Desk, run: Run) -> tuple[PanelAdopted, ...]:

@@ -1,13 +1,12 @@
 """Export labels: rows for a calibration gate or an archive, and the judge's confusion."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import FrameContent, frame_of
@@ -22,11 +21,12 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, verdicts
 from reviewdesk.views.queue import waits
-from reviewdesk.views.words import DESIGNS
+from reviewdesk.views.words import DESIGNS, plural
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.question import RunQuestion
+RowMaker = Callable[
+    [LabelledRow, dict[str, Any], tuple[float | None, bool | None, float | None] | None],
+    dict[str, Any],
+]
 
 
 class ExportedRows(Struct, frozen=True):
@@ -42,7 +42,19 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     """Return rows with the two keys of a calibration file, ``confidence`` and ``correct``."""
     made = _labelled_rows(desk, run, source)
     kept = _counted_places(made)
-    warnings = (*_two_key_warnings(made, kept), *_blocking(desk, run, made))
+    warnings = _omission_warnings(made, kept)
+    contents = len({made.verdicts[at].item for at in kept})
+    if contents < len(kept):
+        warnings.append(
+            f"{len(kept)} rows rest on {contents} labels, because verdicts on one content share "
+            "one, and this format cannot say so; use --format full"
+        )
+    weighted = made.weighing.design.stands
+    if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
+        warnings.append(
+            "the rows stand for different numbers of verdicts, and this format cannot say so; "
+            "use --format full"
+        )
     rows = tuple(
         {
             "confidence": float(made.rows.confidence[at]),
@@ -50,7 +62,8 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
         }
         for at in kept
     )
-    return ExportedRows(rows, made.source, made.weighing.design, warnings)
+    told = (*warnings, *_blocking(desk, run, made))
+    return ExportedRows(rows, made.source, made.weighing.design, told)
 
 
 class SuiteExport(Struct, frozen=True):
@@ -79,9 +92,6 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     """Return the labels of a run that count, a row per verdict, and the panel's confusion.
 
     Without weights, each row has the weight ``null``; a reader counts it once, as the desk does.
-
-    Raises:
-        UsageError: no label makes a row.
     """
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
@@ -93,22 +103,21 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
         for at in kept
     }
-    shared = _shared(desk, run)
+    full_row, asked = _row_maker(desk, run, made)
     rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
         if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
             (label, *_) = verdicts.of_item(desk.conn, verdict.item)
-            open_row = _full_row(run, verdict, label, None, made, shared)
-            rows.append({**open_row, "truth": Truth.UNSURE.value})
+            rows.append({**full_row(verdict, label, None), "truth": Truth.UNSURE.value})
             continue
         if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
             continue
         given = verdicts.of_item(desk.conn, verdict.item)
         label = next((one for one in given if one["label"] == truth), given[0])
         row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
-        rows.append(_full_row(run, verdict, label, row, made, shared))
+        rows.append(full_row(verdict, label, row))
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     return SuiteExport(
@@ -121,15 +130,8 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         made.source,
         made.weighing.design,
         (*_omission_warnings(made, kept), *_blocking(desk, run, made)),
-        _stated(shared),
+        asked,
     )
-
-
-def _stated(shared: _Shared) -> dict[str, Any] | None:
-    if shared.question is None:
-        return None
-    asked = shared.question
-    return {"text": asked.text, "asked_at": asked.at, "labels_before": len(shared.before)}
 
 
 def _counted_places(made: LabelledRows) -> list[int]:
@@ -140,7 +142,18 @@ def _counted_places(made: LabelledRows) -> list[int]:
 
 def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     """Return warnings about labels that the rows omit, and about a design without weights."""
-    warnings = [*_undecided_warnings(made), *_confidence_warnings(made)]
+    warnings = []
+    decided = [one.decision in {Decision.PASS, Decision.FAIL} for one in made.labelled]
+    if undecided := decided.count(False):
+        warnings.append(
+            f"{plural(undecided, 'label is', 'labels are')} left out: the run states no decision "
+            "of pass or fail there; --format full writes them; to open the file with --threshold, "
+            "--quorum or --strategy may decide"
+        )
+    if unsure := sum(decided) - sum(one.decided for one in made.labelled):
+        told = plural(unsure, "label is", "labels are")
+        warnings.append(f"{told} left out as unsure; --format full writes them")
+    warnings += _confidence_warnings(made)
     left = set(range(len(made.verdicts))).difference(kept)
     unseen = sum(not made.verdicts[at].place.seen for at in left)
     if waiting := len(left) - unseen:
@@ -164,52 +177,10 @@ def _blocking(desk: Desk, run: Run, made: LabelledRows) -> tuple[str, ...]:
     return tuple(f"{before}{show_line(name, 80)}{after}" for before, name, after in waits(named))
 
 
-def _two_key_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
-    """Return warnings about what rows of two keys cannot express."""
-    warnings = _omission_warnings(made, kept)
-    contents = len({made.verdicts[at].item for at in kept})
-    if contents < len(kept):
-        warnings.append(
-            f"{len(kept)} rows rest on {contents} labels, because verdicts on one content share "
-            "one, and this format cannot say so; use --format full"
-        )
-    weighted = made.weighing.design.stands
-    if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
-        warnings.append(
-            "the rows stand for different numbers of verdicts, and this format cannot say so; "
-            "use --format full"
-        )
-    return warnings
-
-
 def _confidence_warnings(made: LabelledRows) -> list[str]:
     if not made.left_out:
         return []
     return [f"{made.left_out} labelled verdicts have no confidence of the kind {made.source}"]
-
-
-def _undecided_warnings(made: LabelledRows) -> list[str]:
-    """Return warnings about labels that give no row, whatever else is labelled."""
-    decided = [one.decision in {Decision.PASS, Decision.FAIL} for one in made.labelled]
-    warnings = []
-    if undecided := decided.count(False):
-        warnings.append(
-            f"{_labels(undecided)} left out: the run states no decision of pass or fail there; "
-            f"--format full writes {_them(undecided)}; to open the file with --threshold, "
-            "--quorum or --strategy may decide"
-        )
-    if unsure := sum(decided) - sum(one.decided for one in made.labelled):
-        they = "it says unsure" if unsure == 1 else "they say unsure"
-        warnings.append(f"{_labels(unsure)} left out: {they}; --format full writes {_them(unsure)}")
-    return warnings
-
-
-def _them(count: int) -> str:
-    return "it" if count == 1 else "them"
-
-
-def _labels(count: int) -> str:
-    return "1 label is" if count == 1 else f"{count} labels are"
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
@@ -231,10 +202,10 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
         )
         for i, verdict in enumerate(made.verdicts)
     }
-    shared = _shared(desk, run)
+    full_row, _ = _row_maker(desk, run, made)
     rows = [
         {
-            **_full_row(run, verdict, label, rowed.pop(verdict.key, None), made, shared),
+            **full_row(verdict, label, rowed.pop(verdict.key, None)),
             "origin": verdicts.origin(desk.conn, verdict.key) or None,
         }
         for verdict in figures.labelled(desk.conn, run.key)
@@ -249,61 +220,53 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
 
 
-class _Shared(Struct, frozen=True):
-    """The facts that all rows share: the head of the log, and the question about the run."""
+def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict[str, Any] | None]:
+    """Return a function that writes a label in full, and the question as a suite states it.
 
-    head: str
-    question: RunQuestion | None
-    before: Collection[bytes]
-    """The items that had a label when it was asked."""
-
-
-def _shared(desk: Desk, run: Run) -> _Shared:
+    It takes a verdict, its label, and ``confidence``, ``correct`` and ``weight`` if it has a row.
+    """
     asked = question(desk, run)
-    before = (
-        ()
-        if asked is None
-        else {item for item, one in given(desk, run, asked).items() if one.before}
-    )
-    return _Shared(desk.head(), asked, before)
+    items = {} if asked is None else given(desk, run, asked)
+    before = {item for item, one in items.items() if one.before}
+    head = desk.head()
 
+    def row(
+        verdict: LabelledRow,
+        label: dict[str, Any],
+        figures: tuple[float | None, bool | None, float | None] | None,
+    ) -> dict[str, Any]:
+        detail = json.loads(label["detail"])
+        sure, correct, weight = figures or (None, None, 0.0)
+        if figures is None and verdict.unanswered:
+            stated = made.figures.scores_stated
+            sure = confidence(verdict, made.source, scores_stated=stated)
+        return {
+            "confidence": sure,
+            "correct": correct,
+            "confidence_source": made.source,
+            "id": verdict.id,
+            "test": verdict.test,
+            "run": run.name,
+            "item_hash": verdict.item.hex(),
+            "decision": verdict.decision,
+            "truth": label["label"],
+            "adjudicated": label["adjudicated"],
+            "stratum": STRATA[verdict.place.stratum],
+            "pi": made.inclusion[verdict.key],
+            "weight": weight,
+            "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
+            "blind": detail.get("blind"),
+            "seen": detail.get("seen"),
+            "reviewer": label["author"],
+            "time": detail.get("at") or label["at"],
+            "note": label["note"],
+            "tags": label["tags"],
+            "head": head,
+            "question": asked and asked.text,
+            "asked_at": asked and asked.at,
+            "labelled_before": verdict.item in before if asked else None,
+        }
 
-def _full_row(
-    run: Run,
-    verdict: LabelledRow,
-    label: dict[str, Any],
-    row: tuple[float | None, bool | None, float | None] | None,
-    made: LabelledRows,
-    shared: _Shared,
-) -> dict[str, Any]:
-    detail = json.loads(label["detail"])
-    sure, correct, weight = row or (None, None, 0.0)
-    if row is None and verdict.unanswered:
-        stated = made.figures.scores_stated
-        sure = confidence(verdict, made.source, scores_stated=stated)
-    return {
-        "confidence": sure,
-        "correct": correct,
-        "confidence_source": made.source,
-        "id": verdict.id,
-        "test": verdict.test,
-        "run": run.name,
-        "item_hash": verdict.item.hex(),
-        "decision": verdict.decision,
-        "truth": label["label"],
-        "adjudicated": label["adjudicated"],
-        "stratum": STRATA[verdict.place.stratum],
-        "pi": made.inclusion[verdict.key],
-        "weight": weight,
-        "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
-        "blind": detail.get("blind"),
-        "seen": detail.get("seen"),
-        "reviewer": label["author"],
-        "time": detail.get("at") or label["at"],
-        "note": label["note"],
-        "tags": label["tags"],
-        "head": shared.head,
-        "question": shared.question and shared.question.text,
-        "asked_at": shared.question and shared.question.at,
-        "labelled_before": verdict.item in shared.before if shared.question else None,
-    }
+    if asked is None:
+        return row, None
+    return row, {"text": asked.text, "asked_at": asked.at, "labels_before": len(before)}

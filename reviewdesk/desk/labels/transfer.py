@@ -1,26 +1,33 @@
-"""List the labels in a desk, and import labels from files."""
+"""List the labels in a desk, and import labels from files and from the reports themselves.
+
+An import is many short transactions, which one undo takes back.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from reviewdesk.desk.labels.batches import Batches, sliced
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import usable_tags
-from reviewdesk.errors import NotFoundError
-from reviewdesk.store import figures, runs, verdicts
+from reviewdesk.domain.verdict import stored_body
+from reviewdesk.errors import NotFoundError, UsageError
+from reviewdesk.store import events, figures, queue, runs, verdicts
+from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
+from reviewdesk.store.load.hidden_runs import LockPace
 from reviewdesk.store.reviewers import check_name
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
     from reviewdesk.reports.labels.reader import LabelRow
+
+BATCH = 100
+"""Rows per transaction, so that the write lock is held only briefly."""
 
 
 class LabelConflict(Struct, frozen=True):
@@ -51,7 +58,7 @@ class ImportResult(Struct, frozen=True):
     unusable_tags: int
 
 
-def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
+def list_labels(desk: OpenFile, run: Run) -> Iterator[dict[str, Any]]:
     """Yield every current label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
         for label in verdicts.of_item(desk.conn, verdict.item):
@@ -72,8 +79,73 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
             }
 
 
+class _Batches:
+    """The transactions of one import."""
+
+    def __init__(self, desk: OpenFile, rows: int) -> None:
+        self._desk = desk
+        self._pace = LockPace()
+        self._action = 0
+        self.new = 0
+        """The number of labels that were recorded."""
+        self.detail = {"import": desk.at()} if rows > BATCH else {}
+        """What the labels of one import have in common, so that one undo finds them all."""
+
+    def record(self, entries: Callable[[], Sequence[NewEvent]]) -> None:
+        """Record the entries that a call returns; the call is made under the write lock."""
+        desk = self._desk
+        with self._pace.timed(), writing(desk.conn, desk.path):
+            if self._action and events.is_undone(desk.conn, desk.reviewer, self._action):
+                raise UsageError(
+                    f"the import was taken back after {self.new:,} labels, and has stopped",
+                    "Import the file again.",
+                )
+            if made := entries():
+                self._action = events.append(desk.conn, desk.reviewer, [*made]).events[0].action
+                self.new += len(made)
+        self._pace.turn()
+
+
+def import_human(desk: OpenFile, run: Run) -> str:
+    """Record the human labels of a run's report, for items without a label; say how many."""
+    batches = _Batches(desk, run.human_labels)
+    found = 0
+    held = 0
+    for rows in verdicts.human(desk.conn, run.key, BATCH):
+
+        def entries(rows: Sequence[verdicts.HumanLabel] = rows) -> list[NewEvent]:
+            nonlocal found, held
+            marked = queue.marks(desk.conn, [row.item for row in rows])
+            made = {}
+            for row in rows:
+                held += 1
+                found += row.item not in marked
+                human = stored_body(row.body).get("human")
+                if row.item in marked or human is None:
+                    continue
+                kept = {name: human[name] for name in ("note", "at") if human.get(name)}
+                made[row.item] = NewEvent(
+                    "label",
+                    desk.at(),
+                    run=run.hash,
+                    verdict=row.id,
+                    item=row.item,
+                    label=Truth(human["label"]),
+                    author=human.get("by"),
+                    detail={**batches.detail, "imported": True, **kept},
+                )
+            return [*made.values()]
+
+        batches.record(entries)
+    left = held - found
+    gone = run.human_labels - held
+    alone = f"; {left} left alone: the item has a label" if left else ""
+    absent = f"; {gone} left out: the desk does not hold the verdict" if gone else ""
+    return f"{batches.new} label{'s' * (batches.new != 1)} taken from the file{alone}{absent}"
+
+
 def import_labels(
-    desk: Desk, run: Run | None, rows: Sequence[LabelRow], *, dry: bool = False
+    desk: OpenFile, run: Run | None, rows: Sequence[LabelRow], *, dry: bool = False
 ) -> ImportResult:
     """Record the labels of a file, which one undo takes back; if ``dry``, only count them.
 
@@ -83,88 +155,70 @@ def import_labels(
     Raises:
         UsageError: another window took the import back while it ran.
     """
-    seen = _Seen()
-    batches = Batches(desk, len(rows))
-    for batch in sliced(rows):
-        entries = partial(_new_entries, desk, run, batch, batches.detail, seen)
+    from reviewdesk.domain.labels.summary import summarise
+
+    unknown: list[int] = []
+    differing: list[LabelConflict] = []
+    given: dict[tuple[bytes, str, str], Truth] = {}
+    """The labels of earlier rows, by item, reviewer and kind."""
+    batches = _Batches(desk, len(rows))
+    for start in range(0, len(rows), BATCH):
+
+        def entries(batch: Sequence[LabelRow] = rows[start : start + BATCH]) -> list[NewEvent]:
+            made = []
+            for row in batch:
+                found = _verdict_of(desk, run, row)
+                if found is None:
+                    unknown.append(row.line)
+                    continue
+                author = row.reviewer or desk.reviewer
+                check_name(author, f"line {row.line}: ")
+                slot = "adjudication" if row.adjudicated else "label"
+                place = (found["item"], author, slot)
+                held = given.get(place) or verdicts.held(desk.conn, *place)
+                truth = Truth(row.truth)
+                if held is None:
+                    given[place] = truth
+                    made.append(_label_event(desk, found, row, author, batches.detail))
+                elif held is not truth:
+                    differing.append(LabelConflict(row.line, found["id"], author, held, truth))
+            return made
+
         if dry:
             batches.new += len(entries())
         else:
             batches.record(entries)
+    design = Design.NONE
+    if run is not None:
+        found = figures.labelled(desk.conn, run.key)
+        design = summarise(found, figures.run_figures(desk.conn, run.key)).design
     return ImportResult(
         rows=len(rows),
-        labelled=len(rows) - len(seen.unknown) - len(seen.differing),
+        labelled=len(rows) - len(unknown) - len(differing),
         new=batches.new,
-        unknown=len(seen.unknown),
-        conflicts=len(seen.differing),
-        design=desk.calibration(run).design if run else Design.NONE,
-        places=tuple(seen.unknown),
-        differing=tuple(seen.differing),
+        unknown=len(unknown),
+        conflicts=len(differing),
+        design=design,
+        places=tuple(unknown),
+        differing=tuple(differing),
         unusable_tags=sum(not usable_tags([tag]) for row in rows for tag in row.tags),
     )
 
 
-class _Seen(Struct):
-    """The findings of an import: the lines that match no verdict, and the rows that differ."""
-
-    unknown: list[int] = field(default_factory=list)
-    differing: list[LabelConflict] = field(default_factory=list)
-    given: dict[tuple[bytes, str, str], Truth] = field(default_factory=dict)
-    """The labels of earlier rows, by item, reviewer and kind."""
-
-
-def _new_entries(
-    desk: Desk,
-    run: Run | None,
-    rows: Sequence[LabelRow],
-    started: Mapping[str, str],
-    seen: _Seen,
-) -> list[NewEvent]:
-    """Return the labels that the desk does not hold yet; note other findings in ``seen``."""
-    entries = []
-    for row in rows:
-        found = _verdict_of(desk, run, row)
-        if found is None:
-            seen.unknown.append(row.line)
-            continue
-        author = row.reviewer or desk.reviewer
-        check_name(author, f"line {row.line}: ")
-        slot = "adjudication" if row.adjudicated else "label"
-        place = (found["item"], author, slot)
-        held = seen.given.get(place) or verdicts.held(desk.conn, *place)
-        truth = Truth(row.truth)
-        if held is None:
-            seen.given[place] = truth
-            entries.append(_label_event(desk, found, row, author, started))
-        elif held is not truth:
-            seen.differing.append(LabelConflict(row.line, found["id"], author, held, truth))
-    return entries
-
-
-def _verdict_of(desk: Desk, run: Run | None, row: LabelRow) -> sqlite3.Row | None:
+def _verdict_of(desk: OpenFile, run: Run | None, row: LabelRow) -> sqlite3.Row | None:
     """Find the verdict of a row by the row's content hash if it has one, else by id and run."""
-    if row.item_hash is not None:
-        try:
-            item = bytes.fromhex(row.item_hash)
-        except ValueError:
-            return None
-        return verdicts.by_item(desk.conn, item, run.key if run else None, row.id)
-    if row.id is None or (named := _run_of(desk, run, row.run)) is None:
-        return None
-    return verdicts.by_id(desk.conn, named.key, row.id)
-
-
-def _run_of(desk: Desk, run: Run | None, name: str | None) -> Run | None:
-    if name is None:
-        return run
     try:
-        return runs.find(desk.conn, name)
-    except NotFoundError:
+        if row.item_hash is not None:
+            item = bytes.fromhex(row.item_hash)
+            return verdicts.by_item(desk.conn, item, run.key if run else None, row.id)
+        named = run if row.run is None else runs.find(desk.conn, row.run)
+    except (ValueError, NotFoundError):
         return None
+    return None if row.id is None or named is None else verdicts.by_id(desk.conn, named.key, row.id)
 
 
 def _label_event(
-    desk: Desk, found: sqlite3.Row, row: LabelRow, author: str, started: Mapping[str, str]
+    desk: OpenFile, found: sqlite3.Row, row: LabelRow, author: str, started: dict[str, str]
 ) -> NewEvent:
     detail = {
         **started,

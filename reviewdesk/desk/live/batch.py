@@ -1,7 +1,5 @@
 """Run a live panel over cases: count the calls, get consent, ask, and write the report."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +38,7 @@ from reviewdesk.errors import (
     UsageError,
 )
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, World, ask_all
+from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, Unstored, World, ask_all
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
@@ -173,8 +171,8 @@ class BatchRun:
     order: Order
     listener: BatchListener
     world: World
-    store: ReplyStore | None = None
-    """Where replies go if no report is written; a report has a journal."""
+    store: ReplyStore = field(default_factory=lambda: Unstored(None))
+    """Where replies go; a report has a journal."""
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""
     came: str = "nothing was sent"
@@ -193,13 +191,7 @@ class BatchRun:
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Check the order, count the calls, get consent unless there are none, and commit.
-
-        Raises:
-            UsageError: the order cannot be carried out; nothing was sent.
-            Cancelled: the user refused.
-            JournalError: another process is at work on the run.
-        """
+        """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
         panel = self.panel
         places = _panel_hosts(panel, self.world.environment)
@@ -260,7 +252,14 @@ class BatchRun:
         if places.unpriced:
             plan = replace(plan, worst_usd=None, again_usd=None)
         if self._in_batches:
-            _check_batches(panel)
+            if panel.rule.stop_when_decided:
+                hint = "Leave --batch out, or change the panel."
+                problem = "--batch asks every juror, and the panel asks them in an order"
+                raise UsageError(problem, hint)
+            if all(interface(juror) is None for juror in panel.jurors):
+                hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
+                problem = "--batch: no juror of the panel has a vendor with a batch interface"
+                raise UsageError(problem, hint)
             most = found.waiting_usd + (found.worst_usd or 0.0)
             most += 0.0 if journal is None else journal.spent
             if order.max_cost is not None and most > order.max_cost + SLACK:
@@ -280,12 +279,7 @@ class BatchRun:
     # Asking
 
     async def ask(self) -> BatchSummary:
-        """Make the calls that no stored reply answers, and write the report.
-
-        Raises:
-            CeilingError: the next call might exceed the ceiling; the replies so far are stored.
-            CallsPendingError: calls wait at vendors, so that there is no report yet.
-        """
+        """Make the calls that no stored reply answers, and write the report."""
         order = self.order
         panel = self.panel
         journal = self._journal
@@ -293,11 +287,18 @@ class BatchRun:
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
         self.came = f"0 of {self._count} cases are complete{at_vendors}"
         priced = all(juror.price is not None for juror in panel.jurors)
-        store = self.store
-        if store is None:
-            raise RuntimeError("the run has not begun")
         spent = 0.0 if journal is None else journal.spent
-        meter = Meter(store, order.max_cost, spent, self._promised)
+        meter = Meter(self.store, order.max_cost, spent, self._promised)
+        pending = (
+            PendingCase(
+                place,
+                case,
+                panel,
+                self._checked.get(place)
+                or tuple(CheckResult(one.name or one.kind, passed=True) for one in case.checks),
+            )
+            for place, case in enumerate(self.cases.read())
+        )
 
         def told(counts: BatchProgress) -> None:
             self.came = f"{counts.cases} of {self._count} cases are complete{at_vendors}"
@@ -317,11 +318,20 @@ class BatchRun:
         results = Results(panel, held, put, order.report)
         try:
             counts = await ask_all(
-                self._pending(), meter, order, self.world,
+                pending, meter, order, self.world,
                 done=results.take, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
-            self._check_end(meter, counts)
+            if meter.closed:
+                raise CeilingError(
+                    f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
+                    f"spent, and {counts.cases} of {self._count} cases are complete",
+                    "What was paid for is stored; continue with --resume and a higher --max-cost.",
+                )
+            if counts.waiting or counts.unsent:
+                raise CallsPendingError(
+                    BatchesPending(counts.waiting, counts.fetched, counts.unsent)
+                )
             if writer is not None:
                 writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
@@ -335,25 +345,6 @@ class BatchRun:
                     journal.append("rerun_ended", facts)
         cost = meter.spent if priced else None
         return results.finish(counts, cost, order.max_failed)
-
-    def _check_end(self, meter: Meter, counts: BatchProgress) -> None:
-        """Raise an error if the ceiling was reached, or if calls wait at vendors."""
-        if meter.closed:
-            raise CeilingError(
-                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
-                f"spent, and {counts.cases} of {self._count} cases are complete",
-                "What was paid for is stored; continue with --resume and a higher --max-cost.",
-            )
-        if counts.waiting or counts.unsent:
-            pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
-            raise CallsPendingError(pending)
-
-    def _pending(self) -> Iterator[PendingCase]:
-        for place, case in enumerate(self.cases.read()):
-            passed = tuple(
-                CheckResult(check.name or check.kind, passed=True) for check in case.checks
-            )
-            yield PendingCase(place, case, self.panel, self._checked.get(place, passed))
 
     def _commit(self) -> CommitTimes:
         panel = self.panel
@@ -413,12 +404,3 @@ def _check_output(path: Path, order: Order) -> None:
     if taken and not order.resume:
         hint = "Name another -o, or replace it with --force."
         raise UsageError(f"{path}: is there already", hint)
-
-
-def _check_batches(panel: PanelSpec) -> None:
-    if panel.rule.stop_when_decided:
-        hint = "Leave --batch out, or change the panel."
-        raise UsageError("--batch asks every juror, and the panel asks them in an order", hint)
-    if all(interface(juror) is None for juror in panel.jurors):
-        hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
-        raise UsageError("--batch: no juror of the panel has a vendor with a batch interface", hint)

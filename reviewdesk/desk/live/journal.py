@@ -4,8 +4,6 @@ A re-run has its journal in the desk of its verdicts. ``judge`` has one in a pri
 beside its report, or in the desk that is named.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -21,14 +19,12 @@ from msgspec import Struct
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.review.items import held, is_held
 from reviewdesk.domain.jury.rules import own_share
-from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.juror import Juror, seat_body
+from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
-from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import (
     CanonicalVerdict,
     Generator,
@@ -190,25 +186,15 @@ class ReportJournal(DeskJournal):
         self.notes: list[str] = []
         self._read()
 
-    def _read(self) -> list[Event]:
+    def _read(self) -> None:
         found = reruns.of_word(self.desk.conn, self.about["batch"])
         self._starts = [one for one in found if one.kind == "rerun_planned"]
         self.plan = self._starts[0].key if self._starts else None
-        return found
 
     @property
     def spent(self) -> float:
         """The booked cost, in US dollars, of the replies on disk."""
         return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
-
-    def refuse_busy(self) -> None:
-        """Raise JournalError if a process is at work on the run."""
-        found = self._read()
-        if self._starts and is_held(self._starts[-1], is_ended=found[-1].kind == "rerun_ended"):
-            raise JournalError(
-                f"{self.desk.path}: another reviewdesk is at work on this run",
-                "Wait for it, or stop it.",
-            )
 
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
@@ -241,11 +227,7 @@ class ReportJournal(DeskJournal):
         return CommitTimes(run_id, started, committed)
 
     def take_over(self, old: Path) -> None:
-        """Take in a journal of an earlier version.
-
-        Raises:
-            JournalError: it is damaged.
-        """
+        """Take in a journal of an earlier version."""
         desk = self.desk
         batches = dict[str, VendorBatch]()
         with writing(desk.conn, desk.path), old.open("rb") as lines:
@@ -332,7 +314,13 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
     ):
         if journal.plan is None and old.exists() and old.stat().st_size:
             journal.take_over(old)
-        journal.refuse_busy()
+        found = reruns.of_word(desk.conn, journal.about["batch"])
+        starts = [one for one in found if one.kind == "rerun_planned"]
+        if starts and is_held(starts[-1], is_ended=found[-1].kind == "rerun_ended"):
+            raise JournalError(
+                f"{desk.path}: another reviewdesk is at work on this run",
+                "Wait for it, or stop it.",
+            )
         with held(journal.about["batch"]):
             yield journal
 
@@ -373,7 +361,7 @@ class Results:
         self._panel = panel
         self._held = held
         self._put = put
-        self._unverified = self._unsettled = 0
+        self._unverified = 0
         self.summary = BatchSummary(report)
 
     def take(self, pending: PendingCase, found: CaseCalls) -> None:
@@ -393,7 +381,6 @@ class Results:
             )  # fmt: skip
             verdict = verdict_from_body(body, Policy(), Generator())
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
-            self._unsettled += can_turn(verdict)
             figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
             figures.turnouts.add(ballots, self._panel.rule.threshold)
         figures.verdicts += 1
@@ -415,9 +402,6 @@ class Results:
             problem = (
                 f"the panel hash of {self._unverified} verdicts is not the one that was committed"
             )
-        elif self._unsettled:
-            count = self._unsettled
-            problem = f"{count} verdicts stopped early, and their decision could still turn"
         elif allowed.is_passed(lost, ballots) and lost == ballots:
             kind, count = turnouts.why.most_common(1)[0]
             why = turnouts.messages[kind]
@@ -465,11 +449,15 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
             "strategy_for": dict(rule.routes) or None,
             "trim": shape(rule, "fraction=trim rounding"),
             **panel.asking(),
-            "jurors": [_seat(juror) for juror in panel.jurors],
+            "jurors": [
+                {
+                    **seat_body(juror),
+                    "host": endpoint(juror).host,
+                    **without_nulls(
+                        shape(juror, "max_tokens timeout prompt_version system_prompt prompt")
+                    ),
+                }
+                for juror in panel.jurors
+            ],
         }
     )
-
-
-def _seat(juror: Juror) -> dict[str, Any]:
-    call = shape(juror, "max_tokens timeout prompt_version system_prompt prompt")
-    return {**seat_body(juror), "host": endpoint(juror).host, **without_nulls(call)}

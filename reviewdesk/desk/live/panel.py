@@ -1,13 +1,11 @@
 """The library's ``Panel``: jurors that are asked, and the rule that decides by their ballots."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -120,10 +118,19 @@ class Panel(PanelSpec):
         name: str = "panel",
     ) -> None:
         """Check every argument, and that no two jurors share a name."""
+        from reviewdesk.reports.panels.prices import price_of
+
         given = dict(weights or {})
-        seats = _distinct_jurors(
-            tuple(_priced(one, given.get(one.name, one.weight)) for one in jurors)
-        )
+        names = set[str]()
+        made = []
+        for one in jurors:
+            if one.name in names:
+                raise UsageError(f"two jurors are named {one.name!r}", "Give each its own name")
+            names.add(one.name)
+            price = one.price or price_of(one.vendor, one.model)
+            weight = given.get(one.name, one.weight)
+            made.append(dataclasses.replace(one, weight=weight, price=price))
+        seats = tuple(made)
         own = {juror.name: juror.weight for juror in seats if juror.weight is not None}
         rule = Rule(
             strategy, threshold, quorum, {**own, **given}, trim, rounding,
@@ -138,23 +145,18 @@ class Panel(PanelSpec):
         PanelSpec.__init__(self, name, seats, rule, rubric)
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Panel:
+    def from_file(cls, path: str | Path) -> Self:
         """Read a panel from a YAML or TOML file; raise PanelError if it cannot be used."""
         from reviewdesk.reports.panels.panel_file import read_panel
 
         return cls.of(read_panel(path))
 
     @classmethod
-    def of(cls, spec: PanelSpec) -> Panel:
+    def of(cls, spec: PanelSpec) -> Self:
         """Make the panel that a specification describes."""
         made = cls.__new__(cls)
         PanelSpec.__init__(made, spec.name, spec.jurors, spec.rule, spec.rubric)
         return made
-
-    @property
-    def spec(self) -> PanelSpec:
-        """The panel itself, which is a specification with the ways to ask it."""
-        return self
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the rule, such as ``threshold``."""
@@ -170,10 +172,6 @@ class Panel(PanelSpec):
         """Ask every juror about a case, or a mapping with the keys of a cases file, and decide.
 
         The options are those of ``judge_many``.
-
-        Raises:
-            UsageError: the panel cannot be asked about this case.
-            NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
         """
         (found,) = await self.judge_many([item], **options)
         return found
@@ -292,20 +290,3 @@ def aggregate(
 ) -> Assessment:
     """Decide by collected ballots in one call; ``rule`` takes the options of a ``Panel``."""
     return Panel(strategy, **rule).aggregate(ballots, tags=tags, generator=generator)
-
-
-def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
-    names: set[str] = set()
-    for juror in jurors:
-        if juror.name in names:
-            raise UsageError(f"two jurors are named {juror.name!r}", "Give each its own name")
-        names.add(juror.name)
-    return jurors
-
-
-def _priced(juror: Juror, weight: float | None) -> Juror:
-    from reviewdesk.reports.panels.prices import price_of
-
-    return dataclasses.replace(
-        juror, weight=weight, price=juror.price or price_of(juror.vendor, juror.model)
-    )

@@ -1,7 +1,5 @@
 """Make a panel from the keys in the environment, a report's jurors, or a list of models."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
@@ -39,9 +37,12 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.live.keys import PROCESS, is_malformed, key_problem
-from reviewdesk.live.records import Transport
+from reviewdesk.live.plan import plan
+from reviewdesk.live.records import Transport, calls_for
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.reports.panels.panel_file import read_panel
+from reviewdesk.reports import Source, read
+from reviewdesk.reports.panels.panel_file import panel_from, panel_text, read_panel
+from reviewdesk.reports.panels.prices import priced
 
 PLAIN_RULE: Final = PanelRule(Strategy.MEDIAN, quorum="1/2")
 """The rule of a panel for which only the jurors were chosen."""
@@ -69,9 +70,6 @@ def from_environment(
     """Return a panel with one juror of each vendor whose key is set.
 
     A router's key adds its models of the families that are missing.
-
-    Raises:
-        UsageError: no key of a known vendor is set.
     """
     jurors: dict[str, Juror] = {}
     for vendor, models in SUGGESTED.items():
@@ -92,8 +90,24 @@ def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
     Raises:
         UsageError: a vendor is not known, or needs an address.
     """
-    jurors = tuple(_named(name) for name in names)
-    return PanelDraft(PanelSpec("new panel", _distinct(jurors), PLAIN_RULE, rubric))
+    jurors = []
+    for name in names:
+        first, _, rest = name.partition("/")
+        word = OTHER_NAMES.get(first.lower(), first.lower())
+        is_named = rest and word in set(Vendor)
+        vendor, model = (word, rest) if is_named else (likely_vendor(name), name)
+        if vendor is None:
+            raise UsageError(
+                f"--juror {name}: the vendor is not known",
+                f"Write VENDOR/MODEL; known: {', '.join(Vendor)}.",
+            )
+        if vendor in ADDRESSED:
+            raise UsageError(
+                f"--juror {name}: the vendor {vendor} needs an address",
+                "Add the juror to the panel file by hand, with a base_url:.",
+            )
+        jurors.append(_juror(vendor, model))
+    return PanelDraft(PanelSpec("new panel", _distinct(tuple(jurors)), PLAIN_RULE, rubric))
 
 
 def from_report(
@@ -105,8 +119,6 @@ def from_report(
         ReportError: the report cannot be read.
         UsageError: none of its jurors can be asked at a known address.
     """
-    from reviewdesk.reports import Source, read
-
     seen: dict[str, Ballot] = {}
     rule: PanelRule | None = None
     report = read(Source.from_path(path))
@@ -124,7 +136,14 @@ def from_report(
             "Name models with --juror.",
         )
     name = show_line(f"jurors of {Path(path).stem}", 200)
-    jurors = _distinct(tuple(dataclasses.replace(one, name=_plain_name(one)) for one in jurors))
+    named = []
+    for one in jurors:
+        plain = show_line(one.name, 80).strip()
+        is_usable = plain.isprintable() and plain
+        named.append(
+            dataclasses.replace(one, name=plain if is_usable else show_line(one.model, 80))
+        )
+    jurors = _distinct(tuple(named))
     notes = tuple(show_line(note, 400) for note in notes)
     count = len(jurors)
     if rule is not None and least_answered(rule.min_answered, count) > count:
@@ -160,12 +179,7 @@ def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) 
     """Return those jurors of a verdict whose key is set, under the verdict's rule.
 
     If no juror's key is set, current models of the set keys replace them, with a note.
-
-    Raises:
-        UsageError: no key of a known vendor is set.
     """
-    from reviewdesk.reports.panels.prices import priced
-
     named, notes = report_jurors(verdict.ballots, environment)
     asked = tuple(one for one in named if _problem(one, environment) is None)
     lacking = [f"{one.name} is left out: its key is not set" for one in named if one not in asked]
@@ -184,11 +198,6 @@ def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) 
     return PanelDraft(priced(panel), (*notes, *lacking))
 
 
-def _plain_name(juror: Juror) -> str:
-    name = show_line(juror.name, 80).strip()
-    return name if name.isprintable() and name else show_line(juror.model, 80)
-
-
 def _reported(ballot: Ballot, environment: Mapping[str, str]) -> tuple[Juror | None, str | None]:
     if not ballot.model:
         return None, f"{ballot.id} is left out: the report does not say which model it is"
@@ -199,35 +208,14 @@ def _reported(ballot: Ballot, environment: Mapping[str, str]) -> tuple[Juror | N
     own = None if vendor is None else Juror(ballot.id, ballot.model, vendor, weight=ballot.weight)
     if own is not None and _problem(own, environment) is None:
         return own, None
-    routed = None if kind is None else _routed(ballot, kind.name)
-    if routed is not None and _problem(routed, environment) is None:
-        return routed, f"{ballot.id} is asked through openrouter as {routed.model}"
+    if kind is not None and kind.name in ROUTED_AS:
+        plain = _CLAUDE_VERSION.sub(r"\1.\2", ballot.model.rpartition("/")[2])
+        model = f"{ROUTED_AS[kind.name]}/{plain}"
+        routed = Juror(ballot.id, model, "openrouter", weight=ballot.weight)
+        if _problem(routed, environment) is None:
+            return routed, f"{ballot.id} is asked through openrouter as {model}"
     note = f"{ballot.id} is left out: no known vendor serves {ballot.model}"
     return own, note if own is None else None
-
-
-def _routed(ballot: Ballot, name: str) -> Juror | None:
-    if name not in ROUTED_AS:
-        return None
-    model = _CLAUDE_VERSION.sub(r"\1.\2", (ballot.model or "").rpartition("/")[2])
-    return Juror(ballot.id, f"{ROUTED_AS[name]}/{model}", "openrouter", weight=ballot.weight)
-
-
-def _named(name: str) -> Juror:
-    first, _, rest = name.partition("/")
-    word = OTHER_NAMES.get(first.lower(), first.lower())
-    vendor, model = (word, rest) if rest and word in set(Vendor) else (likely_vendor(name), name)
-    if vendor is None:
-        raise UsageError(
-            f"--juror {name}: the vendor is not known",
-            f"Write VENDOR/MODEL; known: {', '.join(Vendor)}.",
-        )
-    if vendor in ADDRESSED:
-        raise UsageError(
-            f"--juror {name}: the vendor {vendor} needs an address",
-            "Add the juror to the panel file by hand, with a base_url:.",
-        )
-    return _juror(vendor, model)
 
 
 def _juror(vendor: str, model: str) -> Juror:
@@ -257,31 +245,18 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
         UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
         PanelError: a panel file cannot hold a name or a model.
     """
-    from reviewdesk.file_output import whole_file
-    from reviewdesk.reports import Source
-    from reviewdesk.reports.panels.panel_file import panel_from, panel_text
+    from reviewdesk.desk.files import write
 
     if path.suffix.lower() == ".toml":
         raise UsageError(f"{path}: panel files are written as YAML", "Name a file such as p.yaml.")
     about = "Made by: reviewdesk panel new. Keys come from the environment.\n"
     text = panel_text(draft.spec, about + "\n".join(draft.notes))
     panel_from(Source.from_bytes(str(path), text.encode()), path.parent)
-    try:
-        with whole_file(path, replace=force) as out:
-            out.write(text.encode())
-    except FileExistsError:
-        hint = "Name a new file, or replace it with --force."
-        raise UsageError(f"{path}: is there already", hint) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: {reason}", "Name another file.") from error
+    write(None, path, [text], force=force)
 
 
 def probe_plan(spec: PanelSpec, environment: Mapping[str, str] = PROCESS) -> ConsentPlan:
     """Return what a probe would send: one call to each juror."""
-    from reviewdesk.live.plan import plan
-    from reviewdesk.live.records import calls_for
-
     return plan(calls_for(PROBE, _quick(spec)), environment)
 
 

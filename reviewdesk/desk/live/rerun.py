@@ -3,8 +3,6 @@
 One consent and one ceiling hold for all verdicts of a re-run, whose journal is in the desk.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json
@@ -105,11 +103,27 @@ class PreparedRerun(Struct, frozen=True):
         return made
 
 
-def own_panel(item: Item, wish: RerunRequest | None = None) -> PanelSpec:
-    """Return the panel that the report describes.
+def panel_for(
+    source: str,
+    item: Item,
+    wish: RerunRequest | None = None,
+    environment: Mapping[str, str] = PROCESS,
+) -> PanelSpec:
+    """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own.
 
-    If ``wish`` names jurors, the report has to describe only these.
+    If ``wish`` names jurors, the report has to describe only these. ``JURORS`` are those of the
+    report's jurors whose key is set, or current models of the set keys. They are asked today's
+    prompts, and the report's names choose among known addresses.
+
+    Raises:
+        UsageError: no key of a known vendor is set.
     """
+    if source == JURORS:
+        from reviewdesk.desk.live.panel_new import reachable_panel
+
+        return reachable_panel(item.verdict, environment).spec
+    if source:
+        return panel_from(source)
     from reviewdesk.reports.panels.prices import priced
 
     addresses = {name: vendor.base_url for name, vendor in VENDORS.items() if vendor.base_url}
@@ -119,27 +133,6 @@ def own_panel(item: Item, wish: RerunRequest | None = None) -> PanelSpec:
         is_missing = wish.scope is RerunScope.MISSING
         wanted = missing(item.verdict) if is_missing else (wish.juror or "",)
     return priced(panel_of(item.verdict, item.run.header, placed, wanted))
-
-
-def panel_for(
-    source: str,
-    item: Item,
-    wish: RerunRequest | None = None,
-    environment: Mapping[str, str] = PROCESS,
-) -> PanelSpec:
-    """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own.
-
-    ``JURORS`` are those of the report's jurors whose key is set, or current models of the set keys.
-    They are asked today's prompts, and the report's names choose among known addresses.
-
-    Raises:
-        UsageError: no key of a known vendor is set.
-    """
-    if source == JURORS:
-        from reviewdesk.desk.live.panel_new import reachable_panel
-
-        return reachable_panel(item.verdict, environment).spec
-    return panel_from(source) if source else own_panel(item, wish)
 
 
 def panel_from(path: str) -> PanelSpec:
@@ -376,15 +369,70 @@ async def carry_out(
     of = resumes.of if resumes else len(ready.keys)
     with held(word), closing(DeskJournal(desk, word, of)) as journal:
         plans = write_plans(journal, ready)
-        spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
-        for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
-            if rows := reruns.unbooked(desk.conn, one.plan):
-                calls = {call.key: call for call in ready.prepared(desk, key).calls}
-                known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
-                spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
-        meter = Meter(journal, ready.order.max_cost, spent)
-        run = _Run(ready, listener, journal, meter, plans, RerunSummary(len(ready.keys)))
-        return await run.ask(world or World.real())
+        meter = Meter(journal, ready.order.max_cost, _spent(desk, ready))
+        summary = RerunSummary(len(ready.keys))
+        ballots: dict[str, CanonicalBallot] = {}
+        """The ballots of a single verdict by call, which a stop keeps."""
+
+        def drawn() -> Iterator[PreparedRerun]:
+            for key in ready.keys:
+                one = ready.prepared(desk, key)
+                journal.draw(one.calls, plans[key])
+                yield one
+
+        def told(counts: BatchProgress) -> None:
+            summary.spent_usd = None if ready.plan.worst_usd is None else meter.spent
+            listener.told(counts.of(summary.verdicts, ready.plan.calls, summary.spent_usd))
+
+        def came(one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
+            summary.turnouts.add([ballot])
+            listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
+            if summary.verdicts == 1:
+                ballots[call.key] = ballot
+
+        def store(one: PreparedRerun, found: Mapping[str, CanonicalBallot]) -> None:
+            key = one.item.row.key
+            body = _finish(journal, one, plans[key], found)
+            if body is not None:
+                made = body.get("decision")
+                summary.done[key] = RerunDecision(
+                    plans[key], one.item.assessment.decision, Decision(made) if made else None
+                )
+
+        try:
+            await ask_all(
+                drawn(), meter, ready.order, world or World.real(),
+                done=lambda one, found: store(one, found.answers),
+                came=came, told=told, noted=listener.noted,
+            )  # fmt: skip
+        finally:
+            # The replies that came are paid for, so that this runs at every end.
+            is_alone = summary.verdicts == 1 and not meter.closed
+            if is_alone and not summary.done:
+                store(ready.prepared(desk, ready.keys[0]), ballots)
+            done = len(summary.done)
+            summary.left = left = 0 if is_alone else summary.verdicts - done
+            facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}
+            journal.append("rerun_ended", facts, ready.first.item.run.hash)
+            listener.ended(summary)
+        if meter.closed:
+            raise CeilingError(
+                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
+                f"spent, and {summary.left:,} of {summary.verdicts:,} verdicts are left",
+                "The answers are kept; continue with a higher ceiling.",
+            )
+        return summary
+
+
+def _spent(desk: Desk, ready: ReadyRerun) -> float:
+    """Return what a re-run that is continued has cost, in US dollars, with replies not booked."""
+    spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
+    for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
+        if rows := reruns.unbooked(desk.conn, one.plan):
+            calls = {call.key: call for call in ready.prepared(desk, key).calls}
+            known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
+            spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
+    return spent
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
@@ -465,79 +513,6 @@ def _finish(
     return body
 
 
-@dataclass(slots=True)
-class _Run:
-    """One re-run whose plan is in the desk, up to its last verdict."""
-
-    ready: ReadyRerun
-    listener: RerunListener
-    journal: DeskJournal
-    meter: Meter
-    plans: Mapping[int, int]
-    """The planning event of each verdict."""
-    summary: RerunSummary
-    ballots: dict[str, CanonicalBallot] = field(default_factory=dict)
-    """The ballots of a single verdict by call, which a stop keeps."""
-
-    async def ask(self, world: World) -> RerunSummary:
-        """Make the calls that no stored reply answers, and store the verdicts as they come."""
-        meter = self.meter
-        summary = self.summary
-        try:
-            await ask_all(
-                self._drawn(), meter, self.ready.order, world,
-                done=lambda one, found: self._store(one, found.answers),
-                came=self._came, told=self._told, noted=self.listener.noted,
-            )  # fmt: skip
-        finally:
-            # The replies that came are paid for, so that this runs at every end.
-            self._end()
-        if meter.closed:
-            raise CeilingError(
-                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
-                f"spent, and {summary.left:,} of {summary.verdicts:,} verdicts are left",
-                "The answers are kept; continue with a higher ceiling.",
-            )
-        return summary
-
-    def _told(self, counts: BatchProgress) -> None:
-        plan = self.ready.plan
-        self.summary.spent_usd = None if plan.worst_usd is None else self.meter.spent
-        self.listener.told(counts.of(self.summary.verdicts, plan.calls, self.summary.spent_usd))
-
-    def _drawn(self) -> Iterator[PreparedRerun]:
-        for key in self.ready.keys:
-            one = self.ready.prepared(self.journal.desk, key)
-            self.journal.draw(one.calls, self.plans[key])
-            yield one
-
-    def _came(self, one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
-        self.summary.turnouts.add([ballot])
-        self.listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
-        if self.summary.verdicts == 1:
-            self.ballots[call.key] = ballot
-
-    def _store(self, one: PreparedRerun, ballots: Mapping[str, CanonicalBallot]) -> None:
-        key = one.item.row.key
-        body = _finish(self.journal, one, self.plans[key], ballots)
-        if body is not None:
-            made = body.get("decision")
-            self.summary.done[key] = RerunDecision(
-                self.plans[key], one.item.assessment.decision, Decision(made) if made else None
-            )
-
-    def _end(self) -> None:
-        summary = self.summary
-        is_alone = summary.verdicts == 1 and not self.meter.closed
-        if is_alone and not summary.done:
-            self._store(self.ready.prepared(self.journal.desk, self.ready.keys[0]), self.ballots)
-        done = len(summary.done)
-        summary.left = left = 0 if is_alone else summary.verdicts - done
-        facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}
-        self.journal.append("rerun_ended", facts, self.ready.first.item.run.hash)
-        self.listener.ended(summary)
-
-
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     """End a re-run for good, keep what came of each verdict, and return how many were left."""
     found.refuse_held()
@@ -560,9 +535,5 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
 
 
 def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSummary:
-    """Carry out a re-run over the network, and return its result.
-
-    Raises:
-        KeyboardInterrupt: a person stopped it; the answers are kept.
-    """
+    """Carry out a re-run over the network, and return its result."""
     return asyncio.run(carry_out(desk, ready, listener))

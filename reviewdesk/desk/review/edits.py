@@ -1,7 +1,5 @@
 """What a reviewer stores on a desk: events, drafts, choices and what was seen."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -44,7 +42,7 @@ class Edit(Struct, frozen=True):
     label: Truth | None = None
     more_tags: Sequence[str] = ()
     view: View | None = None
-    others: Sequence[Edit] = ()
+    others: Sequence["Edit"] = ()
     claims: Sequence[int] | None = None
 
     def __call__(self, desk: OpenFile) -> Event | None:
@@ -208,8 +206,24 @@ def whole(desk: OpenFile, kind: str) -> Event | None:
 def _turn(
     desk: OpenFile, kind: str, action: int, facts: Mapping[str, object] | None = None
 ) -> Event:
-    entry = items.undo_event(desk, kind, action)
-    entry = replace(entry, detail={**entry.detail, **(facts or {})})
+    """Append the event that undoes or redoes an action, with a description of that action."""
+    first, count = events.of_action(desk.conn, desk.reviewer, action)
+    was = f"{first.kind} {first.label}" if first.label else first.kind
+    if count > 1:
+        was = f"import of {count} labels" if first.detail.get("imported") else f"{count} labels"
+    elif first.kind == "mark":
+        was = "mark" if first.detail["on"] else "unmark"
+    elif first.kind == "tags":
+        was = f"tags {', '.join(first.detail['tags']) or 'cleared'}"
+    entry = NewEvent(
+        kind,
+        desk.at(),
+        run=first.run,
+        verdict=first.verdict,
+        item=bytes.fromhex(first.item_hash) if first.item_hash else None,
+        detail={"was": was, "count": count, **(facts or {})},
+        target=action,
+    )
     return events.append(desk.conn, desk.reviewer, [entry]).events[0]
 
 

@@ -1,13 +1,11 @@
 """The tags of a desk, saved filters, and the names that complete a filter."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.query.completion import Vocabulary
 from reviewdesk.domain.query.filter import expand_filter
@@ -17,10 +15,6 @@ from reviewdesk.errors import BusyError, NotFoundError, UsageError
 from reviewdesk.store import jurors, reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:

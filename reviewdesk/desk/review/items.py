@@ -68,7 +68,13 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
     line, note = queue.row_and_note(desk.conn, row, known, desk.reviewer, apart)
     mine = [event for event in past if event.reviewer == desk.reviewer]
     if desk.double is not None and line.label is None:
-        past = [one for one in past if _is_told(one, desk.reviewer, hidden=bool(apart))]
+        # Labels of others are never shown before one's own, not even those that were undone.
+        told = frozenset() if apart else frozenset({"note", "tags", "mark", "defer"})
+        past = [
+            one
+            for one in past
+            if one.reviewer == desk.reviewer or one.kind.startswith("rerun") or one.kind in told
+        ]
     by_author = verdicts.tags_of_item(desk.conn, row["item"]) if known else {}
     own = by_author.pop(desk.reviewer, ())
     others = {} if apart else by_author
@@ -87,17 +93,6 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
         other_tags=tuple(dict.fromkeys(chain.from_iterable(others.values()))),
         marked=line.marked,
     )
-
-
-def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
-    """Return True if an event may be shown to a reviewer who has not labelled its item.
-
-    Labels of others are never shown, not even those that were undone; if what others gave is
-    ``hidden``, their notes, tags and marks are not shown either.
-    """
-    if event.reviewer == reviewer or event.kind.startswith("rerun"):
-        return True
-    return not hidden and event.kind in {"note", "tags", "mark", "defer"}
 
 
 def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
@@ -171,31 +166,6 @@ def own_tags(desk: OpenFile, entry: NewEvent) -> tuple[str, ...]:
     return verdicts.tags_of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
-def undo_event(desk: OpenFile, kind: str, action: int) -> NewEvent:
-    """Build the event that undoes or redoes an action, with a description of that action."""
-    first, count = events.of_action(desk.conn, desk.reviewer, action)
-    many = f"import of {count} labels" if first.detail.get("imported") else f"{count} labels"
-    was = many if count > 1 else _event_words(first)
-    return NewEvent(
-        kind,
-        desk.at(),
-        run=first.run,
-        verdict=first.verdict,
-        item=bytes.fromhex(first.item_hash) if first.item_hash else None,
-        detail={"was": was, "count": count},
-        target=action,
-    )
-
-
-def _event_words(event: Event) -> str:
-    """Describe in a few words what an event did."""
-    if event.kind == "mark":
-        return "mark" if event.detail["on"] else "unmark"
-    if event.kind == "tags":
-        return f"tags {', '.join(event.detail['tags']) or 'cleared'}"
-    return f"{event.kind} {event.label}" if event.label else event.kind
-
-
 class OtherRunVerdict(Struct, frozen=True):
     """A verdict of another run on the same content."""
 
@@ -244,13 +214,9 @@ class PaceReader:
 
     def pace(self, desk: OpenFile, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""
-        return self.read(desk, run).pace()
-
-    def read(self, desk: OpenFile, run: Run) -> Pacing:
-        """Read the new events of the log and return the pacing of all."""
         for event in done(desk.conn, desk.reviewer, self._seq):
             self._take(event, run, untimed=event.untimed)
-        return self._pacing
+        return self.now
 
     def follow(self, events: Sequence[Event], run: Run) -> None:
         """Take in the next events of the reviewer, which are labels."""
@@ -377,8 +343,13 @@ class RerunRecord(Struct, frozen=True):
 def of_item(desk: OpenFile, item: Item) -> tuple[RerunRecord, ...]:
     """Return the re-runs in a verdict's report, then those of this desk, the oldest first."""
     truth = item.row.label
+    defaults = Policy.from_body(item.run.header.get("defaults"))
     filed = tuple(
-        RerunRecord(0, _rerun(_filed_verdict(body, item), {}, truth, filed=True), body)
+        RerunRecord(
+            0,
+            _rerun(verdict_from_body(body, defaults, item.verdict.generator), {}, truth),
+            body,
+        )
         for body in item.verdict.body.get("reruns") or ()
     )
     with explained(desk.path):
@@ -394,23 +365,14 @@ def with_reruns(desk: OpenFile, key: int) -> tuple[Item, RerunHistory]:
 
 
 def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
-    about = {
-        **stored.detail,
-        "at": stored.at,
-        "reviewer": stored.reviewer,
-        "stopped": stored.stopped,
-    }
+    given = {"at": stored.at, "reviewer": stored.reviewer, "stopped": stored.stopped}
     body = stored_body(stored.body)
     verdict = verdict_from_body(body, Policy(), Generator())
-    return RerunRecord(stored.plan, _rerun(verdict, about, truth, filed=False), body)
+    return RerunRecord(stored.plan, _rerun(verdict, {**stored.detail, **given}, truth), body)
 
 
-def _filed_verdict(body: CanonicalVerdict, item: Item) -> Verdict:
-    defaults = Policy.from_body(item.run.header.get("defaults"))
-    return verdict_from_body(body, defaults, item.verdict.generator)
-
-
-def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, filed: bool) -> Rerun:
+def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None) -> Rerun:
+    """Return a re-run with facts ``about`` it; one that came with the report has none."""
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
 
@@ -427,7 +389,7 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
         verdict=verdict,
         assessment=found,
         correct=correct(found.decision, truth),
-        filed=filed,
+        filed=not about,
     )
 
 
@@ -441,7 +403,10 @@ def flips_of_run(
     made = plans(desk, run) if counted is None else counted
     with explained(desk.path):
         stored = reruns.of_plans(desk.conn, list(made))
-    return flip_rates(_pairs(desk, stored))
+    return flip_rates(
+        (verdict_of(desk, key), [_record(one, None).rerun for one in group])
+        for key, group in groupby(stored, key=lambda one: one.verdict)
+    )
 
 
 def plans(desk: OpenFile, run: Run) -> frozenset[int]:
@@ -466,10 +431,3 @@ def beside(item: Item, record: RerunRecord) -> Item:
     )
     run = replace(item.run, name=f"the re-run {when}")
     return replace(item, run=run, row=row, verdict=made.verdict, assessment=found)
-
-
-def _pairs(
-    desk: OpenFile, stored: Sequence[reruns.StoredRerun]
-) -> Iterator[tuple[Verdict, Sequence[Rerun]]]:
-    for key, group in groupby(stored, key=lambda one: one.verdict):
-        yield verdict_of(desk, key), [_record(one, None).rerun for one in group]

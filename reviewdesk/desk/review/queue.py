@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.labels.repeats import NOTHING
-from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
+from reviewdesk.domain.query.filter import Filter, Nested, Part, parse_filter, parse_order
 from reviewdesk.domain.query.words import LABELS
 from reviewdesk.domain.records import Run
-from reviewdesk.store import events, queue, verdicts
+from reviewdesk.store import events, improve, queue, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.domain.query.run_columns import RunColumns
@@ -97,10 +97,40 @@ def keys(desk: QueueFile, run: Run, text: str, order: str) -> array[int]:
     Raises:
         UsageError: the filter or the order cannot be read, or needs an index that is not complete.
     """
-    kept = parse_filter(text)
+    kept = _parsed(desk, text)
     if not _in_file(kept, order) or desk.columns.holds(run):
-        return _Query(desk, run, kept, order).keys()
+        return _query(desk, run, kept, order)(None)
     return _from_file(desk, run, order)
+
+
+def _parsed(desk: QueueFile, text: str) -> Filter:
+    """Parse a filter; ``wrong`` leaves out the holdout, as a person who reads it tunes on it."""
+    kept = parse_filter(text)
+    if any(one.name == "wrong" for one in kept.terms()) and any(improve.steps(desk.conn)):
+        return _without_holdout(kept)
+    return kept
+
+
+def _without_holdout(kept: Filter) -> Filter:
+    def part(one: Part) -> Part:
+        if isinstance(one, Nested):
+            return Nested(_without_holdout(one.filter), one.negated)
+        if one.name != "wrong":
+            return one
+        word = f"wrong:{one.value}" if one.value else "wrong"
+        return Nested(parse_filter(f"{word} !label:holdout"), one.negated)
+
+    return Filter(tuple(tuple(map(part, group)) for group in kept.groups))
+
+
+def kept_back(desk: QueueFile, run: Run, text: str) -> int:
+    """Return how many verdicts of the holdout a filter with ``wrong`` leaves out."""
+    whole = parse_filter(text)
+    kept = _parsed(desk, text)
+    if kept == whole:
+        return 0
+    every, shown = (len(_query(desk, run, one, "file")(None)) for one in (whole, kept))
+    return max(0, every - shown)
 
 
 def _from_file(desk: QueueFile, run: Run, order: str, most: int | None = None) -> array[int]:
@@ -116,7 +146,7 @@ def first_page(desk: QueueFile, run: Run, text: str, order: str) -> array[int] |
 
 def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[int]]:
     """Yield the first keys of a queue, and then, if there are more, all; raises as ``keys``."""
-    kept = parse_filter(text)
+    kept = _parsed(desk, text)
     if (soon := _from_the_start(desk, run, kept, order)) is not None:
         yield soon
         yield keys(desk, run, text, order)
@@ -126,10 +156,10 @@ def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[in
         if len(first) == PAGE:
             yield _from_file(desk, run, order)
         return
-    query = _Query(desk, run, kept, order)
-    yield (first := query.keys(PAGE))
+    query = _query(desk, run, kept, order)
+    yield (first := query(PAGE))
     if len(first) == PAGE:
-        yield query.keys()
+        yield query(None)
 
 
 def warm(desk: QueueFile, run: Run) -> None:
@@ -170,24 +200,18 @@ def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> arra
     return None
 
 
-class _Query:
-    """One filter and order over the columns of a run."""
+def _query(
+    desk: QueueFile, run: Run, kept: Filter, order: str
+) -> Callable[[int | None], array[int]]:
+    """Read the columns for a filter and an order; return what gives all keys, or the first."""
+    # Imported here because it loads numpy, which a queue in the order of the file spares.
+    from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered
+    from reviewdesk.store.search import FilterContext, matching
 
-    def __init__(self, desk: QueueFile, run: Run, kept: Filter, order: str) -> None:
-        # Imported here because it loads numpy, which a queue in the order of the file spares.
-        from reviewdesk.domain.query.run_columns import columns_of, mask_of
-        from reviewdesk.store.search import FilterContext, matching
-
-        self._held = held = desk.columns.read(desk, run, columns_of(kept, order))
-        given = any(term.kind in _GIVEN for term in kept.terms())
-        apart = withheld(desk) if given else NOTHING
-        context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
-        self._facts = held.facts(partial(matching, context))
-        self._order = order
-        self._mask = mask_of(self._facts, kept)
-
-    def keys(self, most: int | None = None) -> array[int]:
-        """Return all keys in order, or the first ``most``."""
-        from reviewdesk.domain.query.run_columns import ordered
-
-        return self._held.keys(ordered(self._facts, self._mask, self._order, most))
+    held = desk.columns.read(desk, run, columns_of(kept, order))
+    given = any(term.kind in _GIVEN for term in kept.terms())
+    apart = withheld(desk) if given else NOTHING
+    context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
+    facts = held.facts(partial(matching, context))
+    mask = mask_of(facts, kept)
+    return lambda most: held.keys(ordered(facts, mask, order, most))

@@ -3,16 +3,16 @@
 A label after which an item comes back names its content, so that the log alone shows what is due.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from operator import attrgetter
+from typing import TypeVar
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
 from reviewdesk.domain.records import Run, Truth, View
@@ -20,10 +20,8 @@ from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key
 from reviewdesk.store.reviewers import WorkEvent, last_seq, work
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-
 T = TypeVar("T")
+_key = attrgetter("key")
 
 
 class RepeatedItem(Struct, frozen=True):
@@ -164,10 +162,6 @@ class WorkLog:
             if first is not None and first.label and second.label:
                 found.append(LabelPair(first.label, second.label, second.unseen))
         return found
-
-
-def _key(event: WorkEvent) -> int:
-    return event.key
 
 
 def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:

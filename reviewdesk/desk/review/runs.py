@@ -1,14 +1,14 @@
 """The list of loaded runs, and the details of one run."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team.claims import withheld
-from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.domain.run.details import (
     DecisionCounts,
     LabelCounts,
@@ -20,12 +20,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import AmbiguousError, NotFoundError, UsageError
 from reviewdesk.store import measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Event
 
 
 class Opening(Struct, frozen=True):
@@ -47,22 +41,19 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
     if run_name is not None:
         run = desk.run(run_name)
         return run, desk.find(run, name)
-    runs = desk.runs()
-    found = [(run, name) for run in runs if _has(desk, run, name)]
-    found += [
-        (run, name[len(run.name) + 1 :])
-        for run in runs
-        if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
-    ]
+    found = []
+    for run in desk.runs():
+        for verdict in {name, name.removeprefix(f"{run.name}:")}:
+            with suppress(NotFoundError):
+                found.append((run, desk.find(run, verdict), f"{run.name}:{verdict}"))
     if not found:
         raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
     if len(found) > 1:
-        candidates = ", ".join(f"{run.name}:{verdict}" for run, verdict in found)
+        candidates = ", ".join(candidate for _, _, candidate in found)
         raise AmbiguousError(
             f"{name!r} fits several: {candidates}", "Name one of them, or give --run."
         )
-    run, verdict = found[0]
-    return run, desk.find(run, verdict)
+    return found[0][:2]
 
 
 GIVEN = ("pass", "fail", "unsure")
@@ -103,14 +94,6 @@ def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
     if run is None or made.verdict is None:
         return run, made, None
     return run, made, desk.rows([desk.find(run, made.verdict)])[0].label
-
-
-def _has(desk: Desk, run: Run, verdict: str) -> bool:
-    try:
-        desk.find(run, verdict)
-    except NotFoundError:
-        return False
-    return True
 
 
 def overview(desk: Desk) -> list[RunLine]:

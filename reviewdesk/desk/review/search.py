@@ -5,19 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from time import sleep
-from typing import TYPE_CHECKING
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.filters import expand
 from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.query import filter as language
 from reviewdesk.domain.query.filter import parse_filter, parse_order
+from reviewdesk.domain.records import Run
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 _PAUSE = 0.02
 """Seconds between two batches, because others poll for the write lock only at intervals."""

@@ -4,8 +4,6 @@ It stays beside the desk until its edits are saved at a later opening. Each edit
 key, which its event keeps, so that none is saved twice. The file is untrusted input.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -14,11 +12,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
 from reviewdesk.desk.access import others_may_write
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import ONCE, Edit, NoteDraft, saved, with_key, write_at
 from reviewdesk.domain.records import Truth
@@ -28,9 +27,6 @@ from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 _SCHEMA = "reviewdesk.unsaved/1"
 _MOST_FILES = 9
@@ -191,8 +187,8 @@ def notices(desk: Desk) -> Iterator[str]:
 def read(desk: Desk, path: Path) -> UnsavedFile:
     """Return the edits of a file that are not in the log; raise DeskError if it is damaged."""
     try:
-        given = _object(_text(path))
-        edits = _edits(desk, given)
+        given = _content(desk, path)
+        edits = [_edit(desk, one) for one in given["edits"]]
         last = str(given.get("last", ""))
         keys = frozenset(one["facts"][ONCE] for one in given["edits"])
     except OSError as error:
@@ -205,17 +201,10 @@ def read(desk: Desk, path: Path) -> UnsavedFile:
     return UnsavedFile(path, left, last, keys)
 
 
-def _edits(desk: Desk, given: Mapping[str, Any]) -> list[UnsavedEdit]:
-    """Return checked edits; raise ValueError, TypeError or KeyError where something is wrong."""
-    if (given["schema"], given["desk"]) != (_SCHEMA, desk_id(desk.conn)):
-        raise ValueError("is not of this desk")
-    if given["reviewer"] != desk.reviewer:
-        raise ValueError("is not of this reviewer")
-    return [_edit(desk, one) for one in given["edits"]]
+def _content(desk: Desk, path: Path) -> Any:
+    """Read the JSON of a regular file that nobody else can write, following no link."""
+    from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole, syntax_problem
 
-
-def _text(path: Path) -> str:
-    """Read a regular file that nobody else can write, following no link."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(path, flags), "rb") as file:
         found = os.fstat(file.fileno())
@@ -226,55 +215,53 @@ def _text(path: Path) -> str:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         raise ValueError("is too large for a file of unsaved edits")
-    return data.decode()
-
-
-def _object(text: str) -> Any:
-    from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole, syntax_problem
-
     try:
-        return decode_whole(text, ImportTally())
+        given = decode_whole(data.decode(), ImportTally())
     except json.JSONDecodeError as error:
         raise ValueError(syntax_problem(error)) from error
+    if (given["schema"], given["desk"]) != (_SCHEMA, desk_id(desk.conn)):
+        raise ValueError("is not of this desk")
+    if given["reviewer"] != desk.reviewer:
+        raise ValueError("is not of this reviewer")
+    return given
 
 
 def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
+    """Return a checked edit; raise ValueError, TypeError or KeyError where something is wrong."""
     kind = given["kind"]
     facts = given["facts"]
     at = datetime.fromisoformat(given["at"])
     kinds = {**_FACTS[kind], ONCE: str}
-    if not {ONCE, *filter(None, [_NEEDED.get(kind)])} <= facts.keys() <= kinds.keys():
+    needed = {ONCE, _NEEDED.get(kind, ONCE)}
+    if not needed <= facts.keys() <= kinds.keys() or at.tzinfo is None:
         raise ValueError(f"holds a {kind} with other facts than it has")
-    if any(type(value) is not kinds[name] for name, value in facts.items()) or at.tzinfo is None:
+    if any(type(value) is not kinds[name] for name, value in facts.items()):
         raise ValueError(f"holds a {kind} with facts of another type")
     for name in _FORMS.keys() & facts.keys():
         _FORMS[name](facts[name])
     if kind in {"undo", "redo"}:
         return UnsavedEdit(at.astimezone(UTC), "", edits.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
-    if labels is (given["label"] is None):
+    if labels is (given["label"] is None) or given["label"] == Truth.DISPUTED:
         raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
     label = Truth(given["label"]) if labels else None
-    if label is Truth.DISPUTED:
-        raise ValueError("holds a label that nobody gives")
     run_hash, verdict, item = (str(given[name]) for name in _PLACE)
     run = runs.by_hash(desk.conn, run_hash)
     key = 0 if run is None else verdicts.find(desk.conn, run, verdict)
     if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
         raise ValueError("holds an edit of an item that this desk has not")
-    others = tuple(_other(desk, one, kind, facts[ONCE]) for one in given.get("others", ()))
-    edit: Kept = Edit(kind, key, facts, label, others=others)
+    once = {ONCE: facts[ONCE]}
+    others = [
+        _edit(desk, {**one, "facts": {**one["facts"], **once}}).edit
+        for one in given.get("others", ())
+    ]
+    together = [one for one in others if isinstance(one, Edit) and one.kind == kind == "label"]
+    if len(together) < len(others) or any(one.others for one in together):
+        raise ValueError("holds edits together that no key gives")
+    edit: Kept = Edit(kind, key, facts, label, others=together)
     if kind == "draft":
         edit = NoteDraft(key, facts["text"], facts.get("since", 0))
     return UnsavedEdit(at.astimezone(UTC), verdict, edit)
-
-
-def _other(desk: Desk, given: Mapping[str, Any], kind: str, once: str) -> Edit:
-    """Return a checked edit that is saved together with another one of its kind."""
-    found = _edit(desk, {**given, "facts": {**given["facts"], ONCE: once}}).edit
-    if not isinstance(found, Edit) or (kind, found.kind) != ("label", "label") or found.others:
-        raise ValueError("holds edits together that no key gives")
-    return found
 
 
 def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:

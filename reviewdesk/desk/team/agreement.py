@@ -1,18 +1,20 @@
 """How far the people who labelled a run agree, how each of them works, and where they differ."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.repeats import is_double, self_agreement
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import decided_strata, weigh
 from reviewdesk.domain.labels.team import (
     Disagreement,
@@ -26,19 +28,11 @@ from reviewdesk.domain.labels.team import (
 )
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alternative import alternative_test
+from reviewdesk.domain.stats.reviewers import ReviewerError
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, reviewers, verdicts
 from reviewdesk.store.connect import reading
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-    from reviewdesk.domain.stats.reviewers import ReviewerError
 
 _Given = dict[int, dict[str, str]]
 """The label of each person, by verdict."""
@@ -55,10 +49,17 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
         by_item = {row.item: given[row.key] for row in rows}.values()
         count = Counter(name for said in by_item for name in said)
         names = sorted({*count, *reviewers.reviewers(desk.conn, run.hash)})
-        members = tuple(_member(desk, run, name, count[name]) for name in names)
+        members = []
+        for name in names:
+            other = copy.copy(desk)
+            other.reviewer = name
+            log = WorkLog(other, run)
+            log.read()
+            agreement = self_agreement(log.pairs())
+            members.append(TeamMember(name, count[name], PaceReader().pace(other, run), agreement))
         strata, drawn = _strata(rows, totals, given, names)
         return TeamPage(
-            members,
+            tuple(members),
             rater_agreement(strata, names),
             items=sum(len(said) > 1 for said in by_item),
             drawn=drawn,
@@ -124,35 +125,26 @@ def _strata(
     return [RatedStratum(Counter(every.values()))], False
 
 
-def _member(desk: Desk, run: Run, name: str, count: int) -> TeamMember:
-    other = copy.copy(desk)
-    other.reviewer = name
-    log = WorkLog(other, run)
-    log.read()
-    pace = PaceReader().read(other, run).pace()
-    return TeamMember(name, count, pace, self_agreement(log.pairs()))
-
-
 def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
     """Return the verdicts on whose items people differ, those that are not settled first."""
+    found = []
     with reading(desk.conn, desk.path):
-        found = [_disagreement(desk, key) for key in reviewers.disputed(desk.conn, run.key)]
+        for key in reviewers.disputed(desk.conn, run.key):
+            row = verdicts.by_key(desk.conn, key)
+            said = verdicts.of_item(desk.conn, row["item"])
+            settled = [_opinion(one) for one in said if one["adjudicated"]]
+            found.append(
+                Disagreement(
+                    key,
+                    row["id"],
+                    row["item"].hex(),
+                    Decision(row["decision"]) if row["decision"] else None,
+                    row["score"],
+                    tuple(_opinion(one) for one in said if not one["adjudicated"]),
+                    settled[0] if settled else None,
+                )
+            )
     return sorted(found, key=lambda one: one.adjudication is not None)
-
-
-def _disagreement(desk: Desk, key: int) -> Disagreement:
-    row = verdicts.by_key(desk.conn, key)
-    said = verdicts.of_item(desk.conn, row["item"])
-    settled = [_opinion(one) for one in said if one["adjudicated"]]
-    return Disagreement(
-        key,
-        row["id"],
-        row["item"].hex(),
-        Decision(row["decision"]) if row["decision"] else None,
-        row["score"],
-        tuple(_opinion(one) for one in said if not one["adjudicated"]),
-        settled[0] if settled else None,
-    )
 
 
 def _opinion(label: Mapping[str, Any]) -> Opinion:

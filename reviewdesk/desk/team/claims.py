@@ -1,28 +1,20 @@
 """The items that others have open, and the items that two people label."""
 
-from __future__ import annotations
-
 import contextlib
 import json
+from collections.abc import Collection
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.repeats import MOST_OPINIONS, NOTHING, Withheld, is_double
-from reviewdesk.domain.records import Applied, Head
+from reviewdesk.domain.records import Applied, Head, Run
 from reviewdesk.store import reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import head, touched
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import marks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.records import Run
-    from reviewdesk.store.queue import RunKeys
-
+from reviewdesk.store.queue import RunKeys
 
 RENEWED = reviewers.LASTS.total_seconds() / 2
 """A claim is renewed by a key this many seconds after it was written."""

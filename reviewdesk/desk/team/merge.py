@@ -1,7 +1,5 @@
 """Merge the chains of other desks: each is checked by its hashes before any of it is kept."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import hashlib
@@ -16,10 +14,11 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.loading import ProgressCall, write_new
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.labels.chain import (
@@ -33,6 +32,7 @@ from reviewdesk.domain.labels.chain import (
     checked_detail,
     covered,
 )
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ChainError, ReportError, UsageError
@@ -42,11 +42,6 @@ from reviewdesk.store.load import archives
 from reviewdesk.store.load.hidden_runs import LockPace
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
 from reviewdesk.store.reviewers import own_word
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
-    from reviewdesk.reports.report import Report
 
 ASK = "Nothing of it was taken; ask for another copy."
 """What to do about a chain that was changed or damaged."""
@@ -123,32 +118,25 @@ class Taking:
         self._covered: dict[str, dict[str, Covered]] = {}
 
     def check(self, arrival: ArrivingChain) -> int:
-        """Check a whole chain against its hashes and the part that is here; return its length.
-
-        Raises:
-            ChainError: it was changed or damaged, or differs from the one that is here.
-        """
+        """Check a whole chain against its hashes and the part that is here; return its length."""
+        conn = self._desk.conn
         try:
             with _named(arrival):
-                return self._check(arrival)
+                check = self._check_of(arrival)
+                here = reviewers.end(conn, arrival.desk, arrival.reviewer)
+                for event in arrival.read():
+                    check.add(event)
+                    if event.seq == here.seq and event.hash != here.hash:
+                        raise ChainProblem(self._first_other(arrival), _FORKED)
+                if 0 < check.seq < here.seq:
+                    held = reviewers.hash_at(conn, here.desk, here.reviewer, check.seq)
+                    if held != check.hash:
+                        raise ChainProblem(self._first_other(arrival), _FORKED)
+                return check.seq
         except ChainError:
             # The counters in a bad chain cover nothing.
             self._covered.pop(arrival.desk, None)
             raise
-
-    def _check(self, arrival: ArrivingChain) -> int:
-        conn = self._desk.conn
-        check = self._check_of(arrival)
-        here = reviewers.end(conn, arrival.desk, arrival.reviewer)
-        for event in arrival.read():
-            check.add(event)
-            if event.seq == here.seq and event.hash != here.hash:
-                raise ChainProblem(self._first_other(arrival), _FORKED)
-        if 0 < check.seq < here.seq:
-            held = reviewers.hash_at(conn, here.desk, here.reviewer, check.seq)
-            if held != check.hash:
-                raise ChainProblem(self._first_other(arrival), _FORKED)
-        return check.seq
 
     def take(self, arrival: ArrivingChain) -> int:
         """Add the new events of a checked chain to the log, and return their number."""
@@ -171,8 +159,18 @@ class Taking:
 
     def _check_of(self, arrival: ArrivingChain) -> ChainCheck:
         if arrival.desk not in self._covered:
-            held = label_state.coverage(self._desk.conn, arrival.desk)
-            self._covered[arrival.desk] = dict(held) or _coverage(arrival)
+            held = dict(label_state.coverage(self._desk.conn, arrival.desk))
+            if not held and arrival.reviewer == DESK:
+                # The chain gives counters to its desk's events; it is checked afterwards.
+                counted = (event for event in arrival.read() if event.kind == COUNTED)
+                if (found := next(counted, None)) is not None:
+                    try:
+                        held = covered(checked_detail(found))
+                    except ChainProblem:
+                        raise
+                    except ValueError as error:
+                        raise ChainProblem(found.seq, str(error)) from error
+            self._covered[arrival.desk] = held
         older = self._covered[arrival.desk].get(arrival.reviewer)
         return ChainCheck(arrival.desk, arrival.reviewer, older)
 
@@ -182,21 +180,6 @@ class Taking:
         here = reviewers.events_of(self._desk.conn, *place)
         pairs = zip(arrival.read(), here, strict=False)
         return next(one.seq for one, held in pairs if one.hash != held.hash)
-
-
-def _coverage(arrival: ArrivingChain) -> dict[str, Covered]:
-    """Return which events of its desk a chain gives counters; it is checked afterwards."""
-    if arrival.reviewer != DESK:
-        return {}
-    found = next((event for event in arrival.read() if event.kind == COUNTED), None)
-    if found is None:
-        return {}
-    try:
-        return covered(checked_detail(found))
-    except ChainProblem:
-        raise
-    except ValueError as error:
-        raise ChainProblem(found.seq, str(error)) from error
 
 
 @contextmanager
@@ -268,14 +251,28 @@ def read_run(
     Raises:
         ReportError: the file is damaged, is no report, or is not the run that a desk named.
     """
+    from reviewdesk.reports import ReadOptions, Source
+    from reviewdesk.reports import read as read_report
+
     named = NAME.fullmatch(name.rpartition("/")[2])
     if named is None or _sha256(packed) != named[2]:
         raise ReportError(name, "", "does not hold the bytes that it is named after", AGAIN)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
         path = Path(folder, "run.jsonl")
         about = _unpack(name, packed, path)
-        report = _report(name, path)
-        new = _new_run(desk, about, report)
+        # Named after the file that a person can find.
+        source = dataclasses.replace(Source.from_path(path, MOST), name=name)
+        try:
+            report = read_report(source, ReadOptions(format="canonical-jsonl"))
+        except UsageError as error:
+            raise ReportError(name, "", show_line(error.message, 200), AGAIN) from error
+        names = ("hash", "file", "file_hash", "format", "options", "seed", "audit_share")
+        new = NewRun(
+            **{name: about[name] for name in names},
+            loaded_at=desk.at(),
+            header=report.header,
+            by_verdict="drawn" not in about,
+        )
         if new.hash != named[1]:
             raise ReportError(name, "", "is named after another run", AGAIN)
         written = said(new.hash)
@@ -289,20 +286,20 @@ def read_run(
 
         def accept(run: Run) -> None:
             ours = own_word(desk.conn, run.hash)
-            if not any(_same(ours, theirs) for theirs in written):
-                raise ReportError(name, "", _UNLIKE, AGAIN)
+            for theirs in written:
+                if ours["rules"] == theirs.get("rules"):
+                    alike = ours["content"] == theirs.get("content")
+                else:
+                    # Other rules derived the rest, so that only what is given is compared.
+                    columns = theirs.get("columns", {})
+                    given = (ours["columns"].get(one) == columns.get(one) for one in runs.GIVEN)
+                    alike = all(given) and ours["tags"] == theirs.get("tags")
+                if alike:
+                    return
+            raise ReportError(name, "", _UNLIKE, AGAIN)
 
         # The remains of a load by others are never continued, because its bodies may differ.
         return write_new(desk, new, secrets.token_hex(8), read, progress, accept)[0]
-
-
-def _same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    """Compare two events of a run: all, or only what is given if other rules derived the rest."""
-    if ours["rules"] == theirs.get("rules"):
-        return bool(ours["content"] == theirs.get("content"))
-    columns = theirs.get("columns", {})
-    given = all(ours["columns"].get(name) == columns.get(name) for name in runs.GIVEN)
-    return given and ours["tags"] == theirs.get("tags")
 
 
 def _sha256(file: BinaryIO) -> str:
@@ -317,28 +314,24 @@ def _sha256(file: BinaryIO) -> str:
 
 def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
     """Write the report of a file to a path, and return the facts in the line before it."""
+    from reviewdesk.reports.canonical.rules import run_facts_problem
+
     size = 0
     packed_size = packed.seek(0, os.SEEK_END)
     most = min(MOST, max(_SMALL, _DENSEST * packed_size))
     packed.seek(0)
     try:
-        with gzip.GzipFile("", "rb", fileobj=packed) as found, path.open("wb") as out:
-            first = found.readline(_LINE)
-            while block := found.read(_BLOCK):
+        with gzip.GzipFile("", "rb", fileobj=packed) as inside, path.open("wb") as out:
+            first = inside.readline(_LINE)
+            while block := inside.read(_BLOCK):
                 size += len(block)
                 if size > most:
                     raise ReportError(name, "", "unpacks to far more than a report", AGAIN)
                 out.write(block)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ReportError(name, "", "is a damaged or cut off gzip file", AGAIN) from error
-    return _about(name, first)
-
-
-def _about(name: str, line: bytes) -> dict[str, Any]:
-    from reviewdesk.reports.canonical.rules import run_facts_problem
-
     try:
-        found = json.loads(line)
+        found = json.loads(first)
         canonical_json(found)  # half of a surrogate pair is no text
     except (ValueError, RecursionError):
         found = None
@@ -349,29 +342,3 @@ def _about(name: str, line: bytes) -> dict[str, Any]:
     if problem := run_facts_problem(found):
         raise ReportError(name, "line 1", problem, AGAIN)
     return found
-
-
-def _report(name: str, path: Path) -> Report:
-    from reviewdesk.reports import ReadOptions, Source, read
-
-    # Named after the file that a person can find.
-    source = dataclasses.replace(Source.from_path(path, MOST), name=name)
-    try:
-        return read(source, ReadOptions(format="canonical-jsonl"))
-    except UsageError as error:
-        raise ReportError(name, "", show_line(error.message, 200), AGAIN) from error
-
-
-def _new_run(desk: Desk, about: Mapping[str, Any], report: Report) -> NewRun:
-    return NewRun(
-        hash=about["hash"],
-        file=about["file"],
-        file_hash=about["file_hash"],
-        format=about["format"],
-        options=about["options"],
-        loaded_at=desk.at(),
-        header=report.header,
-        seed=about["seed"],
-        audit_share=about["audit_share"],
-        by_verdict="drawn" not in about,
-    )

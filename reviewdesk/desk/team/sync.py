@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import merge
 from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, Taking
 from reviewdesk.domain.labels.chain import (
@@ -42,9 +43,6 @@ from reviewdesk.store import reviewers, runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.reviewers import said_of
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 CHAINS = "chains"
 RUNS = "runs"
@@ -88,6 +86,14 @@ class SyncedRun(Struct, frozen=True):
     taken: bool
 
 
+class RefusedFile(Struct, frozen=True):
+    """A file of the place that was not taken: its name, the problem, and what to do."""
+
+    file: str
+    problem: str
+    hint: str
+
+
 class Synced(Struct, frozen=True):
     """What was exchanged with a place, and the head of the log after it."""
 
@@ -116,86 +122,124 @@ def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> S
         DeskError: the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
-    own = _Chains(desk, options, told)
-    sent_runs = _Runs(desk, options, told)
-    files = PlaceFiles(place)
-    own.take(files)
+    one = _Sync(desk, PlaceFiles(place), options, told)
+    one.take_chains()
     if options.runs:
-        sent_runs.take(files)
-    own.send(files)
+        one.take_runs()
+    one.send_chains()
     if options.runs:
-        sent_runs.send(files)
+        one.send_runs()
+    grown = [
+        _CAME_BACK.format(show_line(chain.reviewer, 80), chain.taken)
+        for chain in one.chains.values()
+        if chain.taken and chain.desk == desk_id(desk.conn)
+    ]
     return Synced(
         place.address,
-        tuple(sorted(own.found.values(), key=lambda one: (one.desk, one.reviewer))),
-        tuple(sent_runs.found.values()),
-        tuple(sorted(files.refused.values(), key=lambda one: one.file)),
-        (*own.notes(), *dict.fromkeys(files.notes)),
+        tuple(sorted(one.chains.values(), key=lambda chain: (chain.desk, chain.reviewer))),
+        tuple(one.runs.values()),
+        tuple(sorted(one.files.refused.values(), key=lambda refused: refused.file)),
+        (*grown, *dict.fromkeys(one.files.notes)),
         desk.head(),
     )
 
 
-class _Chains:
-    """Takes the chains of others and sends those of the desk."""
+@dataclass(slots=True)
+class _Sync:
+    """One exchange: the chains and the runs that were found at a place or sent there."""
 
-    def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
-        self._desk = desk
-        self._options = options
-        self._told = told
-        self._own = desk_id(desk.conn)
-        self.found: dict[ChainName, SyncedChain] = {}
+    desk: Desk
+    files: PlaceFiles
+    options: SyncOptions
+    told: Told
+    chains: dict[ChainName, SyncedChain] = field(default_factory=dict)
+    runs: dict[str, SyncedRun] = field(default_factory=dict)
 
-    def notes(self) -> Iterator[str]:
-        """Say which chains of the desk itself have grown elsewhere."""
-        for one in self.found.values():
-            if one.taken and one.desk == self._own:
-                yield _CAME_BACK.format(show_line(one.reviewer, 80), one.taken)
-
-    def take(self, files: PlaceFiles) -> None:
-        """Take in every intact chain."""
-        taking = Taking(self._desk)
+    def take_chains(self) -> None:
+        """Take in every intact chain of others."""
+        desk = self.desk
+        taking = Taking(desk)
         last = file_name(ChainName("", DESK))
-        every = files.named(CHAINS, FILE.fullmatch)
+        every = self.files.named(CHAINS, FILE.fullmatch)
         # A desk's own chain is needed to check the chains of its reviewers.
         every.sort(key=lambda one: (not one.name.endswith(last), one.name))
         for number, entry in enumerate(every):
 
             def far(share: float, number: int = number) -> None:
-                if not self._told((number + share) / len(every), number):
+                if not self.told((number + share) / len(every), number):
                     raise Cancelled("the sync was stopped; what was exchanged stays")
 
-            hint = _OWN_HINT if entry.name.split("/")[1] == self._own else _OTHER_HINT
-            with files.refusing(entry, hint), _arriving(files, entry, far) as arrival:
-                self._take(taking, arrival)
+            is_own = entry.name.split("/")[1] == desk_id(desk.conn)
+            hint = _OWN_HINT if is_own else _OTHER_HINT
+            with self.files.refusing(entry, hint), _arriving(self.files, entry, far) as arrival:
+                name = ChainName(arrival.desk, arrival.reviewer)
+                here = reviewers.end(desk.conn, *_parts(name)).seq
+                count = taking.check(arrival)
+                new = max(0, count - here)
+                if new and not self.options.dry:
+                    new = taking.take(arrival)
+                before = self.chains.get(name, SyncedChain(*_parts(name), 0))
+                taken = before.taken + new
+                self.chains[name] = SyncedChain(*_parts(name), count, taken, before.sent)
 
-    def _take(self, taking: Taking, arrival: ArrivingChain) -> None:
-        here = reviewers.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
-        count = taking.check(arrival)
-        new = max(0, count - here)
-        if new and not self._options.dry:
-            new = taking.take(arrival)
-        name = ChainName(arrival.desk, arrival.reviewer)
-        before = self.found.get(name, SyncedChain(*_parts(name), 0))
-        taken = before.taken + new
-        self.found[name] = SyncedChain(*_parts(name), count, taken, before.sent)
-
-    def send(self, files: PlaceFiles) -> None:
+    def send_chains(self) -> None:
         """Write the chains of this desk that have grown; the desk's own comes first."""
-        for end in [one for one in reviewers.ends(self._desk.conn) if one.desk == self._own]:
+        conn = self.desk.conn
+        for end in [one for one in reviewers.ends(conn) if one.desk == desk_id(conn)]:
             name = ChainName(end.desk, end.reviewer)
             path = f"{CHAINS}/{file_name(name)}"
-            before = self.found.get(name, SyncedChain(*_parts(name), 0))
-            if path in files.refused or before.events >= end.seq:
+            before = self.chains.get(name, SyncedChain(*_parts(name), 0))
+            if path in self.files.refused or before.events >= end.seq:
                 continue
-            if not self._options.dry:
+            if not self.options.dry:
                 with spool() as file:
                     file.write(header_line(name))
-                    for event in reviewers.events_of(self._desk.conn, *_parts(name)):
+                    for event in reviewers.events_of(conn, *_parts(name)):
                         file.write(event_line(event))
                     file.seek(0)
-                    files.place.put(path, file)
+                    self.files.place.put(path, file)
             sent = before.sent + end.seq - before.events
-            self.found[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
+            self.chains[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
+
+    def take_runs(self) -> None:
+        """Take in every run that is not here and that a chain names."""
+        desk = self.desk
+        every = self.files.named(RUNS, merge.NAME.fullmatch)
+        for number, entry in enumerate(every):
+            run_hash = _run_of(entry)
+            if runs.by_hash(desk.conn, run_hash) is not None:
+                continue
+            if self.options.dry:
+                self.runs[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
+                continue
+            if not said_of(desk.conn, run_hash):
+                self.files.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
+                continue
+
+            def far(_share: float, _count: int, start: float = number / len(every)) -> bool:
+                return self.told(start, len(self.runs))
+
+            with (
+                self.files.refusing(entry, merge.AGAIN),
+                self.files.copied(entry, merge.MOST) as file,
+            ):
+                run = merge.read_run(desk, entry.name, file, partial(said_of, desk.conn), far)
+                self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=True)
+
+    def send_runs(self) -> None:
+        """Write the runs that nobody has written yet."""
+        there = {_run_of(one) for one in self.files.named(RUNS, merge.NAME.fullmatch)}
+        for run in self.desk.runs():
+            if run.hash in there:
+                continue
+            if not merge.travels(self.desk, run):
+                self.files.notes.append(f"run {run.name}: is an archive, and stays where it is")
+                continue
+            if not self.options.dry:
+                with spool() as file:
+                    name = merge.write_run(self.desk, run, file)
+                    self.files.place.put(f"{RUNS}/{name}", file)
+            self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
 def _parts(name: ChainName) -> tuple[str, str]:
@@ -225,55 +269,6 @@ def _arriving(
         if f"{CHAINS}/{file_name(name)}" != entry.name:
             raise PlaceProblem("holds another chain than its name says")
         yield ArrivingChain(name.desk, name.reviewer, read)
-
-
-class _Runs:
-    """Takes the runs that desks name in their chains, and sends those that are missing there."""
-
-    def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
-        self._desk = desk
-        self._options = options
-        self._told = told
-        self.found: dict[str, SyncedRun] = {}
-
-    def take(self, files: PlaceFiles) -> None:
-        """Take in every run that is not here and that a chain names."""
-        every = files.named(RUNS, merge.NAME.fullmatch)
-        for number, entry in enumerate(every):
-            run_hash = _run_of(entry)
-            if runs.by_hash(self._desk.conn, run_hash) is not None:
-                continue
-            if self._options.dry:
-                self.found[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
-            elif said_of(self._desk.conn, run_hash):
-                with files.refusing(entry, merge.AGAIN):
-                    self._take(files, entry, number / len(every))
-            else:
-                files.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
-
-    def _take(self, files: PlaceFiles, entry: SharedFile, start: float) -> None:
-        def told(_share: float, _count: int) -> bool:
-            return self._told(start, len(self.found))
-
-        with files.copied(entry, merge.MOST) as file:
-            said = partial(said_of, self._desk.conn)
-            run = merge.read_run(self._desk, entry.name, file, said, told)
-        self.found[run.hash] = SyncedRun(run.hash, run.name, taken=True)
-
-    def send(self, files: PlaceFiles) -> None:
-        """Write the runs that nobody has written yet."""
-        there = {_run_of(one) for one in files.named(RUNS, merge.NAME.fullmatch)}
-        for run in self._desk.runs():
-            if run.hash in there:
-                continue
-            if not merge.travels(self._desk, run):
-                files.notes.append(f"run {run.name}: is an archive, and stays where it is")
-                continue
-            if not self._options.dry:
-                with spool() as file:
-                    name = merge.write_run(self._desk, run, file)
-                    files.place.put(f"{RUNS}/{name}", file)
-            self.found[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
 def _run_of(entry: SharedFile) -> str:
@@ -389,7 +384,18 @@ class SharedFolder:
         path = self._root / name
         try:
             self._root.mkdir(exist_ok=True)
-            self._make_folders(name.split("/")[:-1])
+            folder = self._root
+            # Writers of the place may write in the first folder. A folder inside it belongs to a
+            # desk; others may read in it what they may read in the place.
+            mode = self._mode()
+            for part in name.split("/")[:-1]:
+                folder /= part
+                with suppress(FileExistsError):
+                    folder.mkdir()
+                    if os.name == "posix":
+                        folder.chmod(mode)
+                mode &= ~_OTHERS_WRITE
+            self._refuse_links(name.rpartition("/")[0])
             with whole_file(path, replace=True) as out:
                 copyfileobj(given, out, BLOCK)
             if os.name == "posix":
@@ -402,22 +408,6 @@ class SharedFolder:
         except OSError as error:
             hint = "Check free space and permissions; what was written before is there."
             raise _failed(str(path), error, hint) from error
-
-    def _make_folders(self, names: list[str]) -> None:
-        """Make the missing folders of a file; writers of the place may write in the first folder.
-
-        A folder inside it belongs to a desk; others may read in it what they may read in the place.
-        """
-        path = self._root
-        mode = self._mode()
-        for name in names:
-            path /= name
-            with suppress(FileExistsError):
-                path.mkdir()
-                if os.name == "posix":
-                    path.chmod(mode)
-            mode &= ~_OTHERS_WRITE
-        self._refuse_links("/".join(names))
 
     def _mode(self) -> int:
         return stat.S_IMODE(self._root.stat().st_mode)
@@ -440,14 +430,6 @@ def _failed(what: str, error: OSError, hint: str) -> DeskError:
 
 
 _IN_MEMORY = 4 << 20
-
-
-class RefusedFile(Struct, frozen=True):
-    """A file of the place that was not taken: its name, the problem, and what to do."""
-
-    file: str
-    problem: str
-    hint: str
 
 
 @dataclass(slots=True)
@@ -491,17 +473,20 @@ class PlaceFiles:
         try:
             yield
         except ChainError as error:
-            self._refuse(entry, error.message, hint if error.hint == ASK else error.hint)
+            problem = error.message
+            todo = hint if error.hint == ASK else error.hint
         except ChainProblem as error:
-            self._refuse(entry, str(error), UPDATE if error.text == NEWER else hint)
+            problem = str(error)
+            todo = UPDATE if error.text == NEWER else hint
         except ReportError as error:
+            problem = error.message.removeprefix(f"{entry.name}: ")
             todo = UPDATE if error.hint == UPDATE else AGAIN
-            self._refuse(entry, error.message.removeprefix(f"{entry.name}: "), todo)
         except PlaceProblem as error:
-            self._refuse(entry, str(error), error.hint or hint)
-
-    def _refuse(self, entry: SharedFile, problem: str, hint: str) -> None:
-        self.refused[entry.name] = RefusedFile(entry.name, problem, hint)
+            problem = str(error)
+            todo = error.hint or hint
+        else:
+            return
+        self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
 
 
 def spool() -> BinaryIO:

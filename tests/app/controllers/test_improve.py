@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.state import Do, EditText, PageForm
+from reviewdesk.app.controllers.state import Do, EditText, FieldInput, PageForm
 from reviewdesk.domain.records import Truth
 from reviewdesk.views.document import plain
 from tests.app.reviewkit import Review, dialog_lines, dialog_page
@@ -119,10 +119,28 @@ def test_the_holdout_is_marked_and_left_out_of_the_lists_of_wrong_items(
     assert any("    8  wrong passes" in one and "wrong:pass label:tuning" in one for one in titles)
     review.answer(0)
     assert (review.session.size, review.state.half) == ("8", "tuning")
+    review.typed("filter", "wrong:pass|esc")
+    assert review.session.size == "8"
+    assert "8 wrong items are left out: of the holdout" in review.notice
     review.typed("filter", "label:holdout")
     assert (review.session.size, review.state.half) == (str(COUNT // 2), "holdout")
     review.typed("filter", "!label:holdout !label:tuning")
     assert review.session.size == "0"
+
+
+def test_a_try_takes_a_ceiling(review: Review, tmp_path: Path) -> None:
+    panel = tmp_path / "panel.yaml"
+    panel.write_text(PANEL.replace("custom,", "custom, price: {input: 1, output: 2},"))
+    made = tmp_path / "panel+strict.yaml"
+    made.write_text(panel.read_text().replace("name: panel", "name: panel\nrubric: Be strict."))
+    opened(review, tmp_path)
+    key(review, "s")
+    step(review, f"try {made.name}")
+    assert "stops before" not in str(dialog_page(review).document)
+    dialog_page(review).acts["c"](0)
+    review.after()
+    review.answer(FieldInput("2.5", given=True))
+    assert "stops before $2.50" in str(dialog_page(review).document)
 
 
 def edited(review: Review, old: str = "", new: str = "") -> None:

@@ -19,7 +19,7 @@ from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
 from tests.app.builders import SMALL, open_run, report, verdict
 from tests.app.reviewkit import Review, dialog_events
-from tests.helpers import tag
+from tests.helpers import figures_of, tag
 
 ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER)
 """Every item that can come back does, as soon as the least number of labels between allows."""
@@ -132,7 +132,7 @@ def facts(desk: Desk, run: Run) -> tuple[object, ...]:
         for row in full_rows(desk, run, None).rows
     ]
     keys = desk.queue(run, "", "draw")
-    return desk.calibration(run), desk.progress(run), desk.rows(keys), rows
+    return figures_of(desk, run), desk.progress(run), desk.rows(keys), rows
 
 
 @pytest.mark.slow

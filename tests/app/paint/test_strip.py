@@ -10,12 +10,13 @@ from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.domain.records import Calibration, Design, View
 from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import session_of
+from tests.helpers import figures_of
 
 
 @pytest.fixture
 def shown(tmp_path: Path) -> tuple[Session, Calibration]:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    session, found = session_of(desk, run, View()).session, desk.calibration(run)
+    session, found = session_of(desk, run, View()).session, figures_of(desk, run)
     # 2 of 8 that should fail were passed.
     labelled = replace(found.labelled, n=30, accuracy=0.8, tp=20, fn=2, tn=6, fp=2,
                        specificity=0.75)  # fmt: skip

@@ -126,4 +126,4 @@ def test_an_export_says_that_unsure_labels_make_no_row(census: Cli) -> None:
     census("label", "a", "unsure")
     done = census("labels", "export")
     assert len(rows(done)) == 3
-    assert "1 label is left out: it says unsure; --format full writes it" in done.err
+    assert "1 label is left out as unsure; --format full writes them" in done.err

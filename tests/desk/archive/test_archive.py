@@ -1,7 +1,6 @@
 """An archive beside the plain load of one report that holds all of its parts."""
 
 import gzip
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -14,15 +13,7 @@ from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive.archive import archive_source, put_together
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.errors import UsageError
-from tests.desk.archive.archivekit import (
-    HEADER,
-    Here,
-    drawn,
-    lines,
-    repeated,
-    verdicts,
-    write_parts,
-)
+from tests.desk.archive.archivekit import Here, drawn, lines, repeated, verdicts, write_parts
 from tests.helpers import load, open_desk, verdict
 
 WAVERING = verdicts(60)
@@ -137,29 +128,6 @@ def test_no_part_and_no_match_leave_the_desk_empty(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds a password"):
         archive(tmp_path / "archive.db", "s3://ann:secret@evals/*.jsonl")
     assert drawn(tmp_path / "archive.db") == ([], [], [])
-
-
-def test_parquet_is_json_lines(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    (tmp_path / "parquet").mkdir()
-    for number, path in enumerate(write_parts(tmp_path / "parts", WAVERING, 2)):
-        _, *bodies = map(json.loads, Path(path).read_text().splitlines())
-        # Nested columns in one part, a text of JSON in the other.
-        rows = [
-            {"human": None} | one | ({} if number else {"jurors": json.dumps(one["jurors"])})
-            for one in bodies
-        ]
-        table = pyarrow.Table.from_pylist(rows)
-        table = table.replace_schema_metadata({"reviewdesk": json.dumps(HEADER)})
-        parquet.write_table(table, tmp_path / "parquet" / f"part-{number}.parquet")
-    one = archive(tmp_path / "lines.db", str(tmp_path / "parts" / "*"))
-    other = archive(tmp_path / "rows.db", str(tmp_path / "parquet" / "*.parquet"))
-    assert (one.run.seed, one.stats) == (other.run.seed, other.stats)
-    lined, columned = drawn(tmp_path / "lines.db"), drawn(tmp_path / "rows.db")
-    # A column has a null where a body may lack the key.
-    assert [row[:-1] for row in lined[0]] == [row[:-1] for row in columned[0]]
-    assert lined[1:] == columned[1:]
 
 
 def test_labels_of_the_parts_are_taken_where_the_verdict_is_held(tmp_path: Path) -> None:

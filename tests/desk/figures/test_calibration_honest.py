@@ -31,7 +31,7 @@ from reviewdesk.store.load import ingest
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.json import figures as shapes
 from tests.desk.figures.test_strip import agree
-from tests.helpers import SHARED, load, numbered, open_desk, report, verdict
+from tests.helpers import SHARED, figures_of, load, numbered, open_desk, report, verdict
 
 DATA = SHARED / "data"
 TRIVIA = "triviaqa-gpt4t"
@@ -342,7 +342,7 @@ def test_a_content_is_drawn_in_the_stratum_of_its_first_flagged_verdict(tmp_path
         )
         # One label of b gives a row to a fail and to a pass of the panel.
         desk.label(desk.find(run, "b1"), Truth.PASS)
-        line = desk.calibration(run).labelled
+        line = figures_of(desk, run).labelled
         assert (line.n, line.tp, line.fn, line.accuracy) == (1, 0.5, 0.5, 0.5)
 
 
@@ -369,7 +369,7 @@ def test_rates_are_ratios_over_contents(tmp_path: Path) -> None:
             given.append((int(row["id"].partition("#")[0][1:]) + 1, at % 3 != 0))
             # The strip follows each label as it counts anew.
             agree(strip, desk, run)
-        found = desk.calibration(run)
+        found = figures_of(desk, run)
         assert (found.design, found.headline.n) == (Design.WEIGHTED, 10)
         # Each of ten contents stands for four of forty, so that the weights cancel.
         right = sum(n for n, is_right in given if is_right)

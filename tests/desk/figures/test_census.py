@@ -11,7 +11,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Calibration, Design
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
-from tests.helpers import SHARED, open_desk
+from tests.helpers import SHARED, figures_of, open_desk
 
 DATA = SHARED / "data"
 NAMES = ("llmbar-rating-natural", "llmbar-cot-natural", "triviaqa-gpt4t")
@@ -64,7 +64,7 @@ def labelled(name: str, folder: Path) -> Calibration:
     rows = read_labels(Source.from_path(DATA / f"{name}.truth.jsonl"))
     done = import_labels(desk, run, rows)
     assert done.unknown == 0
-    found = desk.calibration(run)
+    found = figures_of(desk, run)
     assert desk.verify().ok
     desk.close()
     return found

@@ -14,7 +14,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.records import Design, Run, Truth
 from tests.domain.labels.test_strip import close, same
-from tests.helpers import label_row, load, numbered, open_desk, report, spawn, verdict
+from tests.helpers import figures_of, label_row, load, numbered, open_desk, report, spawn, verdict
 
 # Two of the verdicts share one content.
 BODIES = [
@@ -36,7 +36,7 @@ def opened(tmp_path: Path) -> Iterator[tuple[Desk, Run]]:
 
 def agree(strip: LiveStrip, desk: Desk, run: Run) -> None:
     found = strip.read(desk, run)
-    same(found.calibration, desk.calibration(run))
+    same(found.calibration, figures_of(desk, run))
     page = calibration_page(desk, run, jurors=False)
     close(found.alone, page.alone.metrics)
     assert found.pace == PaceReader().pace(desk, run)

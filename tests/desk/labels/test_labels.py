@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Truth, View
 from reviewdesk.errors import NotFoundError
-from tests.helpers import Clock, load, numbered, open_desk, report, verdict
+from tests.helpers import Clock, figures_of, load, numbered, open_desk, report, verdict
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_reviewers_undo_their_own(desk: Desk) -> None:
         label(ben, "v1", Truth.FAIL)
         assert truth(desk, "v1") is Truth.DISPUTED
         assert desk.progress(desk.run()).disputed == 1
-        assert desk.calibration(desk.run()).disputed == 1
+        assert figures_of(desk, desk.run()).disputed == 1
         assert desk.undo() is not None
         assert truth(ben, "v1") is Truth.FAIL
         ben.undo()

@@ -145,7 +145,7 @@ def test_a_panel_from_a_file(tmp_path: Path) -> None:
     panel = Panel.from_file(SAMPLES / "panel-hosted.yaml")
     assert [juror.name for juror in panel.jurors][:2] == ["sonnet", "gpt"]
     assert panel.jurors[0].price == Price(2.0, 10.0, 0.2, as_of="2026-11-23")
-    assert (panel.spec.name, panel.strategy) == ("hosted five", Strategy.TRIMMED_MEAN)
+    assert (panel.name, panel.strategy) == ("hosted five", Strategy.TRIMMED_MEAN)
     with pytest.raises(PanelError, match="there is no such file"):
         Panel.from_file(tmp_path / "none.yaml")
 
@@ -194,7 +194,7 @@ async def test_a_panel_is_asked() -> None:
     assert (body["decision"], body["rubric"], len(body["jurors"])) == ("pass", "Be right.", 3)
     verdict = verdict_from_body(body, Policy(), Generator())
     assert panel_hash_status(verdict) is HashStatus.VERIFIED
-    assert body["provenance"]["panel_hash"] == panel.spec.hash("Be right.")
+    assert body["provenance"]["panel_hash"] == panel.hash("Be right.")
 
 
 async def test_the_tags_of_a_case_pick_its_strategy() -> None:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live.rerun import JURORS, own_panel, payloads
+from reviewdesk.desk.live.rerun import JURORS, panel_for, payloads
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.juror import VENDORS, Juror
@@ -324,7 +324,7 @@ def test_what_cannot_be_asked_is_said(desk: Desk) -> None:
         with pytest.raises(UsageError):
             ready(desk, key, spec, wish)
     with pytest.raises(UsageError, match="model"):
-        own_panel(desk.item(key))
+        panel_for("", desk.item(key))
 
 
 PASSED, FAILED = (0.9, 0.9, 0.2), (0.2, 0.2, 0.1)

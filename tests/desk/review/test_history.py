@@ -8,6 +8,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.items import PaceReader, last_label, session_history
 from reviewdesk.domain.records import Event, Pace, Truth
 from tests.helpers import Clock, label_row, load, mark, numbered, open_desk, report, tag, verdict
@@ -37,7 +38,7 @@ def test_every_kind_is_told_newest_first(desk: Desk) -> None:
     tag(desk, keys["v2"], ["a"])
     mark(desk, keys["v2"], on=True)
     desk.defer(keys["v2"])
-    desk.reveal(keys["v1"])
+    edits.Edit("reveal", keys["v1"])(desk)
     desk.undo()
     desk.undo()
     desk.redo()

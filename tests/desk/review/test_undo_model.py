@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.labels import batches
+from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.filters import known_tags
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import label_state
@@ -67,7 +68,7 @@ class UndoRedo(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         # Files are imported in more than one batch.
-        self.rows, batches.BATCH = batches.BATCH, 2
+        self.rows, transfer.BATCH = transfer.BATCH, 2
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "desk.db"
         self.clock = Clock()
@@ -84,7 +85,7 @@ class UndoRedo(RuleBasedStateMachine):
         return open_desk(self.path, reviewer, self.clock)
 
     def teardown(self) -> None:
-        batches.BATCH = self.rows
+        transfer.BATCH = self.rows
         for desk in self.desks.values():
             assert desk.verify().ok
             desk.close()
@@ -159,7 +160,7 @@ class UndoRedo(RuleBasedStateMachine):
     @rule(who=reviewers, item=items)
     def reveal(self, who: str, item: str) -> None:
         """Seeing the panel's answer is nothing to undo, and takes no redo away."""
-        self.desks[who].reveal(self.keys[item])
+        edits.Edit("reveal", self.keys[item])(self.desks[who])
 
     @rule(
         who=reviewers,

@@ -14,7 +14,7 @@ from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.merge import merge
 from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
 from reviewdesk.domain.records import Truth
-from tests.helpers import Clock, load, mark, numbered, open_desk, tag
+from tests.helpers import Clock, figures_of, load, mark, numbered, open_desk, tag
 
 NAMES = ("a", "b", "c")
 COUNT = 6
@@ -81,7 +81,7 @@ def state(path: Path) -> dict[str, Any]:
             "labels": sorted(map(json.dumps, list_labels(desk, run))),
             "truths": [tuple(row) for row in desk.conn.execute("SELECT * FROM truths ORDER BY 1")],
             "tags": [tuple(row) for row in desk.conn.execute("SELECT * FROM item_tags ORDER BY 1")],
-            "figures": repr(desk.calibration(run)),
+            "figures": repr(figures_of(desk, run)),
         }
 
 

@@ -17,7 +17,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
 from reviewdesk.store.figures import labelled
-from tests.helpers import load, numbered, open_desk, report, verdict
+from tests.helpers import figures_of, load, numbered, open_desk, report, verdict
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
 
@@ -58,7 +58,7 @@ def test_it_is_the_truth_and_the_labels_stay(desk: Desk) -> None:
     settled = found.adjudication
     assert settled is not None
     assert (settled.reviewer, settled.label, settled.note) == ("ann", FAIL, "the rubric says so")
-    assert desk.calibration(desk.run()).labelled.n == 2
+    assert figures_of(desk, desk.run()).labelled.n == 2
     assert desk.verify().problems == ()
 
 

@@ -5,8 +5,7 @@ from datetime import datetime
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.labels.batches import BATCH
-from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.labels.transfer import BATCH, import_labels
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled
