@@ -231,7 +231,7 @@ def _right(one: OfferedChange) -> str:
 
 
 def _try(core: Core, found: _Read, name: str) -> None:
-    """Read what a try would send, ask for consent, and carry it out."""
+    """Read what a try would send, and ask for consent."""
     run = core.session.run
     candidate = Path(name)
     shown = show_line(candidate.name, 80)
@@ -273,15 +273,14 @@ def _try(core: Core, found: _Read, name: str) -> None:
                 width=112, height=FULL,
             )  # fmt: skip
 
-        core.ask(PageForm(page, drawn=guard.shown), agreed)
+        core.ask(PageForm(page, drawn=guard.shown), partial(_agreed, core, found, shown))
 
-    def agreed(ready: PreparedTry | None) -> None:
-        if ready is None:
-            core.say("nothing was sent", Tone.MUTED)
-            return
-        core.jobs.try_candidate(ready, core.unless(ended))
-        stop = core.keys.first("stop") or ":stop"
-        core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
+    core.say(f"reading what trying {shown} would send …", Tone.MUTED)
+    core.background(PREPARING, prepare, there, fault="no try")
+
+
+def _agreed(core: Core, found: _Read, shown: str, ready: PreparedTry | None) -> None:
+    """Carry out a try that was agreed to; it can be stopped and continued later."""
 
     def ended(outcome: TryAnswer | None) -> None:
         if outcome is None:
@@ -290,8 +289,12 @@ def _try(core: Core, found: _Read, name: str) -> None:
             said = outcome.verdict or "too many ballots were lost to tell; try it again"
         _again(core, found, f"{shown}: {said}")
 
-    core.say(f"reading what trying {shown} would send …", Tone.MUTED)
-    core.background(PREPARING, prepare, there, fault="no try")
+    if ready is None:
+        core.say("nothing was sent", Tone.MUTED)
+        return
+    core.jobs.try_candidate(ready, core.unless(ended))
+    stop = core.keys.first("stop") or ":stop"
+    core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
 
 
 def _adopt(core: Core, found: _Read, name: str) -> None:
