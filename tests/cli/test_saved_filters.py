@@ -103,9 +103,9 @@ def test_a_kept_filter_and_order_of_retired_words_are_dropped(loaded: Cli, desk_
     done = loaded("open")
     assert (done.code, len(done.out.splitlines())) == (0, 1 + 3)
     assert done.lines[0].startswith(
-        "the filter you left is dropped: filter, column 1: 'breach' is retired"
+        "the filter you left is dropped: filter, column 1: no fact 'breach'"
     )
-    assert done.lines[1].startswith("the order you left is dropped: the order '-share' is retired")
+    assert done.lines[1].startswith("the order you left is dropped: no order '-share'")
 
 
 def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:

@@ -84,10 +84,17 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
         choices = words.CHOICES[name].items()
         yield from _matches(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
     elif colon and name in words.NAMED:
-        yield from _desk_names(name, value.replace('"', ""), vocabulary)
+        wanted = value.replace('"', "").casefold()
+        if name == "tag" and words.UNTAGGED.startswith(wanted):
+            yield Option("tag:none", "no tag at all")
+        known = {"tag": vocabulary.tags, "juror": vocabulary.jurors}.get(name, vocabulary.runs)
+        within = [one for one in known if wanted in one.casefold()]
+        # Names that begin with the typed text come first.
+        for one in sorted(within, key=lambda one: not one.casefold().startswith(wanted)):
+            if (typeable := condition(name, one)) is not None:
+                yield Option(typeable, words.NAMED[name])
     elif not colon:
         yield from _matches(typed, _condition_starts())
-        yield from _flags_by_long_name(typed)
         if saved:
             kept = vocabulary.filters.items()
             yield from _matches(typed, (Option(f"@{name}", text) for name, text in kept))
@@ -105,27 +112,6 @@ def _condition_starts() -> Iterator[Option]:
     for name, note in words.NUMBERS.items():
         for sign, meaning in words.OPERATORS.items():
             yield Option(f"{name}{sign}", f"{note}: {meaning}")
-
-
-def _flags_by_long_name(typed: str) -> Iterator[Option]:
-    wanted = typed.lower().replace("-", "_")
-    for flag in SHORT:
-        name = words.short(flag)
-        if wanted and flag.label.startswith(wanted) and not name.startswith(typed.lower()):
-            yield Option(name, MEANINGS[flag])
-
-
-def _desk_names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
-    """Yield the desk's names that contain the typed text, those that begin with it first."""
-    known = {"tag": vocabulary.tags, "juror": vocabulary.jurors}.get(name, vocabulary.runs)
-    note = words.NAMED[name]
-    if name == "tag" and words.UNTAGGED.startswith(typed.casefold()):
-        yield Option("tag:none", "no tag at all")
-    wanted = typed.casefold()
-    within = [value for value in known if wanted in value.casefold()]
-    for value in sorted(within, key=lambda value: not value.casefold().startswith(wanted)):
-        if (typeable := condition(name, value)) is not None:
-            yield Option(typeable, note)
 
 
 def condition(name: str, value: str) -> str | None:

@@ -268,11 +268,8 @@ def parse_order(order: str) -> tuple[str, bool]:
     """Return an order's name, and whether ``-`` makes it descend; raise UsageError if unknown."""
     name = order.removeprefix("-")
     if name not in (*ORDERS, MIXED):
-        retired = words.RETIRED_ORDERS.get(name)
-        raise UsageError(
-            f"the order {order!r} is retired" if retired else f"no order {order!r}",
-            f"{f'{retired} ' if retired else ''}Orders: {', '.join(ORDERS)}; - in front descends.",
-        )
+        known = f"Orders: {', '.join(ORDERS)}; - in front descends."
+        raise UsageError(f"no order {order!r}", known)
     return name, order.startswith("-")
 
 
@@ -333,28 +330,14 @@ class _Reader:
         return Filter(tuple(groups))
 
     def _alternatives(self, depth: int) -> tuple[Part, ...]:
-        first = self._next
         saved = self._next_if_saved()
         parts = [self._part(depth)]
         while self._take(Piece.BAR):
             saved = saved or self._next_if_saved()
-            token = self._next
-            try:
-                parts.append(self._part(depth))
-            except FilterError as error:
-                if not error.hint.startswith("Did you mean"):
-                    error.hint = self._named_again(first, token) or error.hint
-                raise
+            parts.append(self._part(depth))
         if saved is not None and len(parts) > 1:
             raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
         return tuple(parts)
-
-    def _named_again(self, first: Token | None, token: Token | None) -> str:
-        """Return the hint for alternatives where only the first one names its fact."""
-        before, word = (self.text[one.start : one.end] if one else "" for one in (first, token))
-        name, _, value = before.partition(":")
-        again = value and word and _CONDITION.fullmatch(word) is None
-        return f"Write {name}: with each: {before}|{name}:{word}." if again else ""
 
     def _next_if_saved(self) -> Token | None:
         at = self._next
@@ -428,8 +411,6 @@ def _term(part: str, column: int) -> Term:
     if parted is None:
         return _word(body, column, negated=negated)
     name, op, value = parted.groups()
-    if name in words.RETIRED:
-        raise FilterError(f"{name!r} is retired", column, words.RETIRED[name])
     place = column + parted.start(3)
     read = {"~": _match, ":": _fact}.get(op, _comparison)
     kind, name, value = read(name, value, column, place)
@@ -439,8 +420,6 @@ def _term(part: str, column: int) -> Term:
 def _word(body: str, column: int, *, negated: bool) -> Term:
     # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
     name = body.lower().rstrip("!").replace("-", "_")
-    if name in words.RETIRED:
-        raise FilterError(f"{name!r} is retired", column, words.RETIRED[name])
     if name in words.PANEL:
         return Term("panel", name, ":", "", negated, column)
     if name in words.STATES:
@@ -450,28 +429,24 @@ def _word(body: str, column: int, *, negated: bool) -> Term:
     return Term("flag", flag.label, ":", str(flag.value), negated, column)
 
 
-Read = tuple[str, str, str]
-"""Kind, name and value of a term."""
-
-
-def _comparison(name: str, value: str, column: int, place: int) -> Read:
+def _comparison(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
+    """Return kind, name and value of a number that is compared."""
     if name not in words.NUMBERS:
-        known = ", ".join(words.NUMBERS)
-        hint = _suggestion(name) or f"Numbers: {known}."
+        hint = _suggestion(name) or f"Numbers: {', '.join(words.NUMBERS)}."
         raise FilterError(f"{name!r} is not a number to compare", column, hint)
     try:
         number = float(value)
     except ValueError:
-        raise FilterError(f"{value!r} is not a number", place, "Write score<.6.") from None
+        number = math.nan
     if not math.isfinite(number):
-        raise FilterError(f"{value!r} is not a finite number", place)
+        raise FilterError(f"{value!r} is not a finite number", place, "Write score<.6.")
     return "number", name, repr(number)
 
 
-def _match(name: str, value: str, column: int, place: int) -> Read:
+def _match(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
+    """Return kind, name and value of a text that is looked in."""
     if name not in words.TEXTS:
-        known = ", ".join(words.TEXTS)
-        hint = _suggestion(name) or f"Texts: {known}."
+        hint = _suggestion(name) or f"Texts: {', '.join(words.TEXTS)}."
         raise FilterError(f"{name!r} is not a text to look in", column, hint)
     if name != "text":
         return "text", name, value.replace('"', "")
@@ -482,7 +457,8 @@ def _match(name: str, value: str, column: int, place: int) -> Read:
     return "words", name, value
 
 
-def _fact(name: str, value: str, column: int, place: int) -> Read:
+def _fact(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
+    """Return kind, name and value of a fact that has one of some values, or a name of the desk."""
     plain = value.replace('"', "")
     if name in words.NAMED:
         if not plain:
@@ -494,12 +470,10 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
     if name not in words.CHOICES:
         known = ", ".join((*words.CHOICES, *words.NAMED))
         raise FilterError(f"no fact {name!r}", column, _suggestion(name) or f"Facts: {known}.")
-    plain = plain.lower()
-    if plain not in words.CHOICES[name]:
-        raise FilterError(
-            f"no {name} {plain!r}", place, f"One of {', '.join(words.CHOICES[name])}."
-        )
-    return "choice", name, plain
+    choices = words.CHOICES[name]
+    if plain.lower() not in choices:
+        raise FilterError(f"no {name} {plain.lower()!r}", place, f"One of {', '.join(choices)}.")
+    return "choice", name, plain.lower()
 
 
 def _suggestion(name: str) -> str:

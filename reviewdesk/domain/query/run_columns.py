@@ -54,18 +54,13 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
     needed = {name} & PLACES or {"draw"}
     needed |= {name} & _SORTED
     for term in kept.terms():
-        needed |= _columns_of_term(term)
+        if term.kind == "flag" or term.name == "warn":
+            needed.add("flags")
+        elif term.name in WRONG:
+            needed |= {"decision", "truth"}
+        else:
+            needed |= {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
     return frozenset(needed - {"draw"} if name == "file" else needed)
-
-
-def _columns_of_term(term: Term) -> set[str]:
-    if term.kind == "number":
-        return {term.name}
-    if term.kind == "flag" or term.name == "warn":
-        return {"flags"}
-    if term.name in WRONG:
-        return {"decision", "truth"}
-    return {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
 
 
 def told_by_columns(kept: Filter) -> bool:
@@ -85,34 +80,27 @@ def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None 
         rows = rows[::-1]
     if name in _SORTED:
         values = facts.columns[name][rows]
-        rows = _sorted(rows, -values if descending else values, limit)
+        values = -values if descending else values
+        if limit is not None and limit < len(values):
+            bound = np.partition(values, limit)[limit]
+            if not np.isnan(bound):
+                rows = rows[values <= bound]
+                values = values[values <= bound]
+        # Rows with equal values keep their order.
+        rows = rows[np.argsort(values, kind="stable")]
     return rows[:limit]
-
-
-def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
-    """Return the rows by ascending values; rows with equal values keep their order."""
-    if limit is not None and limit < len(values):
-        bound = np.partition(values, limit)[limit]
-        if not np.isnan(bound):
-            rows = rows[values <= bound]
-            values = values[values <= bound]
-    found: Rows = rows[np.argsort(values, kind="stable")]
-    return found
 
 
 def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
     """Return the mask of a filter; ``None`` if it is empty and so matches every verdict."""
-    return _filter(facts, kept) if kept.groups else None
-
-
-def _filter(facts: QueueFacts, kept: Filter) -> Mask:
-    groups = (reduce(or_, (_part(facts, part) for part in group)) for group in kept.groups)
-    return reduce(and_, groups)
+    groups = [reduce(or_, (_part(facts, part) for part in group)) for group in kept.groups]
+    return reduce(and_, groups) if groups else None
 
 
 def _part(facts: QueueFacts, part: Part) -> Mask:
     if isinstance(part, Nested):
-        found = _filter(facts, part.filter)
+        mask = mask_of(facts, part.filter)
+        found = np.ones(facts.size, np.bool_) if mask is None else mask
     elif (condition := _condition(part)) is not None:
         found = condition(facts.columns, part)
     elif part.name == "untagged":
@@ -201,7 +189,11 @@ class RunColumns:
         places = np.frombuffer(rows, np.int32)
         found = {name: self.columns[name][places] for name in held}
         found |= {name: _column(name, read[name]) for name in read}
-        return QueueFacts(len(rows), found, _refuse)
+
+        def refuse(term: Term) -> Mask:
+            raise LookupError(term.name)
+
+        return QueueFacts(len(rows), found, refuse)
 
     def forget_other_runs(self) -> None:
         self.columns.pop("swing", None)
@@ -245,12 +237,7 @@ class RunColumns:
 
     @property
     def bytes(self) -> int:
-        every = (*self.columns.values(), *self.masks.values())
-        return sum(column.nbytes for column in every)
-
-
-def _refuse(term: Term) -> Mask:
-    raise LookupError(term.name)
+        return sum(column.nbytes for column in (*self.columns.values(), *self.masks.values()))
 
 
 def _column(name: str, values: array[Any]) -> Column:

@@ -92,22 +92,6 @@ ORDERS = {
     "margin": "by distance to the threshold, nearest first",
     "id": "by id",
 }
-RETIRED = {
-    "ours.band": "Write low, or agreement<.67.",
-    "unanimous_scores": "Write range=0.",
-    "unknown": "Write failed|abstained, or juror:NAME.",
-    "breach": "Write mism: it keeps every verdict that differs from its rule.",
-    "share": "Write agreement<.5, or order by agreement.",
-}
-"""Facts that older filters may name, each with its replacement."""
-RETIRED_ORDERS = {
-    "range": "The filter range>.5 keeps the wide ones.",
-    "share": "Order by agreement: it shows first where the jurors differ most.",
-    "volatility": "The filter swing>.2 keeps what moved.",
-    "pivotal": "The filter pivot keeps them.",
-    **{name: f"The filter {name} keeps them." for name in ("rule", "trim", "degr", "disp")},
-}
-"""Orders that older sessions and scripts may name, each with its replacement."""
 
 
 def short(flag: Flag) -> str:

@@ -47,9 +47,6 @@ def test_an_empty_field_offers_every_beginning() -> None:
     [
         ("es", ["esc"]),
         ("ES", ["esc"]),
-        # By a flag's long name too.
-        ("trimmed", ["trim"]),
-        ("same-f", ["kin"]),
         ("t", ["trim", "tag:", "test~", "text~"]),
         ("mar", ["mark", "margin<", "margin<=", "margin=", "margin>=", "margin>"]),
         ("score<", ["score<", "score<="]),
