@@ -58,7 +58,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     return WhatIfTable(
         verdicts=standing.verdicts,
         design=found.design,
-        standing=table.standing(standing, found.headline, found.confidence_source),
+        standing=table.result(standing, found.headline, found.confidence_source),
         rows=table.results(columns, variants, table.truths(columns, labels, totals), known),
         jurors=len(names),
     )

@@ -15,12 +15,11 @@ from reviewdesk.domain.jury.rules import (
     breakdown,
     exact_share,
     quorum_met,
-    stand_in,
 )
 from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, key_variable, thinks
-from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
+from reviewdesk.domain.panel.prompt import CASE_SLOTS, render
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy
+from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
 
 _BROKEN_BY_ONE = frozenset({
     Strategy.MEAN, Strategy.WEIGHTED_AVERAGE, Strategy.HIGHEST, Strategy.LOWEST,
@@ -136,24 +135,20 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
     strategy = spec.strategy_for(()) or (BY_REGIME.get(rule.regime) if rule.regime else None)
     borne = breakdown(count, rule.trim, rule.rounding)
     cost = _cost(spec.jurors, borne.breaks_at)
-    writer = generator or Generator()
+    families = tuple(dict.fromkeys(seat.family.name for seat in seats if seat.family))
     return Composition(
         spec=spec,
         seats=seats,
-        families=tuple(dict.fromkeys(seat.family.name for seat in seats if seat.family)),
+        families=families,
         strategy=strategy,
         trim=Breakdown(count, borne.tolerates, None if cost is None else cost.bribe),
         by_strategy=None if strategy is None else strategy_breakdown(strategy, rule, count),
         cost=cost,
         unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),
         warnings=(
-            *_size_warnings(seats),
-            *_model_warnings(seats, writer),
-            *_rule_warnings(spec, strategy),
-            *(text for juror in spec.jurors for text in _prompt_warnings(juror)),
-            *(text for juror in spec.jurors for text in _thinking_warnings(juror)),
-            *_plain_http_warnings(seats),
-            *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
+            *_panel_warnings(spec, seats, families, strategy),
+            *_generator_warnings(seats, generator or Generator()),
+            *(text for seat in seats for text in _juror_warnings(seat)),
         ),
         hash=spec.hash(spec.rubric),
     )
@@ -174,71 +169,52 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
 
 
-def _size_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
+def _panel_warnings(
+    spec: PanelSpec, seats: Sequence[PanelPlace], families: Sequence[str], strategy: Strategy | None
+) -> Iterator[str]:
+    """Yield warnings about the size, the families, the models and the weights of a panel."""
     if len(seats) < FEWEST_JURORS:
         yield f"{_plural(len(seats), 'juror')}: under five, a single one weighs a lot"
-    known = {seat.family.name for seat in seats if seat.family}
-    if len(known) < FEWEST_FAMILIES:
-        named = f" ({', '.join(sorted(known))})" if known else ""
-        text = f"{_plural(len(known), 'known family', 'known families')}{named}: "
+    if len(families) < FEWEST_FAMILIES:
+        named = f" ({', '.join(sorted(families))})" if families else ""
+        text = f"{_plural(len(families), 'known family', 'known families')}{named}: "
         yield f"{text}under three, jurors may be wrong together"
     strangers = [seat.juror.name for seat in seats if seat.family is None]
     if strangers:
         yield f"of no known family: {', '.join(strangers)}"
-
-
-def _model_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
-    """Yield warnings about models with several seats and models of the generator's family."""
-    by_model: dict[str, list[PanelPlace]] = {}
-    for seat in seats:
+    by_model: dict[str, list[Juror]] = {}
+    for juror in spec.jurors:
         # Routers write claude-sonnet-5.5 for claude-sonnet-5-5.
-        by_model.setdefault(_bare(seat).replace(".", "-"), []).append(seat)
+        bare = juror.model.lower().rpartition("/")[2].replace(".", "-")
+        by_model.setdefault(bare, []).append(juror)
     for some in by_model.values():
         if len(some) > 1:
-            names = ", ".join(seat.juror.name for seat in some)
-            yield f"one model on {_plural(len(some), 'seat')}: {names} ({_bare(some[0])})"
+            names = ", ".join(juror.name for juror in some)
+            model = some[0].model.lower().rpartition("/")[2]
+            yield f"one model on {_plural(len(some), 'seat')}: {names} ({model})"
+    bare_names = [juror.name for juror in spec.jurors if juror.weight is None]
+    if strategy is Strategy.WEIGHTED_AVERAGE and bare_names:
+        every = len(bare_names) == len(spec.jurors)
+        who = "every juror" if every else ", ".join(bare_names)
+        yield f"without a weight, counted as 1: {who}"
+    if not spec.rubric:
+        yield "the panel has no rubric, so each case must bring its own"
+
+
+def _generator_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
     if generator.model is None and generator.vendor is None:
         return
     own = family(generator.model, generator.vendor)
+    kin = [one.juror.name for one in seats if own and one.family and one.family.name == own.name]
     if own is None:
         yield "the generator is of no known family, so no juror can be held against it"
-        return
-    kin = [seat.juror.name for seat in seats if seat.family and seat.family.name == own.name]
-    if kin:
+    elif kin:
         yield f"of the generator's own family ({own.name}): {', '.join(kin)}"
 
 
-def _bare(seat: PanelPlace) -> str:
-    return seat.juror.model.lower().rpartition("/")[2]
-
-
-def _rule_warnings(spec: PanelSpec, strategy: Strategy | None) -> Iterator[str]:
-    bare = [juror.name for juror in spec.jurors if juror.weight is None]
-    if strategy is Strategy.WEIGHTED_AVERAGE and bare:
-        who = "every juror" if len(bare) == len(spec.jurors) else ", ".join(bare)
-        yield f"without a weight, counted as 1: {who}"
-    every = (strategy, *map(Strategy, spec.rule.routes.values()))
-    falls = any(stand_in(Policy(failed_jurors=Strategy.MEDIAN), one) for one in every)
-    if spec.rule.failed_jurors is not None and not falls:
-        yield "failed_jurors has no effect: the median replaces averages alone"
-
-
-def _prompt_warnings(juror: Juror) -> Iterator[str]:
-    named = [slot for slot in slots_in(juror.system_prompt or "") if slot in CASE_SLOTS]
-    if named:
-        slots = ", ".join(f"{{{slot}}}" for slot in named)
-        yield f"the system prompt of {juror.name} has {slots}, where nothing is filled in"
-    if juror.prompt is None:
-        return
-    filled = slots_in(juror.prompt)
-    strange = ", ".join(f"{{{slot}}}" for slot in filled if slot not in CASE_SLOTS)
-    if strange:
-        yield f"the prompt of {juror.name} has {strange}, which only a case's context can fill"
-    if "rubric" not in filled:
-        yield f"the prompt of {juror.name} has no {{rubric}} to judge by"
-
-
-def _thinking_warnings(juror: Juror) -> Iterator[str]:
+def _juror_warnings(seat: PanelPlace) -> Iterator[str]:
+    """Yield warnings about what a juror's model ignores, and a key that would go unencrypted."""
+    juror = seat.juror
     if juror.temperature is not None and juror.acting_temperature is None:
         yield f"the temperature of {juror.name} is not sent: {juror.model} takes none"
     if juror.max_tokens < SHORT_LIMIT and thinks(juror.model, juror.extra):
@@ -246,21 +222,14 @@ def _thinking_warnings(juror: Juror) -> Iterator[str]:
             f"{juror.name} thinks before it answers, and its max_tokens of {juror.max_tokens} may "
             f"leave no room for the answer; {SHORT_LIMIT} or more is safer"
         )
-
-
-def _plain_http_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
-    """Yield a warning for each key that would go unencrypted to another machine."""
-    for seat in seats:
-        parts = urlsplit(seat.juror.base_url or "")
-        host = parts.hostname
-        if not seat.key_variable or parts.scheme != "http" or host is None or host == "localhost":
-            continue
-        try:
-            own = ip_address(host).is_loopback
-        except ValueError:
-            own = host.endswith(".localhost")
-        if not own:
-            yield f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
+    parts = urlsplit(juror.base_url or "")
+    host = parts.hostname or "localhost"
+    try:
+        own = ip_address(host).is_loopback
+    except ValueError:
+        own = host == "localhost" or host.endswith(".localhost")
+    if seat.key_variable and parts.scheme == "http" and not own:
+        yield f"{juror.name}: {seat.key_variable} would go over plain http to {host}"
 
 
 def _plural(count: int, one: str, several: str = "") -> str:

@@ -39,7 +39,11 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     share of a supermajority is added in lowest terms, but only if it is not the default, so that a
     stated default gives the same hash as an absent one.
     """
-    seats = [_seat(juror) for juror in jurors]
+    seats = []
+    for juror in jurors:
+        own = juror.get("meta") or {}
+        asked = {key: own[key] for key in JUROR_META if own.get(key) is not None}
+        seats.append({key: _plain(juror.get(key)) for key in JUROR_KEYS} | asked)
     rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
     if (share := own_share(rule.get("supermajority"))) is not None:
         rule_part["supermajority"] = share
@@ -48,25 +52,18 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
 
 
-def _seat(juror: Mapping[str, Any]) -> dict[str, Any]:
-    own = juror.get("meta") or {}
-    asked = {key: own[key] for key in JUROR_META if own.get(key) is not None}
-    return {**{key: _plain(juror.get(key)) for key in JUROR_KEYS}, **asked}
-
-
 def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
     """Recompute the panel hash from a verdict's report, without values that a person filled in.
 
     The keys ``without`` are left out as if they were not set.
     """
     policy = verdict.policy
-    own = {
-        name: None if name in verdict.set_by_you else getattr(policy, name)
-        for name in ("strategy", "threshold", "quorum")
-    }
     fraction = verdict.trim.fraction
     rule = {
-        **own,
+        **{
+            name: None if name in verdict.set_by_you else getattr(policy, name)
+            for name in ("strategy", "threshold", "quorum")
+        },
         "trim_fraction": policy.trim_fraction if fraction is None else fraction,
         "rounding": verdict.trim.rounding,
         "rubric_sha256": text_hash(verdict.text("rubric")),
@@ -91,11 +88,8 @@ def panel_hash_status(verdict: Verdict) -> HashStatus | None:
     if not stated:
         return None
     given = str(stated).strip().lower().removeprefix("sha256:")
-    same = given in {
-        verdict_panel_hash(verdict),
-        verdict_panel_hash(verdict, without=("failed_jurors",)),
-    }
-    return HashStatus.VERIFIED if same else HashStatus.UNVERIFIED
+    hashes = (verdict_panel_hash(verdict, without=keys) for keys in ((), ("failed_jurors",)))
+    return HashStatus.VERIFIED if given in hashes else HashStatus.UNVERIFIED
 
 
 def text_hash(text: str | None) -> str | None:

@@ -153,8 +153,6 @@ def likely_vendor(model: str) -> Vendor | None:
 CACHE_WRITE = 1.25
 """The cost of a token that is written to a vendor's cache, in tokens of input, at the vendors that
 count such tokens (Anthropic and OpenAI)."""
-
-
 BATCH_SHARE = 0.5
 """The cost of a call in a vendor's batch, as a share of the usual price."""
 
@@ -214,7 +212,7 @@ _CLAUDE_WITHOUT_BUDGET = re.compile(rf"{_CLAUDE_5}|claude-opus-4[.-][78]")
 _OPENAI_THINKS = re.compile(
     r"(?:o[134](?:-|$)|gpt-5(?:-(?:mini|nano|pro))?(?:-\d|$)|gpt-5\.[5-9]|gpt-[6-9])"
 )
-_OPENAI = re.compile(r"gpt-|o[134](?:-|$)")
+_OPENAI = re.compile(r"gpt-(?!oss)|o[134](?:-|$)")
 _DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|flash|reasoner|r1)")
 _GEMINI_WITHOUT_TEMPERATURE = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|[4-9])")
 _OTHERS_THINK = re.compile(
@@ -247,18 +245,6 @@ def thinks(model: str, extra: Mapping[str, Any]) -> bool:
         return told
     bare = _bare(model)
     return any(known.match(bare) for known in (_OPENAI_THINKS, _DEEPSEEK_THINKS, _OTHERS_THINK))
-
-
-def takes_temperature(vendor: str, model: str, extra: Mapping[str, Any]) -> bool:
-    """Return False if a model is known to ignore or refuse a temperature."""
-    bare = _bare(model)
-    if _CLAUDE_WITHOUT_BUDGET.match(bare) or _GEMINI_WITHOUT_TEMPERATURE.match(bare):
-        return False
-    if bare.startswith("claude"):
-        return not told_to_think(extra)
-    if vendor == "deepseek" or (_OPENAI.match(bare) and not bare.startswith("gpt-oss")):
-        return not thinks(model, extra)
-    return True
 
 
 def default_max_tokens(model: str, extra: Mapping[str, Any]) -> int:
@@ -343,8 +329,16 @@ class Juror:
 
     @property
     def acting_temperature(self) -> float | None:
-        applies = takes_temperature(self.vendor, self.model, self.extra)
-        return self.temperature if applies else None
+        """The temperature; ``None`` if the model is known to ignore or refuse one."""
+        bare = _bare(self.model)
+        refuses = False
+        if _CLAUDE_WITHOUT_BUDGET.match(bare) or _GEMINI_WITHOUT_TEMPERATURE.match(bare):
+            refuses = True
+        elif bare.startswith("claude"):
+            refuses = bool(told_to_think(self.extra))
+        elif self.vendor == "deepseek" or _OPENAI.match(bare):
+            refuses = thinks(self.model, self.extra)
+        return None if refuses else self.temperature
 
     @property
     def options(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -39,7 +39,6 @@ class ReplyKey(Struct, frozen=True):
 
 _REASON = ReplyKey("reason", ("string",), '"one or two sentences"')
 _PASS = ReplyKey("pass", ("boolean", "null"), "true or false, or null if you cannot decide")
-_ANY_LABEL = '"a label of the rubric"'
 _SCORE = ReplyKey("score", ("number", "null"), "a number from 0 to 1, or null if you cannot decide")
 _CONFIDENCE = ReplyKey("confidence", ("number",), "a number from 0 to 1")
 _NONCE = ReplyKey("nonce", ("string",), '"{nonce}"')
@@ -50,15 +49,12 @@ def parts(labels: LabelRules | None = None) -> tuple[ReplyKey, ...]:
 
     With ``labels``, a label replaces the vote; declared labels also replace the score.
     """
-    return _parts(None if labels is None else tuple(labels.labels))
-
-
-@cache
-def _parts(words: tuple[str, ...] | None) -> tuple[ReplyKey, ...]:
-    if words is None:
+    if labels is None:
         return (_REASON, _PASS, _SCORE, _CONFIDENCE, _NONCE)
+    words = tuple(labels.labels)
     asked = " or ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    asked = f"{asked or _ANY_LABEL}, or null if you cannot decide"
+    asked = asked or '"a label of the rubric"'
+    asked = f"{asked}, or null if you cannot decide"
     label = ReplyKey("label", ("string", "null"), asked, words)
     return (_REASON, label, *(() if words else (_SCORE,)), _CONFIDENCE, _NONCE)
 
@@ -238,8 +234,7 @@ def swapped_template(template: str | None) -> str | None:
             for slot in ("{output}", "{alternative}")
         ]
         if all(len(found) == 1 for found in places) and places[0] != places[1]:
-            one = places[0][0]
-            two = places[1][0]
+            (one,), (two,) = places
             blocks[one], blocks[two] = blocks[two], blocks[one]
             return joint.join(blocks)
     return None

@@ -120,15 +120,10 @@ class PanelRule:
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
-        if self.labels:
-            self._check_labels()
-
-    def _check_labels(self) -> None:
-        by_regime = BY_REGIME.get(self.regime) if self.regime and not self.strategy else None
-        strategy = self.strategy or by_regime
-        if strategy is not None and not counts_labels(Strategy(strategy)):
-            counting = ", ".join(one.value for one in LABEL_RULES)
-            hint = f"Give a strategy that counts labels: {counting}, quorum"
+        strategy = self.strategy or BY_REGIME.get(self.regime or "")
+        if self.labels and strategy is not None and not counts_labels(Strategy(strategy)):
+            known = ", ".join(one.value for one in LABEL_RULES)
+            hint = f"Give a strategy that counts labels: {known}, quorum"
             raise UsageError(f"labels do not go with {Strategy(strategy).value}", hint)
 
     @property
@@ -257,9 +252,8 @@ class PanelSpec:
     def route(self, tags: Iterable[str]) -> Strategy | None:
         """Return the strategy of the first route that matches a tag of the case, or ``None``."""
         case_tags = set(tags)
-        routes = (strategy for tag, strategy in self.rule.routes.items() if tag in case_tags)
-        found = next(routes, None)
-        return None if found is None else Strategy(found)
+        routes = self.rule.routes.items()
+        return next((Strategy(word) for tag, word in routes if tag in case_tags), None)
 
     def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
         """Return the strategy for a case with these tags; ``None`` leaves it to the regime."""
@@ -391,7 +385,13 @@ def panel_of(
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)
     bodies = verdict.body["jurors"]
-    settings = _juror_settings(header)
+    panel = (header.get("meta") or {}).get("panel")
+    listed = panel.get("jurors") if isinstance(panel, Mapping) else None
+    settings = {
+        one["id"]: one
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, Mapping) and isinstance(one.get("id"), str)
+    }
     jurors = tuple(
         _juror(cast, body, settings.get(cast.id, {}), vendors)
         for cast, body in zip(verdict.ballots, bodies, strict=True)
@@ -400,25 +400,17 @@ def panel_of(
     return PanelSpec("the report's own panel", jurors, rule_of(verdict, PanelRule()))
 
 
-def _juror_settings(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return each juror's settings by id, as a report of this program states them."""
-    panel = (header.get("meta") or {}).get("panel")
-    listed = panel.get("jurors") if isinstance(panel, Mapping) else None
-    if not isinstance(listed, list):
-        return {}
-    return {
-        one["id"]: one
-        for one in listed
-        if isinstance(one, Mapping) and isinstance(one.get("id"), str)
-    }
-
-
 def _juror(
     cast: Ballot, body: CanonicalBallot, settings: Mapping[str, Any], vendors: Mapping[str, str]
 ) -> Juror:
     if not cast.model:
         raise UsageError(f"the report does not say which model {cast.id!r} is", _HINT)
-    vendor = _vendor(cast, vendors)
+    word = (cast.vendor or "").strip().lower()
+    known = family(cast.model, cast.vendor)
+    vendor = OTHER_NAMES.get(word, word) or (known.name if known else "")
+    if vendor not in vendors:
+        where = f"{cast.id!r} ({cast.model})"
+        raise UsageError(f"the report does not say where {where} is asked", _HINT)
     host = settings.get("host")
     if host is not None and host != vendors[vendor]:
         raise UsageError(f"{cast.id!r} was asked at another address than {vendor}'s own", _HINT)
@@ -441,17 +433,6 @@ def _juror(
     if stated is not None and juror.contract_of(stated) is None:
         raise UsageError(f"{cast.id!r} was asked with a prompt that the report lacks", _HINT)
     return juror
-
-
-def _vendor(cast: Ballot, vendors: Mapping[str, str]) -> str:
-    word = (cast.vendor or "").strip().lower()
-    word = OTHER_NAMES.get(word, word)
-    if word in vendors:
-        return word
-    known = family(cast.model, cast.vendor)
-    if not word and known is not None and known.name in vendors:
-        return known.name
-    raise UsageError(f"the report does not say where {cast.id!r} ({cast.model}) is asked", _HINT)
 
 
 def _text(value: object) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury import stopping
 from reviewdesk.domain.jury.rules import STRATEGIES, own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
@@ -19,7 +18,6 @@ from reviewdesk.domain.verdict import (
     Generator,
     Policy,
     Strategy,
-    Verdict,
     own_facts,
     verdict_from_body,
     without_nulls,
@@ -66,6 +64,17 @@ def verdict_body(
     if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
         # A re-run of some jurors does not ask the jurors that the first panel did not need.
         decision = Decision.INCONCLUSIVE
+    trim: dict[str, Any] = verdict.body.get("trim") or {}
+    if found.rule.used is Strategy.TRIMMED_MEAN:
+        names = [ballot.id for ballot in verdict.ballots]
+        trim = {
+            **trim,
+            "per_side": found.trim.per_side,
+            "dropped_low": [names[seat] for seat in found.trim.low],
+            "dropped_high": [names[seat] for seat in found.trim.high],
+            "degraded": bool(found.degraded),
+            "rule_version": RULE_VERSION,
+        }
     stated = pair.metric is not None and not stopped
     made = {
         **verdict.body,
@@ -78,7 +87,7 @@ def verdict_body(
         "escalation_reasons": list(found.escalation) or None,
         "same_family": found.same_family,
         "bias_warning": found.bias_warning,
-        "trim": _trim(verdict, found),
+        "trim": trim,
     }
     if panel.counts_itself(case.tags):
         own = panel.aggregate(jurors, tags=case.tags, generator=case.generator, case=case.id)
@@ -146,18 +155,3 @@ def _base_body(
         "meta": {"reviewdesk": beyond} if beyond else None,
     }
     return without_nulls(body)
-
-
-def _trim(verdict: Verdict, found: Assessment) -> dict[str, Any]:
-    stated: dict[str, Any] = verdict.body.get("trim") or {}
-    if found.rule.used is not Strategy.TRIMMED_MEAN:
-        return stated
-    names = [ballot.id for ballot in verdict.ballots]
-    return {
-        **stated,
-        "per_side": found.trim.per_side,
-        "dropped_low": [names[seat] for seat in found.trim.low],
-        "dropped_high": [names[seat] for seat in found.trim.high],
-        "degraded": bool(found.degraded),
-        "rule_version": RULE_VERSION,
-    }

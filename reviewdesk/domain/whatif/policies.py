@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,17 +31,10 @@ from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 T = TypeVar("T")
 
 STRATEGIES = (
-    Strategy.QUORUM,
-    Strategy.MAJORITY,
-    Strategy.UNANIMOUS,
-    Strategy.WEIGHTED_AVERAGE,
-    Strategy.MEAN,
-    Strategy.MEDIAN,
-    Strategy.HIGHEST,
-    Strategy.LOWEST,
-    Strategy.TRIMMED_MEAN,
+    Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_AVERAGE,
+    Strategy.MEAN, Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST, Strategy.TRIMMED_MEAN,
     Strategy.SUPERMAJORITY,
-)
+)  # fmt: skip
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
 QUORUMS: tuple[float | str, ...] = (0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0)
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -149,17 +142,10 @@ class PolicyCounts(Struct, frozen=True):
 
     def merge(self, other: PolicyCounts) -> PolicyCounts:
         """Return the counts over the verdicts of both."""
-        return PolicyCounts(
-            self.variant,
-            self.verdicts + other.verdicts,
-            self.flipped + other.flipped,
-            self.changed + other.changed,
-            self.decided + other.decided,
-            self.undecided + other.undecided,
-            self.passes + other.passes,
-            self.valued and other.valued,
-            self.own and other.own,
-        )
+        names = ("verdicts", "flipped", "changed", "decided", "undecided", "passes")
+        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
+        own = self.own and other.own
+        return replace(self, **sums, valued=self.valued and other.valued, own=own)
 
     @property
     def pass_rate(self) -> float | None:

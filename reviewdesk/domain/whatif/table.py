@@ -24,6 +24,7 @@ from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, seat_names
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
+from reviewdesk.domain.stats.correction import Counters
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy, Verdict
 from reviewdesk.domain.whatif.policies import (
     Group,
@@ -119,12 +120,12 @@ def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigure
     )
 
 
-def standing(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
-    """Return the result of the run as it stands, with the headline of its calibration page."""
+def result(found: PolicyCounts, headline: Metrics | Counters, confidence: str) -> Result:
+    """Return the result of a policy, or of the run as it stands with its calibration's headline."""
     return Result(
         variant=found.variant,
-        flipped=0,
-        changed=0,
+        flipped=found.flipped,
+        changed=found.changed,
         decided=found.decided,
         inconclusive=found.verdicts - found.decided,
         undecided=found.undecided,
@@ -134,7 +135,7 @@ def standing(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
         brier=headline.brier,
         ece=headline.ece if headline.n else None,
         confidence=confidence,
-        own=True,
+        own=found.own,
     )
 
 
@@ -170,10 +171,13 @@ def results(
 
     The columns of an archive hold only some of its verdicts, and the counts of all are ``known``.
     """
-    return tuple(
-        _result(panels, made, found if known is None else known[found.variant], labels)
-        for panels, made, found in _decided(columns, variants)
-    )
+    rows = []
+    for panels, made, ours in _decided(columns, variants):
+        found = ours if known is None else known[ours.variant]
+        # One mapping to a confidence serves all verdicts that the policy decides.
+        source = SUPPORT if found.valued else VOTE_SHARE
+        rows.append(result(found, counters_of(_rows(panels, made, source, labels)), source))
+    return tuple(rows)
 
 
 def policy_counts(columns: Columns, variants: Iterable[Variant]) -> tuple[PolicyCounts, ...]:
@@ -188,7 +192,7 @@ def _decided(
     panels = Panels(columns)
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
-    for ballots, same in groupby(variants, _ballots):
+    for ballots, same in groupby(variants, ballots_of):
         ours = changed(panels, ballots)
         for variant in same:
             found = under(ours, variant)
@@ -199,30 +203,9 @@ def _decided(
         del ours
 
 
-def _ballots(variant: Variant) -> Variant:
+def ballots_of(variant: Variant) -> Variant:
     """Return only those changes of a variant that affect the ballots."""
     return Variant(threshold=variant.threshold, dropped=variant.dropped)
-
-
-def _result(panels: Panels, made: Small, found: PolicyCounts, labels: Truths) -> Result:
-    # One mapping to a confidence serves all verdicts that the policy decides.
-    source = SUPPORT if found.valued else VOTE_SHARE
-    figures = counters_of(_rows(panels, made, source, labels))
-    return Result(
-        variant=found.variant,
-        flipped=found.flipped,
-        changed=found.changed,
-        decided=found.decided,
-        inconclusive=found.verdicts - found.decided,
-        undecided=found.undecided,
-        pass_rate=found.pass_rate,
-        n_labelled=figures.n,
-        accuracy=figures.accuracy,
-        brier=figures.brier,
-        ece=figures.ece if figures.n else None,
-        confidence=source,
-        own=found.own,
-    )
 
 
 def _is_decided(decision: Small) -> Bools:
@@ -289,7 +272,7 @@ def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResul
     ballots: dict[Variant, Panels] = {}
     found = []
     for variant in variants:
-        bare = Variant(threshold=variant.threshold, dropped=variant.dropped)
+        bare = ballots_of(variant)
         if bare not in ballots:
             ballots[bare] = changed(panels, bare)
         [value], [decision] = _results(ballots[bare], variant)
