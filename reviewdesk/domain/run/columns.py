@@ -171,7 +171,7 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
     seat = partial(_matrix, found, seated)
     place = _column(found, "quorum")
-    whole = [bar if isinstance(bar, tuple) else (bar,) for bar in found.quorums]
+    whole = [(bar,) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
     bars: list[Any] = [(*bar, None, None)[:3] for bar in whole]
     known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
     failed = seat("failed", 0)
