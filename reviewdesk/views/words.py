@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.expect import Op
@@ -60,18 +60,31 @@ def interval(low: float | None, high: float | None, digits: int = 3, sign: str =
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Return the shortest distinct form of names with parts between slashes, by the whole name.
 
-    Parts that all names share at the same place are left out first, then leading parts.
+    What all names share at the same place is left out first: whole parts and, within parts, words
+    before ``_``. Then leading parts are.
     """
     every = list(dict.fromkeys(names))
     parts = [name.split("/") for name in every]
-    if len({len(one) for one in parts}) == 1 and len(every) > 1:
-        differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
-        parts = [[p for p, kept in zip(one, differ, strict=True) if kept] for one in parts]
-    for size in range(1, max(map(len, parts), default=1)):
-        short = ["/".join(one[-size:]) for one in parts]
+    most = max(map(len, parts), default=1)
+    if len({*map(len, parts)}) == 1 and most > 1 and len(every) > 1:
+        columns = [_without_shared(column) for column in zip(*parts, strict=True)]
+        parts = [[part for part in one if part] for one in zip(*columns, strict=True)]
+        # A name that lost a part more would then stand beside parts of another kind.
+        most = max(map(len, parts)) if len({*map(len, parts)}) == 1 else 1
+    for last in range(1, most):
+        short = ["/".join(one[-last:]) for one in parts]
         if len(set(short)) == len(every) and all(short):
             return dict(zip(every, short, strict=True))
-    return {name: "/".join(one) for name, one in zip(every, parts, strict=True)}
+    return {name: "/".join(one) or name for name, one in zip(every, parts, strict=True)}
+
+
+def _without_shared(column: Sequence[str]) -> list[str]:
+    """Return texts without the words before ``_`` that all of them begin with."""
+    pieces = [text.split("_") for text in column]
+    shared = 0
+    while all(len(one) > shared for one in pieces) and len({one[shared] for one in pieces}) == 1:
+        shared += 1
+    return ["_".join(one[shared:]) for one in pieces]
 
 
 def basis(design: Design, n: int) -> str:

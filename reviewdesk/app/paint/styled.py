@@ -410,13 +410,20 @@ def cut_start(content: Content, width: int) -> Content:
     return Content(ELLIPSIS) + content[len(content) - fitting_end(content.plain, width - 1) :]
 
 
+def _cut_middle(content: Content, width: int) -> Content:
+    head = width // 3
+    if content.cell_length <= width:
+        return content
+    return cut(content, head + 1) + cut_start(content, width - head)[1:]
+
+
 def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
     """Cut names to ``width`` cells so that they stay different: at the start, if possible.
 
-    If neither a cut at the start nor one at the end keeps them different, they are numbered.
+    If no cut at the start, at the end or in the middle keeps them different, they are numbered.
     """
     apart = {name.plain for name in names}
-    for way in (cut_start, cut):
+    for way in (cut_start, cut, _cut_middle):
         made = [way(name, width) for name in names]
         if len({one.plain for one in made}) == len(apart):
             return made

@@ -67,8 +67,8 @@ def flag_notes(
     low = None
     spread = found.agreement.spread
     if spread.band is Band.LOW and spread.raw is not None:
-        source, measure = ("labels", "2P-1 of pairs") if found.labels else ("ballots", "r_WG")
-        low = f"agreement recomputed from the {source} is low ({measure} {spread.raw:.2f})"
+        source = "labels" if found.labels else "scores"
+        low = f"the agreement of the {source} is low, {max(0, spread.raw):.2f}"
     reasons = {
         Flag.ESCALATED: _escalated(verdict, found, escalation_stated=escalation_stated),
         Flag.BIAS_WARNING: found.bias_warning,
