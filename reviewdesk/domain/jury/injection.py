@@ -241,8 +241,8 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 
 def _search(text: str, offset: int) -> Iterator[Passage]:
-    data = text.encode(errors="replace")
-    unseen = any(char in data for char in _UNSEEN_BYTES)
+    data = b"" if text.isascii() else text.encode(errors="replace")
+    unseen = bool(data) and any(map(data.__contains__, _UNSEEN_BYTES))
     places: Sequence[int] = range(len(text))
     visible = text
     if unseen:
@@ -251,7 +251,7 @@ def _search(text: str, offset: int) -> Iterator[Passage]:
         visible = _UNSEEN.sub("", text)
     lower = visible.lower()
     for sign in _SIGNS:
-        if all(any(hint in lower for hint in group) for group in sign.hints):
+        if all(any(map(lower.__contains__, group)) for group in sign.hints):
             # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
             pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
             for start, end in _matches(sign.kind, pattern, visible):
