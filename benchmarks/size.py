@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = ("reviewdesk.cli.program", "reviewdesk.cli.review", "reviewdesk.cli.labels",
-          "reviewdesk.cli.calibrate")  # fmt: skip
+          "reviewdesk.cli.figures")  # fmt: skip
 """The modules of the commands that open a desk, label and calibrate."""
 _LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -30,23 +30,39 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ctx.meta[f"reviewdesk.{param.name}"] = value
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-run_option = click.option(
-    "--run", "run_name", metavar="RUN", shell_complete=completion.runs,
-    help="A run's name, or the start of its hash.",
-)  # fmt: skip
-force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
+_COMPLETED = {
+    "FILE": completion.files,
+    "RUN": completion.runs,
+    "JUROR": completion.jurors,
+    "FILTER": completion.filter_words,
+}
+
+
+def flag(names: str, text: str) -> Callable[[F], F]:
+    """Return an option without a value; ``names`` are its spellings and its parameter."""
+    return click.option(*names.split(), is_flag=True, help=text)
+
+
+def option(names: str, metavar: str, text: str, **more: Any) -> Callable[[F], F]:
+    """Return an option with a value; shells complete files, runs, jurors and filters."""
+    more.setdefault("shell_complete", _COMPLETED.get(metavar))
+    return click.option(*names.split(), metavar=metavar, help=text, **more)
+
+
+json_option = flag("--json as_json", "Print JSON.")
+run_option = option("--run run_name", "RUN", "A run's name, or the start of its hash.")
+force_option = flag("--force", "Replace an existing file.")
 _OPTIONS = {
     "run": run_option,
     "json": json_option,
     "force": force_option,
     "desk": click.option(
         "--desk", metavar="PATH", expose_value=False, callback=_remember,
-        shell_complete=completion.files, help="The desk file (REVIEWDESK_DESK).",
+        shell_complete=completion.files, help="The desk file (REVIEWDESK_DESK)."
     ),
     "reviewer": click.option(
         "--reviewer", metavar="NAME", expose_value=False, callback=_remember,
-        help="Who labels (REVIEWDESK_REVIEWER).",
+        help="Who labels (REVIEWDESK_REVIEWER)."
     ),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import open_desk, options, put, put_json, say
+from reviewdesk.cli.common import flag, open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.group(
     invoke_without_command=True, epilog="Example: reviewdesk config --example > config.toml"
 )
-@click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
+@flag("--example as_example", "Print a file with every setting.")
 @options("json")
 @click.pass_context
 def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:

@@ -11,8 +11,10 @@ import click
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     ProgressLine,
+    flag,
     force_option,
     open_desk,
+    option,
     options,
     output_option,
     put,
@@ -75,7 +77,7 @@ def backup(*, file: Path) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk restore backups/desk-2026-03-02.db")
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--force", is_flag=True, help="Restore a backup that is not whole.")
+@flag("--force", "Restore a backup that is not whole.")
 @options()
 def restore(*, backup: Path, force: bool) -> None:
     """Replace the desk by BACKUP.
@@ -123,8 +125,8 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk share --group evals")
-@click.option("--group", metavar="GROUP", help="Let this group read and write the desk.")
-@click.option("--private", is_flag=True, help="Let only the owner read and write the desk.")
+@option("--group", "GROUP", "Let this group read and write the desk.")
+@flag("--private", "Let only the owner read and write the desk.")
 @options()
 def share(*, group: str | None, private: bool) -> None:
     """Choose who else on this machine may open the desk.
@@ -142,12 +144,8 @@ def share(*, group: str | None, private: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk verify --json")
-@click.option("--expect-head", metavar="SEQ:HASH", help="Check that the log has this entry.")
-@click.option(
-    "--full",
-    is_flag=True,
-    help="Also recompute every verdict from its report, and rebuild the text index.",
-)
+@option("--expect-head", "SEQ:HASH", "Check that the log has this entry.")
+@flag("--full", "Also recompute every verdict from its report, and rebuild the text index.")
 @options("json")
 def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
     """Verify the label log and runs.
@@ -195,8 +193,8 @@ def merge(*, other: Path, as_json: bool) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
 @click.argument("where", shell_complete=completion.files)
-@click.option("--no-runs", is_flag=True, help="Exchange labels only.")
-@click.option("--dry-run", is_flag=True, help="Show what would be exchanged; write nothing.")
+@flag("--no-runs", "Exchange labels only.")
+@flag("--dry-run", "Show what would be exchanged; write nothing.")
 @options("json")
 def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """Exchange labels and runs through the folder WHERE.
@@ -248,7 +246,7 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
 @click.argument(
     "patterns", nargs=-1, required=True, metavar="PATTERN...", shell_complete=completion.files
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:8786.")
+@option("--scheduler", "ADDRESS", "Dask scheduler, tcp://HOST:8786.")
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Local workers; one per core if omitted."
 )

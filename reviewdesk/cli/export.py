@@ -13,6 +13,7 @@ import click
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
+    flag,
     force_option,
     open_desk,
     options,
@@ -80,7 +81,7 @@ def _put(
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")
-@click.option("--full", is_flag=True, help="Add up to 1,000 more verdicts, and every figure.")
+@flag("--full", "Add up to 1,000 more verdicts, and every figure.")
 @_output_option
 @options("run")
 def html(*, full: bool, output: Path | None, force: bool, run_name: str | None) -> None:

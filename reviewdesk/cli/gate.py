@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import json_option, open_desk, options, put, put_json, say
+from reviewdesk.cli.common import flag, json_option, open_desk, option, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.review import load_options, reading_options, size_limit
 from reviewdesk.errors import NotFoundError
@@ -23,47 +23,17 @@ _MOST_KEPT = 100
 
 @click.command(epilog="Example: reviewdesk gate judge/suite.yml --report report.jsonl")
 @click.argument("suite", metavar="SUITE.yml", shell_complete=completion.files)
-@click.option(
-    "--report",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Report whose panel to check; - is stdin.",
-)
-@click.option(
-    "--against",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Report of the panel before, to compare with by --margin.",
-)
+@option("--report", "FILE", "Report whose panel to check; - is stdin.")
+@option("--against", "FILE", "Report of the panel before, to compare with by --margin.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="How much less often it may be right, such as 0.02.",
 )
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Report of the first panel, if not the one that was labelled.",
-)
-@click.option(
-    "--junit",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Also write JUnit XML to FILE.",
-)
-@click.option(
-    "--markdown",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Also write the result as Markdown to FILE.",
-)
-@click.option(
-    "--require-representative",
-    "strict",
-    is_flag=True,
-    help="Exit 3 if labels do not stand for a whole run, or are too few.",
-)
+@option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
+@option("--junit", "FILE", "Also write JUnit XML to FILE.")
+@option("--markdown", "FILE", "Also write the result as Markdown to FILE.")
+@flag("--require-representative strict", "Exit 3 if labels do not stand for a whole run.")
 @json_option
 @reading_options
 @options()

@@ -10,7 +10,9 @@ import click
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
+    flag,
     open_desk,
+    option,
     options,
     put,
     put_document,
@@ -32,22 +34,13 @@ Examples:
   reviewdesk improve make threshold=0.6 --panel panel.yaml
   reviewdesk improve try panel+threshold-0.6.yaml
   reviewdesk improve adopt panel+threshold-0.6.yaml"""
-_PANEL = click.option(
-    "--panel", metavar="FILE", type=click.Path(path_type=Path), shell_complete=completion.files,
-    help="The panel file to improve.",
-)  # fmt: skip
-_NEEDED = click.option(
-    "--panel", metavar="FILE", type=click.Path(path_type=Path), required=True,
-    shell_complete=completion.files, help="The panel file to improve.",
-)  # fmt: skip
-_CANDIDATE = click.argument(
-    "candidate", type=click.Path(path_type=Path), shell_complete=completion.files
+_PATH = click.Path(path_type=Path)
+_PANEL = option("--panel", "FILE", "The panel file to improve.", type=_PATH)
+_NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
+_CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=completion.files)
+_PARENT = option(
+    "--panel parent", "FILE", "The parent; PANEL.yaml of PANEL+CHANGE.yaml if omitted.", type=_PATH
 )
-_PARENT = click.option(
-    "--panel", "parent", metavar="FILE", type=click.Path(path_type=Path),
-    shell_complete=completion.files,
-    help="The parent; PANEL.yaml beside PANEL+CHANGE.yaml if omitted.",
-)  # fmt: skip
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
@@ -78,8 +71,8 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
-@click.option("--open", "open_labels", is_flag=True, help="Use labels not given blind too.")
-@click.option("--seed", metavar="TEXT", help="Seed of the split; from the rubric if omitted.")
+@flag("--open open_labels", "Use labels not given blind too.")
+@option("--seed", "TEXT", "Seed of the split; from the rubric if omitted.")
 @options("run", "json")
 def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json: bool) -> None:
     """Split the labels into a tuning half and a holdout.
@@ -121,12 +114,9 @@ def make(*, change: str, panel: Path, run_name: str | None, as_json: bool) -> No
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
-@click.argument("draft", required=False, type=click.Path(path_type=Path))
+@click.argument("draft", required=False, type=_PATH)
 @_NEEDED
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write the draft to this new file instead; - is stdout.",
-)  # fmt: skip
+@option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=_PATH)
 @options("run", "json")
 def edit(
     *, draft: Path | None, panel: Path, output: Path | None, run_name: str | None, as_json: bool
@@ -193,7 +183,7 @@ def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
 @_CANDIDATE
 @_PARENT
 @limit_options
-@click.option("--yes", is_flag=True, help="Send without asking.")
+@flag("--yes", "Send without asking.")
 @options("run", "json")
 def try_(
     *, candidate: Path, parent: Path | None, yes: bool, run_name: str | None, as_json: bool,
@@ -248,7 +238,7 @@ def try_(
 @improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
 @_CANDIDATE
 @_PARENT
-@click.option("--anyway", is_flag=True, help="Adopt it though its try did not say better.")
+@flag("--anyway", "Adopt it though its try did not say better.")
 @options("run", "json")
 def adopt(
     *, candidate: Path, parent: Path | None, anyway: bool, run_name: str | None, as_json: bool

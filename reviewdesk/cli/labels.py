@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
+    flag,
     open_desk,
     options,
     output_option,
@@ -75,7 +76,7 @@ class _Label(click.Group):
     shell_complete=completion.tags,
     help="Tag to add to the item; repeatable.",
 )
-@click.option("--force", is_flag=True, help="Label an item without a response.")
+@flag("--force", "Label an item without a response.")
 @options("run", "json")
 def label(
     *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], force: bool,
@@ -93,7 +94,7 @@ def label(
 
 @label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
 @click.argument("verdict", shell_complete=completion.verdicts)
-@click.option("--close", is_flag=True, help="Close an item that you deferred twice.")
+@flag("--close", "Close an item that you deferred twice.")
 @options("run", "json")
 def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
     """Move VERDICT to the end of your queue.
@@ -130,7 +131,7 @@ def labels() -> None:
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml.",
+    help="mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml."
 )  # fmt: skip
 @click.option("--for", "tool", type=click.Choice(_TOOLS), help="Write what this tool's API takes.")
 @click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
@@ -175,7 +176,7 @@ def _put(
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
 @click.argument("file", shell_complete=completion.files)
-@click.option("--dry-run", is_flag=True, help="Show what would be recorded; record nothing.")
+@flag("--dry-run", "Show what would be recorded; record nothing.")
 @options("run", "json")
 def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with an id and a truth.

@@ -16,7 +16,7 @@ from types import FrameType
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import options, say, say_error
+from reviewdesk.cli.common import flag, options, say, say_error
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import on_end
 from reviewdesk.version import __version__
@@ -31,9 +31,9 @@ To complete names in your shell: reviewdesk completion --help
 For agents (MCP): reviewdesk mcp"""
 
 GROUPS = {
-    "Review": """start.demo start.init review.open_ review.ingest review.map_ runs.runs review.queue
-        review.show labels.label labels.labels export.export""",
-    "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
+    "Review": """start.demo start.init review.open_ review.ingest review.map_ review.runs
+        review.queue review.show labels.label labels.labels export.export""",
+    "Figures and gates": """figures.calibrate figures.ask figures.compare figures.whatif gate.gate
         start.explain""",
     "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun improve.improve",
     "Desk and program": """desk.desk servers.serve servers.mcp config.config
@@ -86,7 +86,7 @@ class _Program(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="reviewdesk")
-@click.option("--debug", is_flag=True, help="Show a traceback if a command fails.")
+@flag("--debug", "Show a traceback if a command fails.")
 @options()
 def cli(*, debug: bool) -> None:
     """Review what juries of LLM judges decided, and measure how far to trust them.

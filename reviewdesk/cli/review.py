@@ -14,8 +14,10 @@ from reviewdesk.cli import completion, invocation
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
+    flag,
     force_option,
     open_desk,
+    option,
     options,
     output_option,
     put,
@@ -40,58 +42,62 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _READING = (
-    click.option(
-        "--format", "format_", metavar="NAME", shell_complete=completion.formats,
-        help="Format of the file; detected if omitted.",
+    option(
+        "--format format_",
+        "NAME",
+        "Format of the file; detected if omitted.",
+        shell_complete=completion.formats,
     ),
-    click.option("--skip-bad", is_flag=True, help="Skip verdicts that are invalid."),
+    flag("--skip-bad", "Skip verdicts that are invalid."),
     click.option(
         "--threshold", type=click.FloatRange(0, 1), help="Pass threshold, if the file states none."
     ),
-    click.option("--quorum", metavar="Q", help="Quorum, if the file states none: 0.67 or 2/3."),
-    click.option(
-        "--strategy", type=click.Choice(STRATEGIES), metavar="NAME",
-        help=f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
+    option("--quorum", "Q", "Quorum, if the file states none: 0.67 or 2/3."),
+    option(
+        "--strategy",
+        "NAME",
+        f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
+        type=click.Choice(STRATEGIES),
     ),
-    click.option(
-        "--models", multiple=True, metavar="JUROR=MODEL", help="Map a juror's name to its model."
-    ),
-    click.option(
-        "--pass-label", "pass_labels", multiple=True,
-        help="Text in the file that means pass; repeatable.",
-    ),
-    click.option(
-        "--fail-label", "fail_labels", multiple=True,
-        help="Text in the file that means fail; repeatable.",
-    ),
-    click.option("--scale", metavar="LOW..HIGH", help="Range of raw scores, e.g. 1..5."),
-    click.option("--judge-columns", metavar="A,B,C", help="Columns that hold judges' scores."),
-    click.option(
-        "--criteria-columns", metavar="A,B,C", help="Columns that ask different questions."
-    ),
-    click.option("--item-column", metavar="NAME", help="The column of a table that names items."),
-    click.option("--output-column", metavar="NAME", help="The column that holds responses."),
-    click.option(
-        "--reason-suffix", metavar="TEXT", help="Ending of the columns with judges' reasons."
-    ),
-    click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
-    click.option("--texts", metavar="FILE", help="A table with the responses, by id."),
-    click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
-)  # fmt: skip
+    option("--models", "JUROR=MODEL", "Map a juror's name to its model.", multiple=True),
+    option("--pass-label pass_labels", "TEXT", "Text that means pass; repeatable.", multiple=True),
+    option("--fail-label fail_labels", "TEXT", "Text that means fail; repeatable.", multiple=True),
+    option("--scale", "LOW..HIGH", "Range of raw scores, e.g. 1..5."),
+    option("--judge-columns", "A,B,C", "Columns that hold judges' scores."),
+    option("--criteria-columns", "A,B,C", "Columns that ask different questions."),
+    option("--item-column", "NAME", "The column of a table that names items."),
+    option("--output-column", "NAME", "The column that holds responses."),
+    option("--reason-suffix", "TEXT", "Ending of the columns with judges' reasons."),
+    option("--map", "NAME|FILE", "Read a table by this map; see `map -h`."),
+    option("--texts", "FILE", "A table with the responses, by id."),
+    option("--max-size", "BYTES", "Largest file to read, e.g. 500M or 4G."),
+)
 
 
 def reading_options(command: F) -> F:
     """Add the options that control how a report is read."""
-    for option in reversed(_READING):
-        command = option(command)
+    for add in reversed(_READING):
+        command = add(command)
     return command
 
 
 def loading_options(command: F) -> F:
     """Add the options of `reading_options`, and those that control how a report is loaded."""
     seed = click.option("--seed", help="Seed of the draw of a new run.")
-    human = click.option("--import-labels", is_flag=True, help="Import the file's human labels.")
+    human = flag("--import-labels", "Import the file's human labels.")
     return reading_options(seed(human(command)))
+
+
+def _order(default: str | None = None) -> Callable[[F], F]:
+    text = "Order: draw, file, score, agreement, margin or id; -score descends."
+    return option(
+        "--order",
+        "ORDER",
+        text,
+        default=default,
+        show_default=True,
+        shell_complete=completion.orders,
+    )
 
 
 class ShortHelp(click.Command):
@@ -185,27 +191,12 @@ def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 
 @click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")
 @click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completion.files)
-@click.option(
-    "--filter",
-    "filter_",
-    shell_complete=completion.filter_words,
-    help="Verdicts to show, e.g. 'esc label:none'; see `queue -h`.",
-)
-@click.option(
-    "--order",
-    shell_complete=completion.orders,
-    help="Order: draw, file, score, agreement, margin or id; -score descends.",
-)
+@option("--filter filter_", "FILTER", "Verdicts to show: 'esc label:none'; see `queue -h`.")
+@_order()
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
-@click.option(
-    "--repeat",
-    metavar="SHARE",
-    help="Share of items to label twice; blind only.",
-)
-@click.option("--double", metavar="SHARE", help="Share of items that two people label, e.g. 20%.")
-@click.option(
-    "--opinions", type=click.IntRange(2, 9), metavar="N", help="How many people label these items."
-)
+@option("--repeat", "SHARE", "Share of items to label twice; blind only.")
+@option("--double", "SHARE", "Share of items that two people label, e.g. 20%.")
+@option("--opinions", "N", "How many people label these items.", type=click.IntRange(2, 9))
 @run_option
 @loading_options
 @options()
@@ -401,20 +392,8 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
 
 
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order score")
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    shell_complete=completion.filter_words,
-    help="Verdicts to list, e.g. 'esc label:none'.",
-)
-@click.option(
-    "--order",
-    shell_complete=completion.orders,
-    default="draw",
-    show_default=True,
-    help="Order: draw, file, score, agreement, margin or id; -score descends.",
-)
+@option("--filter filter_", "FILTER", "Verdicts to list: 'esc label:none'.", default="")
+@_order("draw")
 @options("run", "json")
 def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
     """List a run's verdicts in queue order.
@@ -485,3 +464,38 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
         put_json(shapes.verdict(item, history.reruns))
     else:
         put_document(views.verdict(item, history))
+
+
+@click.group(invoke_without_command=True, epilog="Example: reviewdesk runs --json")
+@options("json")
+@click.pass_context
+def runs(ctx: click.Context, *, as_json: bool) -> None:
+    """List the loaded runs; --json has everything about them."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reviewdesk.desk.figures.jurors import over_runs, run_rows
+    from reviewdesk.desk.review.runs import overview
+    from reviewdesk.views.run import run_lines
+
+    with open_desk() as desk:
+        if as_json:
+            put_json(run_rows(desk))
+            return
+        say(f"desk: {desk.path}")
+        found = overview(desk)
+        newest = over_runs(desk).get(found[-1].run.key) if len(found) > 1 else None
+    if found:
+        put_document(run_lines(found, newest))
+    else:
+        say("No run is loaded yet. Load one: reviewdesk open REPORT.")
+
+
+@runs.command(epilog="Example: reviewdesk runs remove support-bot")
+@click.argument("run", shell_complete=completion.runs)
+@options()
+def remove(*, run: str) -> None:
+    """Hide RUN; its labels stay, and opening its file brings it back."""
+    with open_desk() as desk:
+        found = desk.run(run)
+        desk.remove(found)
+        say(f"{found.name}: hidden; its labels are kept")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reviewdesk.cli import completion
-from reviewdesk.cli.common import open_desk, options, put, say
+from reviewdesk.cli.common import flag, open_desk, option, options, put, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -32,22 +31,15 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
     show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
-@click.option(
-    "--public-url",
-    "public",
-    metavar="URL",
-    multiple=True,
-    help="Address of a reverse proxy in front; repeatable.",
+@option(
+    "--public-url public", "URL", "Address of a reverse proxy in front; repeatable.", multiple=True
 )
-@click.option(
-    "--trust-header", metavar="NAME", help="Header in which a login proxy names the reviewer."
-)
-@click.option(
-    "--trusted-proxy",
-    "proxies",
-    metavar="ADDRESS",
+@option("--trust-header", "NAME", "Header in which a login proxy names the reviewer.")
+@option(
+    "--trusted-proxy proxies",
+    "ADDRESS",
+    "Address that may send this header; repeatable.",
     multiple=True,
-    help="Address that may send this header; repeatable.",
 )
 @click.option(
     "--max-visitors",
@@ -57,16 +49,8 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
     show_default=True,
     help="Maximum simultaneous visitors.",
 )
-@click.option(
-    "--run", "run_name", metavar="RUN", shell_complete=completion.runs, help="Run to review."
-)
-@click.option(
-    "--read-only",
-    "shared",
-    metavar="RUN",
-    shell_complete=completion.runs,
-    help="Share only this run, read-only.",
-)
+@option("--run run_name", "RUN", "Run to review.")
+@option("--read-only shared", "RUN", "Share only this run, read-only.")
 @options()
 def serve(
     *, host: str, port: int, public: tuple[str, ...], trust_header: str | None,
@@ -193,14 +177,8 @@ def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
 
 
 @click.command(hidden=True, epilog="Example: reviewdesk mcp --desk team.db")
-@click.option("--allow-labels", is_flag=True, help="Let agents suggest labels.")
-@click.option(
-    "--agent",
-    metavar="NAME",
-    default="agent",
-    show_default=True,
-    help="Name shown for suggestions.",
-)
+@flag("--allow-labels", "Let agents suggest labels.")
+@option("--agent", "NAME", "Name shown for suggestions.", default="agent", show_default=True)
 @options()
 def mcp(*, allow_labels: bool, agent: str) -> None:
     """Serve the desk to an agent (MCP, over stdin and stdout).

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from reviewdesk.cli import completion as completing
-from reviewdesk.cli.common import open_desk, options, put, put_json, say
+from reviewdesk.cli.common import flag, open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.review import is_on_screen, review_run
 from reviewdesk.cli.terminal import can_ask
@@ -102,7 +102,7 @@ def _of_desk(desk: Desk) -> Iterator[tuple[str, str]]:
     help="Least accuracy of the judge; without labels, least agreement of its jurors.",
 )
 @click.option("--ci", type=click.Choice(["github", "none"]), help="Where the gate is to run.")
-@click.option("--yes", is_flag=True, help="Ask nothing: take the newest report and the defaults.")
+@flag("--yes", "Ask nothing: take the newest report and the defaults.")
 @options()
 def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) -> None:
     """Write a panel, gates and a CI workflow for a report.

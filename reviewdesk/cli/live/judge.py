@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import dump, force_option, options, put, put_json, say, say_section
+from reviewdesk.cli.common import (
+    dump,
+    flag,
+    force_option,
+    option,
+    options,
+    put,
+    put_json,
+    say,
+    say_section,
+)
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.errors import ExitCode, UsageError
@@ -27,32 +37,16 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("cases", shell_complete=completion.files)
-@click.option(
-    "--panel",
-    required=True,
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Panel file, YAML or TOML.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "report",
-    metavar="REPORT",
-    help="Report to write: .jsonl for JSON Lines, else JSON.",
-)
-@click.option("--resume", is_flag=True, help="Continue a run that was stopped.")
+@option("--panel", "FILE", "Panel file, YAML or TOML.", required=True)
+@option("-o --output report", "REPORT", "Report: .jsonl for JSON Lines, else JSON.")
+@flag("--resume", "Continue a run that was stopped.")
 @force_option
 @limit_options
-@click.option(
-    "--stop-when-decided",
-    is_flag=True,
-    help="Ask jurors only while they can change the decision.",
-)
-@click.option("--batch", is_flag=True, help="Use the vendors' batch interfaces, at half the price.")
-@click.option("--cache", metavar="DIR", help="Keep and reuse replies in DIR.")
-@click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
+@flag("--stop-when-decided", "Ask jurors only while they can change the decision.")
+@flag("--batch", "Use the vendors' batch interfaces, at half the price.")
+@option("--cache", "DIR", "Keep and reuse replies in DIR.")
+@flag("--yes", "Send without asking.")
+@flag("--dry-run", "Print what would be sent; send nothing.")
 @options("json")
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import options, put, put_document, put_json, say
+from reviewdesk.cli.common import flag, option, options, put, put_document, put_json, say
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.live.options import check_terminal, consented
 from reviewdesk.errors import ExitCode, UsageError
@@ -26,11 +26,7 @@ def panel() -> None:
 
 @panel.command(epilog="Example: reviewdesk panel check panel.yaml")
 @click.argument("path", metavar="PANEL", shell_complete=completion.files)
-@click.option(
-    "--generator",
-    metavar="MODEL",
-    help="Model whose responses are judged.",
-)
+@option("--generator", "MODEL", "Model whose responses are judged.")
 @options("json")
 def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """Check a panel file.
@@ -59,20 +55,17 @@ Examples:
 
 @panel.command(epilog=_EPILOG)
 @click.argument("path", metavar="FILE", shell_complete=completion.files)
-@click.option(
-    "--from",
-    "report",
-    metavar="REPORT",
+@option(
+    "--from report",
+    "REPORT",
+    "Report whose jurors and rule to take.",
     shell_complete=completion.files,
-    help="Report whose jurors and rule to take.",
 )
-@click.option(
-    "--juror", "jurors", multiple=True, metavar="VENDOR/MODEL", help="Model to add; repeatable."
-)
-@click.option("--rubric", metavar="TEXT", help="Rubric for cases without one.")
-@click.option("--probe", is_flag=True, help="Try each juror with one call.")
-@click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--force", is_flag=True, help="Replace FILE.")
+@option("--juror jurors", "VENDOR/MODEL", "Model to add; repeatable.", multiple=True)
+@option("--rubric", "TEXT", "Rubric for cases without one.")
+@flag("--probe", "Try each juror with one call.")
+@flag("--yes", "Send without asking.")
+@flag("--force", "Replace FILE.")
 @options("json")
 def new(
     *, path: str, report: str | None, jurors: tuple[str, ...], rubric: str | None, probe: bool,

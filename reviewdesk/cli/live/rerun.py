@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import dump, open_desk, options, put, put_json, say, say_section
+from reviewdesk.cli.common import (
+    dump,
+    flag,
+    open_desk,
+    option,
+    options,
+    put,
+    put_json,
+    say,
+    say_section,
+)
 from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
@@ -28,33 +38,21 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("verdicts", nargs=-1, metavar="[VERDICT]...", shell_complete=completion.verdicts)
-@click.option(
-    "--filter",
-    "filter_",
-    metavar="F",
-    shell_complete=completion.filter_words,
-    help="Ask about every verdict that matches.",
-)
-@click.option(
-    "--panel",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Panel file to ask, or @jurors; the report's own if omitted.",
-)
-@click.option(
-    "--juror",
-    "jurors",
+@option("--filter filter_", "FILTER", "Ask about every verdict that matches.")
+@option("--panel", "FILE", "Panel file to ask, or @jurors; the report's own if omitted.")
+@option(
+    "--juror jurors",
+    "NAME",
+    "Ask only this juror.",
     multiple=True,
-    metavar="NAME",
     shell_complete=completion.jurors,
-    help="Ask only this juror.",
 )
-@click.option("--missing", is_flag=True, help="Ask only jurors that gave no answer.")
-@click.option("--resume", is_flag=True, help="Finish interrupted re-runs.")
-@click.option("--give-up", is_flag=True, help="End interrupted re-runs; keep what arrived.")
+@flag("--missing", "Ask only jurors that gave no answer.")
+@flag("--resume", "Finish interrupted re-runs.")
+@flag("--give-up", "End interrupted re-runs; keep what arrived.")
 @limit_options
-@click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
+@flag("--yes", "Send without asking.")
+@flag("--dry-run", "Print what would be sent; send nothing.")
 @options("run", "json")
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],

@@ -1,0 +1,261 @@
+"""Print figures: calibration, the answer to a question, two panels compared, other rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewdesk.cli import completion
+from reviewdesk.cli.common import (
+    chosen_run,
+    flag,
+    open_desk,
+    option,
+    options,
+    put,
+    put_document,
+    put_json,
+    say,
+)
+from reviewdesk.desk.options import STRATEGIES
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.labels.question import RunAnswer
+
+
+@click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
+@click.argument("labels", required=False, shell_complete=completion.files)
+@click.option(
+    "--confidence",
+    type=click.Choice(["support", "score", "reported", "vote_share"]),
+    help="What to read as confidence.",
+)
+@flag("--full", "All figures, by question.")
+@flag("--jurors", "Compare each juror with the labels, and over time.")
+@click.option(
+    "--by",
+    type=click.Choice(["tag", "test", "dimension", "subject", "generator", "family", "decision"]),
+    help="Split the figures, the worst first.",
+)
+@click.option("--suite", help="With --by subject: a suite that weighs dimensions.")
+@option(
+    "--simulate",
+    "RUNS",
+    "Check the intervals on so many runs like this one.",
+    type=click.IntRange(20, 10_000),
+)
+@options("run", "json")
+def calibrate(
+    *, labels: str | None, run_name: str | None, full: bool, as_json: bool, **chosen: Any
+) -> None:
+    """Show how far the judge can be trusted.
+
+    Uses LABELS, or the desk's labels if omitted. With --run, LABELS come from elsewhere, and
+    correct the run's pass rate if their rows say what the judge decided.
+    """
+    if chosen["suite"] and chosen["by"] != "subject":
+        raise UsageError("--suite: only subjects have a composite", "Add --by subject.")
+    if labels is None:
+        _of_run(run_name, full=full, as_json=as_json, **chosen)
+        return
+    for name in ("by", "simulate", "jurors"):
+        if chosen[name]:
+            raise UsageError(
+                f"--{name}: a labels file holds no run", f"Leave out the file, or --{name}."
+            )
+    from reviewdesk.desk import files
+    from reviewdesk.desk.figures.labels_file import calibrate_file, observed
+    from reviewdesk.views.calibration import file_calibration
+    from reviewdesk.views.json import figures
+
+    over = None
+    if run_name is not None:
+        with open_desk() as desk:
+            over = observed(desk, chosen_run(desk, run_name))
+    page = calibrate_file(files.source(labels), over)
+    if as_json:
+        put_json(figures.filed(page))
+    else:
+        put_document(file_calibration(page, full=full))
+
+
+def _of_run(
+    run_name: str | None, *, confidence: str | None, by: str | None, suite: str | None,
+    simulate: int | None, full: bool, jurors: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
+    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
+    from reviewdesk.desk.figures.people import headline_page, with_parts
+    from reviewdesk.desk.gates.suite import suite_weights
+    from reviewdesk.views import jurors as juror_views
+    from reviewdesk.views import run as run_views
+    from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.json import figures
+    from reviewdesk.views.json.review import shape
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        page = headline_page(desk, run, confidence, jurors=full)
+        page = with_parts(desk, run, page) if full else page
+        seated = jurors_page(desk, run, worth=True) if jurors else None
+        probes = bias_probes(desk, run) if jurors else ()
+        split = segments(desk, run, by) if by else ()
+        checked = simulation(desk, run, simulate, confidence) if simulate else ()
+        weighed = composite_table(desk, run, suite_weights(suite)) if suite else ()
+    if as_json:
+        more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
+        more |= figures.segments(by, split) if by else {}
+        more |= {"simulation": [shape(one) for one in checked]} if checked else {}
+        put_json(figures.run_figures(page) | more | figures.composites(weighed))
+        return
+    documents = [calibration(page, full=full)]
+    documents += [run_views.segments(by, split)] if by else []
+    documents += [run_views.composites(weighed)] if weighed else []
+    documents += [run_views.simulation(checked, simulate)] if checked and simulate else []
+    documents += [juror_views.jurors(seated), juror_views.bias(probes)] if seated else []
+    for place, document in enumerate(documents):
+        if place:
+            put()
+        put_document(document)
+    if not full and not jurors:
+        say("all figures: calibrate --full")
+
+
+@click.command(epilog='Example: reviewdesk ask "accuracy >= 0.9"')
+@click.argument("question", required=False)
+@click.option("--width", type=float, help="How wide the interval may be at the end, e.g. 0.1.")
+@click.option(
+    "--labels", "planned", type=click.IntRange(1), default=100, help="How many labels you plan."
+)
+@click.option("--level", type=float, default=0.95, help="The level of the interval.")
+@flag("--close closing", "Close the question that is open.")
+@options("run", "json")
+def ask(
+    *, question: str | None, width: float | None, planned: int, level: float, closing: bool,
+    run_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Ask how good the judge is, and when one may stop labelling.
+
+    QUESTION is a figure with a limit, such as "accuracy >= 0.9", "pass rate <= 40%" or "accuracy of
+    panel less JUROR >= 0", or a figure with --width. Ask before you label: the interval then holds
+    however often you look. Without QUESTION, the answer so far.
+    """
+    from reviewdesk.desk.figures import question as questions
+    from reviewdesk.domain.labels.question import parse_question
+    from reviewdesk.views.json.figures import asked
+    from reviewdesk.views.queue import question as document
+
+    if question and closing:
+        raise UsageError("--close: a question is given too", "Leave out one of them.")
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        if question:
+            asked_now = parse_question(question, width, planned, level)
+            found: RunAnswer | None = questions.ask(desk, run, asked_now)
+        elif closing:
+            found = questions.close(desk, run)
+        else:
+            found = questions.answer(desk, run)
+        if found is None:
+            raise UsageError(
+                f"{run.name}: nothing was asked yet", 'Ask: reviewdesk ask "accuracy >= 0.9"'
+            )
+    if as_json:
+        put_json(asked(found))
+    else:
+        put_document(document(found))
+
+
+@click.command(epilog="Example: reviewdesk compare support-bot support-bot-second-panel")
+@click.argument("run", shell_complete=completion.runs)
+@click.argument("other", required=False, metavar="[RUN]", shell_complete=completion.runs)
+@options("json")
+def compare(*, run: str, other: str | None, as_json: bool) -> None:
+    """Show which of two panels is right more often.
+
+    Uses the labels of the items that both judged. With one RUN, compares it with the run opened
+    last. `queue --run RUN --filter flip:OTHER` lists the decisions that differ.
+    """
+    from reviewdesk.desk.figures.jurors import panel_comparison
+    from reviewdesk.views.comparison import two_panels
+    from reviewdesk.views.json import figures
+
+    with open_desk() as desk:
+        first = chosen_run(desk, run if other is not None else None)
+        found = panel_comparison(desk, first, desk.run(other or run))
+    if as_json:
+        put_json(figures.two_panels(found))
+    else:
+        put_document(two_panels(found))
+
+
+_EPILOG = """\b
+Examples:
+  reviewdesk whatif
+  reviewdesk whatif --strategy median --strategy mean --threshold 0.6
+  reviewdesk whatif --trim 0.1 --trim 0.3 --rounding nearest
+  reviewdesk whatif --drop judge-a --json
+  reviewdesk whatif support/017"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("verdict", required=False, shell_complete=completion.verdicts)
+@option(
+    "--strategy",
+    "NAME",
+    f"Rule to try: {', '.join(STRATEGIES)}.",
+    multiple=True,
+    type=click.Choice(STRATEGIES),
+)
+@option("--trim", "F", "Trim at each end, 0 to 0.49.", multiple=True)
+@click.option(
+    "--rounding",
+    "rounding",
+    multiple=True,
+    type=click.Choice(["down", "nearest", "up"]),
+    help="How to round a trim to whole jurors.",
+)
+@option("--quorum", "Q", "Quorum, e.g. 0.67 or 2/3.", multiple=True)
+@option("--supermajority", "S", "Supermajority, e.g. 2/3.", multiple=True)
+@option("--threshold", "T", "Pass threshold.", multiple=True)
+@option("--drop", "JUROR", "Juror to leave out.", multiple=True)
+@options("run", "json")
+def whatif(
+    *, verdict: str | None, run_name: str | None, as_json: bool, **given: tuple[str, ...]
+) -> None:
+    """Show what other rules would have decided.
+
+    They are applied to the stored ballots. Without options: every rule, trims, quorums, thresholds,
+    and each juror left out. Options may be repeated and are combined, under the run's own rule if
+    no --strategy is given.
+
+    For one VERDICT also shows the outlier rules (sigma, tukey, winsorised), and how far bought
+    jurors could move each rule. A changed threshold also changes how jurors' scores vote.
+    """
+    from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
+    from reviewdesk.desk.review.runs import named_verdict
+    from reviewdesk.domain.whatif.table import attacks
+    from reviewdesk.views import whatif as views
+    from reviewdesk.views.json import figures
+
+    variants = variants_of(**given)
+    every = variants is None
+    with open_desk() as desk:
+        if verdict is None:
+            table = what_if(desk, chosen_run(desk, run_name), variants)
+        else:
+            item = desk.item(named_verdict(desk, verdict, run_name)[1])
+    if verdict is None:
+        if as_json:
+            put_json(figures.what_if(table, every=every))
+        else:
+            put_document(views.what_if(table))
+        return
+    rows = what_if_item(item, variants)
+    if as_json:
+        put_json(figures.what_if_item(item, rows, every=every))
+        return
+    bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rows if every]
+    put_document(views.policies(item, rows, bought))
