@@ -15,7 +15,6 @@ from reviewdesk.settings import (
     Feedback,
     Settings,
     checked_theme,
-    lines_of,
     load_settings,
     settings_path,
     values_of,
@@ -156,7 +155,7 @@ def test_a_desk_under_the_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ('desk = "a\\u0000b"', "line 1: desk must be a path in quotes, found"),
         ("[theme]\nname = 1", "line 1: theme must be the name of a theme, found a table"),
         ('tags = "tone"', 'line 1: tags must be a list of tags in quotes, found "tone"'),
-        ('tags = ["tone", 3]', 'must be a list of tags in quotes, found ["tone", 3]'),
+        ('tags = ["tone", 3]', "must be a list of tags in quotes, found a list"),
         ('tags = ["a\\u0000b"]', "line 1: tags must be a list of tags in quotes, found"),
         ("tags_after_fail = 1", "line 1: tags_after_fail must be true or false, found 1"),
         ("theme = 2025-01-31", "theme must be the name of a theme, found 2025-01-31"),
@@ -245,56 +244,17 @@ def test_a_file_that_cannot_be_read(file: Path) -> None:
     assert load_settings(environ={"REVIEWDESK_CONFIG": str(file)}) == Settings()
     file.unlink()
     file.mkdir()
-    assert said().startswith("is a folder, not a settings file. ")
+    assert said().startswith("cannot be read: is a directory. ")
     file.rmdir()
     file.symlink_to(file)
     # A link to itself: the system's own words for it follow.
     assert said().startswith("cannot be read: ")
 
 
-def test_the_lines_of_a_document() -> None:
-    text = '''\
-# theme = 0
-theme = "a = b # no"  # comment = 1
-
-reviewer = """
-blind = true
-[keys]
-"""
-keys . defer = [ # [
-  "s", '=',
-]
-keys."label.pass" = { x = 1, y = [
-] }
-[  "a b" . c ] # here
-'d' = \'\'\'
-e = 1
-\'\'\'\'
-f.g = 1
-[[h]]
-i = "\\""
-'''
-    # Counted by hand; what is inside a text or a list is no line of its own.
-    assert lines_of(text) == {
-        "theme": 2,
-        "reviewer": 4,
-        "keys": 8,
-        "keys.defer": 8,
-        "keys.label.pass": 11,
-        "a b": 13,
-        "a b.c": 13,
-        "a b.c.d": 14,
-        "a b.c.f": 17,
-        "a b.c.f.g": 17,
-        "h": 18,
-        "h.i": 19,
-    }
-
-
-def test_a_key_inside_a_table_on_one_line_is_placed_there(file: Path) -> None:
+def test_a_key_inside_a_table_on_one_line_has_no_line(file: Path) -> None:
     found = load(file, 'blind = true\nkeys = { defer = "S", label = { pass = "x" } }')
     assert found.keys == {"defer": ("S",), "label.pass": ("x",)}
-    assert found.source("keys.label.pass") == f"{file}: line 2"
+    assert found.source("keys.label.pass") == str(file)
 
 
 def test_a_theme_must_be_known(file: Path) -> None:

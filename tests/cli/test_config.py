@@ -112,7 +112,7 @@ def test_what_holds_without_a_file(
         ("blind = 1", "line 1: blind must be true or false, found 1. "),
         ('[keys]\ndefer = "p"', "line 2: defer cannot have p: label.pass has it on the "),
         ("[keys", "line 1: is not valid TOML: "),
-        ('[keys]\n"\\u001b]0;owned\\u0007" = "p"', "line 2: there is no action "),
+        ('[keys]\n"\\u001b]0;owned\\u0007" = "p"', "there is no action "),
     ],
 )
 def test_a_file_that_is_wrong(cli: Cli, file: File, text: str, said: str) -> None:
