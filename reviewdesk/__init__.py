@@ -44,31 +44,10 @@ _WHERE = {
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
-    "Assessment",
-    "Ballot",
-    "CalibrationRecord",
-    "Case",
-    "Check",
-    "Decision",
-    "DeskError",
-    "DeskRecord",
-    "DeskRecords",
-    "DeskRun",
-    "Juror",
-    "LiveVerdict",
-    "NoJurorsError",
-    "NotFoundError",
-    "Panel",
-    "PanelError",
-    "Plot",
-    "Price",
-    "ReportError",
-    "ReviewDesk",
-    "ReviewDeskError",
-    "UsageError",
-    "ballot",
-    "open",
-    "with_prompt",
+    "Assessment", "Ballot", "CalibrationRecord", "Case", "Check", "Decision", "DeskError",
+    "DeskRecord", "DeskRecords", "DeskRun", "Juror", "LiveVerdict", "NoJurorsError",
+    "NotFoundError", "Panel", "PanelError", "Plot", "Price", "ReportError", "ReviewDesk",
+    "ReviewDeskError", "UsageError", "ballot", "open", "with_prompt",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # else every misspelt name would pass for one of ours

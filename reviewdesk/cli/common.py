@@ -31,11 +31,8 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 _COMPLETED = {
-    "FILE": completion.files,
-    "RUN": completion.runs,
-    "JUROR": completion.jurors,
-    "FILTER": completion.filter_words,
-}
+    "FILE": completion.files, "FORMAT": completion.formats, "RUN": completion.runs,
+}  # fmt: skip
 
 
 def flag(names: str, text: str) -> Callable[[F], F]:
@@ -44,7 +41,7 @@ def flag(names: str, text: str) -> Callable[[F], F]:
 
 
 def option(names: str, metavar: str, text: str, **more: Any) -> Callable[[F], F]:
-    """Return an option with a value; shells complete files, runs, jurors and filters."""
+    """Return an option with a value; shells complete files, formats and runs."""
     more.setdefault("shell_complete", _COMPLETED.get(metavar))
     return click.option(*names.split(), metavar=metavar, help=text, **more)
 

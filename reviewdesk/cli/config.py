@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import flag, open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
@@ -64,8 +63,8 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 
 
 @filters.command(epilog="Example: reviewdesk config filters save todo 'esc label:none'")
-@click.argument("name", shell_complete=completion.saved_filters)
-@click.argument("filter_", metavar="FILTER", shell_complete=completion.filter_words)
+@click.argument("name")
+@click.argument("filter_", metavar="FILTER")
 @options()
 def save(*, name: str, filter_: str) -> None:
     """Save FILTER as NAME, replacing an older one of that name."""
@@ -77,7 +76,7 @@ def save(*, name: str, filter_: str) -> None:
 
 
 @filters.command(epilog="Example: reviewdesk config filters remove todo")
-@click.argument("name", shell_complete=completion.saved_filters)
+@click.argument("name")
 @options()
 def remove(*, name: str) -> None:
     """Remove the saved filter NAME."""

@@ -69,13 +69,7 @@ class _Label(click.Group):
 @click.argument("verdict", shell_complete=completion.verdicts)
 @click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Note to keep with the label.")
-@click.option(
-    "--tag",
-    "tags",
-    multiple=True,
-    shell_complete=completion.tags,
-    help="Tag to add to the item; repeatable.",
-)
+@click.option("--tag", "tags", multiple=True, help="Tag to add to the item; repeatable.")
 @flag("--force", "Label an item without a response.")
 @options("run", "json")
 def label(

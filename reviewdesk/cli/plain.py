@@ -8,7 +8,6 @@ from typing import Any
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
     Column,
-    Comparison,
     Document,
     Facts,
     Flow,
@@ -89,14 +88,6 @@ def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterat
         yield "  ".join(cells).rstrip()
 
 
-def _comparison(one: Comparison) -> Iterator[str]:
-    grid = [["", *map(one_line, one.heads)]]
-    for name, left, right in one.rows:
-        mark = "≠ " if plain(left) != plain(right) else "  "
-        grid.append([mark + one_line(name), one_line(left), one_line(right)])
-    yield from _aligned(grid, [Column("", right=False)] * 3)
-
-
 def _nothing(_: ReliabilityDiagram | ScorePlot) -> Iterator[str]:
     """Yield nothing for a figure: a table beside it holds the same numbers."""
     yield from ()
@@ -108,7 +99,6 @@ _LINES: dict[type, Callable[[Any], Iterator[str]]] = {
     Flow: _flow,
     Table: _table,
     Quote: _quote,
-    Comparison: _comparison,
     ReliabilityDiagram: _nothing,
     ScorePlot: _nothing,
     Gap: lambda _: iter([""]),

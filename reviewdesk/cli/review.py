@@ -42,12 +42,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _READING = (
-    option(
-        "--format format_",
-        "NAME",
-        "Format of the file; detected if omitted.",
-        shell_complete=completion.formats,
-    ),
+    option("--format format_", "FORMAT", "Format of the file; detected if omitted."),
     flag("--skip-bad", "Skip verdicts that are invalid."),
     click.option(
         "--threshold", type=click.FloatRange(0, 1), help="Pass threshold, if the file states none."
@@ -90,14 +85,7 @@ def loading_options(command: F) -> F:
 
 def _order(default: str | None = None) -> Callable[[F], F]:
     text = "Order: draw, file, score, agreement, margin or id; -score descends."
-    return option(
-        "--order",
-        "ORDER",
-        text,
-        default=default,
-        show_default=True,
-        shell_complete=completion.orders,
-    )
+    return option("--order", "ORDER", text, default=default, show_default=True)
 
 
 class ShortHelp(click.Command):

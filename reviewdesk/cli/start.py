@@ -185,7 +185,7 @@ def _own_desk() -> Iterator[Desk | None]:
 def completion(*, shell: str) -> None:
     """Print the shell's completion script.
 
-    It completes options, runs, verdict ids, formats and, in single quotes, filters.
+    It completes commands, options, files, formats, runs and verdict ids.
     """
     from reviewdesk.cli.completion import answer
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
-    Comparison,
     Document,
     Facts,
     Flow,
@@ -133,14 +132,6 @@ def table(
         yield f"| {' | '.join(cells)} |"
 
 
-def _comparison(one: Comparison) -> Iterator[str]:
-    rows = []
-    for name, left, right in one.rows:
-        mark = "≠ " if plain(left) != plain(right) else ""
-        rows.append([mark + _cell(name), _cell(left), _cell(right)])
-    yield from table(["", *map(_cell, one.heads)], rows, [False] * 3)
-
-
 def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:
     """Yield nothing for a figure, as a table next to it has the same numbers."""
     yield from ()
@@ -152,7 +143,6 @@ _LINES: dict[type, Callable[[Any], Iterator[str]]] = {
     Flow: _flow,
     Table: _table,
     Quote: _quote,
-    Comparison: _comparison,
     ReliabilityDiagram: _nothing,
     ScorePlot: _nothing,
     Gap: _nothing,

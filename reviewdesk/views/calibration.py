@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.labels.sampling import AuditSample, Stratum
-from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
+from reviewdesk.domain.labels.sampling import AuditSample
+from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import (
     BlindSplit,
     CalibrationPage,
@@ -20,7 +20,7 @@ from reviewdesk.domain.stats.calibration_page import (
     RateMethod,
     RunRate,
 )
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target, ZTest
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
 from reviewdesk.views.document import (
@@ -97,7 +97,14 @@ def calibration(
     With too few labels, it has only the conclusion and the progress. A blind document uses only
     labelled verdicts. ``target`` says what the intervals describe.
     """
-    found = _blind_figures(page) if blind else _run_figures(page, target)
+    found = _run_figures(page, target)
+    if blind:
+        alone = page.alone
+        n = plural(alone.metrics.n, "label")
+        basis = f"{n}, each counted once; they describe themselves only"
+        found = _Figures(
+            alone.metrics, alone.fit, basis, lambda name: getattr(alone.fit, name, None)
+        )
     first = [conclusion(page, blind=blind)]
     if page.answer is not None:
         line = outside(strip_line(page.answer, blind=blind))
@@ -159,21 +166,8 @@ def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
     return _Figures(line, page.fit, basis, lambda name: page.ends(name, target), page.honest)
 
 
-def _blind_figures(page: CalibrationPage) -> _Figures:
-    alone = page.alone
-    basis = f"{plural(alone.metrics.n, 'label')}, each counted once; they describe themselves only"
-    return _Figures(alone.metrics, alone.fit, basis, lambda name: getattr(alone.fit, name, None))
-
-
 def _warnings(texts: Sequence[str]) -> list[Block]:
     return [Paragraph(outside(text, 2000), Tone.WARN) for text in texts]
-
-
-def _left_out(found: Calibration) -> str:
-    return (
-        f"{found.unsure} can't tell, {found.disputed} disputed, "
-        f"{found.no_verdict} without a pass or fail by the panel"
-    )
 
 
 # The first layer
@@ -200,9 +194,17 @@ def _first_layer(found: _Figures) -> Table:
     """Return the headline figures, each with its interval and its meaning."""
     line = found.line
     null = found.fit.null if found.fit else None
+    # In words, the rounded number that is shown.
+    gap = 0.0 if line.gap is None else round(line.gap, 2)
+    sure = (
+        f"{'surer' if gap > 0 else 'less sure'} than it is right"
+        if gap
+        else "as sure as it is right"
+    )
+    sure = "confidence less accuracy" if line.gap is None else sure
     rows = [
         *_rates(found),
-        _row("gap", line.gap, found.ends("gap"), _sureness(line), "+"),
+        _row("gap", line.gap, found.ends("gap"), sure, "+"),
         _row("Brier", line.brier, found.ends("brier"), "error of its confidence, 0 is best"),
         Row(
             (
@@ -249,17 +251,6 @@ def _errors(
     return _row(name, share, turned, f"share of what should {deserved}")
 
 
-def _sureness(line: Metrics) -> str:
-    """Compare confidence with accuracy in words, using the rounded numbers that are shown."""
-    if line.gap is None:
-        return "confidence less accuracy"
-    gap = round(line.gap, 2)
-    word = "as sure as it is right"
-    if gap:
-        word = "surer than it is right" if gap > 0 else "less sure than it is right"
-    return word
-
-
 # The second layer, by question
 
 
@@ -267,6 +258,9 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
     measured = found.line.n > 0
     gates = page.alone.gates if blind else page.gates
     split = page.alone.split if blind else page.split
+    tags = tuple(
+        (outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in page.tags
+    )
     return [
         *([_how_right(found, page.calibration, blind=blind)] if measured else []),
         *(confidence(found.fit, found.line) if measured else []),
@@ -275,7 +269,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *([] if blind else people_err(page.people)),
         *_which_juror(page.jurors, () if blind else page.probes),
         *([_gates(gates, found, () if blind else page.more)] if measured else []),
-        *_tags(page.tags),
+        *([Section("Tags", (Flow(tags),), "items that carry them")] if tags else []),
     ]
 
 
@@ -295,35 +289,29 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
         heads = ("", "labels alone", DESIGNS[counted.design])
         blocks += [table(heads, rows, "Labels alone and weighted"), Gap()]
     if None not in {line.tp, line.fn, line.tn, line.fp}:
-        blocks += _confusion(line)
-    blocks.append(Paragraph(f"not counted: {_left_out(counted)}", Tone.MUTED))
+        tp, fn, tn, fp = (words.labels(one or 0) for one in (line.tp, line.fn, line.tn, line.fp))
+        confusion = (
+            ("judge passed", Text(tp, Tone.PASS), Text(fp, Tone.FAIL)),
+            ("judge failed", Text(fn, Tone.FAIL), Text(tn, Tone.PASS)),
+        )
+        rates = {
+            "sensitivity": line.sensitivity if line.tp or line.fn else None,
+            "specificity": line.specificity if line.tn or line.fp else None,
+            "Youden's J": line.youden_j, "kappa": line.kappa,
+        }  # fmt: skip
+        shown = ((name, number(value)) for name, value in rates.items() if value is not None)
+        blocks.append(table(("", "should pass", "should fail"), confusion, "Decisions and labels"))
+        blocks.append(Facts.of(*shown, column=16))
+    text = (
+        f"not counted: {counted.unsure} can't tell, {counted.disputed} disputed, "
+        f"{counted.no_verdict} without a pass or fail by the panel"
+    )
+    blocks.append(Paragraph(text, Tone.MUTED))
     if found.should_pass is not None and line.corrected_rate is not None:
         ends = words.interval(line.corrected_rate_low, line.corrected_rate_high)
         text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
         blocks.append(Facts.of(("corrected rate", text), column=16))
     return Section("How right?", tuple(blocks))
-
-
-def _confusion(line: Metrics) -> list[Block]:
-    tp, fn, tn, fp = (words.labels(one or 0) for one in (line.tp, line.fn, line.tn, line.fp))
-    rows = (
-        ("judge passed", Text(tp, Tone.PASS), Text(fp, Tone.FAIL)),
-        ("judge failed", Text(fn, Tone.FAIL), Text(tn, Tone.PASS)),
-    )
-    rates = [
-        (name, number(value))
-        for name, value, some in (
-            ("sensitivity", line.sensitivity, (line.tp or 0) + (line.fn or 0)),
-            ("specificity", line.specificity, (line.tn or 0) + (line.fp or 0)),
-            ("Youden's J", line.youden_j, True),
-            ("kappa", line.kappa, line.kappa is not None),
-        )
-        if some
-    ]
-    return [
-        table(("", "should pass", "should fail"), rows, "Decisions against labels"),
-        Facts.of(*rates, column=16),
-    ]
 
 
 def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
@@ -334,6 +322,16 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
     ztest = f"- {test.reason or 'undefined'}"
     if test.z is not None and test.p is not None:
         ztest = f"z {test.z:+.3f}, {words.chance(test.p)}"
+    # Both tests in one sentence, so that the page never gives two answers.
+    found_off = {
+        "ECE": fit.null and fit.null.p < RISK,
+        "the test": test.p is not None and test.p < RISK,
+    }
+    off = [name for name, one in found_off.items() if one]
+    together = "no more than chance" if fit.null is not None or test.p is not None else NONE
+    if off:
+        alone = f", by {off[0]} alone" if len(off) == 1 else ""
+        together = f"confidence is off by more than chance{alone}"
     auroc = "- it takes right and wrong verdicts to rank them"
     if fit.auroc is not None:
         auroc = f"{fit.auroc:.3f}: how often a right verdict is surer than a wrong one"
@@ -345,7 +343,7 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
     facts = Facts.of(
         ("ECE", f"{fit.ece:.3f}; {null_text(fit.null)}"),
         ("Spiegelhalter", ztest),
-        ("together", _together_text(fit.null, test)),
+        ("together", together),
         ("AUROC", auroc),
         ("log-loss", loss),
         column=16,
@@ -377,23 +375,24 @@ def null_text(found: NullEce | None) -> str:
     )
 
 
-def _together_text(null: NullEce | None, test: ZTest) -> str:
-    """Combine both tests into one sentence, so that the page never gives two answers."""
-    by_ece = null is not None and null.p < RISK
-    by_test = test.p is not None and test.p < RISK
-    if by_ece or by_test:
-        alone = "" if by_ece and by_test else f", by {'ECE' if by_ece else 'the test'} alone"
-        return f"confidence is off by more than chance{alone}"
-    return "no more than chance" if null is not None or test.p is not None else NONE
-
-
 def _which_items(page: CalibrationPage) -> Section:
     """Return the groups with their labels and weights, and the labels that each still lacks."""
     blocks: list[Block] = []
     if page.strata:
         text = "in order: the first of the group's draw, all labelled; only these count"
-        groups = table(_GROUPS, [_group(one) for one in page.strata], "The groups of the draw")
-        groups = replace(groups, least=12)
+        rows: list[Sequence[Words]] = [
+            (
+                Text(one.name, Tone.WARN if one.missing else Tone.TEXT),
+                *map(str, (one.size, one.labelled, one.prefix, one.counted, one.unanswered)),
+                Text(
+                    number(one.weight, 2) if one.decided else NONE,
+                    Tone.TEXT if one.weight else Tone.MUTED,
+                ),
+                f"{one.audit_done}/{one.audit}" if one.audit else NONE,
+            )
+            for one in page.strata
+        ]
+        groups = replace(table(_GROUPS, rows, "The groups of the draw"), least=12)
         blocks += [groups, Paragraph(text, Tone.MUTED)]
     blocks.append(Paragraph(_random_check(page.audit)))
     such = page.such
@@ -423,20 +422,6 @@ def _worst(page: CalibrationPage) -> list[Block]:
     return shown
 
 
-def _group(one: Stratum) -> list[Words]:
-    weight = NONE if not one.decided else number(one.weight, 2)
-    return [
-        Text(one.name, Tone.WARN if one.missing else Tone.TEXT),
-        str(one.size),
-        str(one.labelled),
-        str(one.prefix),
-        str(one.counted),
-        str(one.unanswered),
-        Text(weight, Tone.TEXT if one.weight else Tone.MUTED),
-        f"{one.audit_done}/{one.audit}" if one.audit else NONE,
-    ]
-
-
 def _random_check(found: AuditSample) -> str:
     if not found.planned:
         return "random check: - every verdict is flagged"
@@ -452,12 +437,15 @@ def _random_check(found: AuditSample) -> str:
 def _blind_and_open(found: BlindSplit) -> Section:
     """Compare labels given before the panel's answer was seen with labels given after."""
     ways = (found.blind, found.open)
-    rows: list[list[Words]] = [
-        [Text("labels", Tone.MUTED), *(str(one.n) for one in ways)],
-        [Text("accuracy", Tone.MUTED), *(number(one.accuracy) for one in ways)],
-        [Text("gap", Tone.MUTED), *(number(one.gap, sign="+") for one in ways)],
-        [Text("Brier", Tone.MUTED), *(number(one.brier) for one in ways)],
-        [Text("ECE", Tone.MUTED), *(number(one.ece if one.n else None) for one in ways)],
+    figures = {
+        "labels": [str(one.n) for one in ways],
+        "accuracy": [number(one.accuracy) for one in ways],
+        "gap": [number(one.gap, sign="+") for one in ways],
+        "Brier": [number(one.brier) for one in ways],
+        "ECE": [number(one.ece if one.n else None) for one in ways],
+    }
+    rows: list[Sequence[Words]] = [
+        (Text(name, Tone.MUTED), *cells) for name, cells in figures.items()
     ]
     blocks: list[Block] = [table(("", "blind", "open"), rows, "Blind and open labels")]
     if found.unsaid:
@@ -507,22 +495,21 @@ def _gates(
     checks: Sequence[LimitCheck], found: _Figures, more: Sequence[LabelsNeeded] = ()
 ) -> Section:
     column = max((len(check.target) for check in checks), default=0) + 2
-    lines = [_gate(check, found.fit, column) for check in checks]
-    blocks = (*lines, Paragraph(_outcome(checks), Tone.STRONG), *labels_needed(more))
-    return Section("Which gates?", blocks, "default limits")
-
-
-def _gate(check: LimitCheck, fit: Fit | None, column: int) -> Paragraph:
-    margin = "" if check.margin is None else f"margin {check.margin:+.3f}"
-    null = check.note
-    if check.target == "ece" and fit and fit.null:
-        null = f"calibrated: about {fit.null.expected:.3f}, {words.chance(fit.null.p)}"
-    lead = (
-        Text(f"{check.status.value.upper():6}", _OUTCOMES[check.status]),
-        f"{check.target:{column}}{number(check.value)} {check.op.value} {number(check.limit)}  ",
-    )
-    text = "  ".join(part for part in (margin, null) if part)
-    return Paragraph(text, Tone.MUTED, lead, indent=6)
+    blocks: list[Block] = []
+    for check in checks:
+        margin = "" if check.margin is None else f"margin {check.margin:+.3f}"
+        note = check.note
+        if check.target == "ece" and found.fit and (null := found.fit.null):
+            note = f"calibrated: about {null.expected:.3f}, {words.chance(null.p)}"
+        limit = f"{number(check.value)} {check.op.value} {number(check.limit)}  "
+        lead = (
+            Text(f"{check.status.value.upper():6}", _OUTCOMES[check.status]),
+            f"{check.target:{column}}{limit}",
+        )
+        text = "  ".join(part for part in (margin, note) if part)
+        blocks.append(Paragraph(text, Tone.MUTED, lead, indent=6))
+    blocks += [Paragraph(_outcome(checks), Tone.STRONG), *labels_needed(more)]
+    return Section("Which gates?", tuple(blocks), "default limits")
 
 
 def _outcome(checks: Sequence[LimitCheck]) -> str:
@@ -546,11 +533,3 @@ def labels_needed(found: Sequence[LabelsNeeded]) -> tuple[Block, ...]:
         elif one.labels == 0:
             blocks.append(Paragraph(f"{limit} is settled", Tone.NOTE))
     return tuple(blocks)
-
-
-def _tags(found: Sequence[TagCount]) -> list[Section]:
-    """Return how many items carry each tag, the most frequent first."""
-    if not found:
-        return []
-    groups = tuple((outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in found)
-    return [Section("Tags", (Flow(groups),), "items that carry them")]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from reviewdesk.domain.assessment.result import Seat, in_words
+from reviewdesk.domain.assessment.result import WORDS, Seat
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
-    Comparison,
+    Column,
     Document,
     Facts,
     Paragraph,
     Quote,
+    Row,
     Section,
+    Table,
     Text,
     Tone,
     Words,
     outside,
+    plain,
     table,
 )
 from reviewdesk.views.words import DESIGNS, MEANS, number, plural
@@ -43,22 +46,33 @@ def comparison(here: Item, there: Item) -> Document:
     mine = {seat.ballot.id: seat for seat in here.assessment.seats}
     theirs = {seat.ballot.id: seat for seat in there.assessment.seats}
     names = words.short_names((*mine, *theirs))
-    rows = [
+    jurors = [
         (outside(short, 200), _ballot(mine.get(name)), _ballot(theirs.get(name)))
         for name, short in names.items()
     ]
-    heads = outside(here.run.name, 80), outside(there.run.name, 80)
-    facts = zip(_facts(here), _facts(there), strict=True)
-    verdict = tuple((name, one, two) for (name, one), (_, two) in facts)
-    name = Paragraph(outside(here.verdict.test), Tone.STRONG)
+    sides = [dict(_facts(one)) for one in (here, there)]
+    facts = [
+        (name, *(side.get(name, words.NONE) for side in sides)) for name in sides[0] | sides[1]
+    ]
+    heads = ("", outside(here.run.name, 80), outside(there.run.name, 80))
     turned = tuple(_turned(mine, theirs))
     return Document(
         (
-            Section("", (name,)),
-            Section("Verdict", (Comparison(heads, verdict),)),
-            Section("Jurors", (Comparison(heads, tuple(rows)),), "matched by name"),
+            Section("", (Paragraph(outside(here.verdict.test), Tone.STRONG),)),
+            Section("Verdict", (_beside(heads, facts),)),
+            Section("Jurors", (_beside(heads, jurors),), "matched by name"),
             *([Section("Reasons of turned votes", turned)] if turned else []),
         )
+    )
+
+
+def _beside(heads: Sequence[Words], rows: Sequence[tuple[Words, ...]]) -> Table:
+    """Return the facts of both sides; a fact on which they differ is marked."""
+    marks = ("≠ " if plain(row[1]) != plain(row[2]) else "  " for row in rows)
+    return Table(
+        tuple(Column(head, right=False) for head in heads),
+        tuple(Row(row, Text(mark, Tone.WARN)) for row, mark in zip(rows, marks, strict=True)),
+        caption="Both sides",
     )
 
 
@@ -71,10 +85,7 @@ def _facts(item: Item) -> Iterator[tuple[str, Words]]:
     yield "band", row.band or words.NONE
     yield "threshold", number(item.verdict.policy.threshold)
     yield "votes", f"{votes.passes} of {votes.answered}, {votes.seated} seated"
-    yield (
-        "flags",
-        in_words(row.flags) or words.NONE,
-    )
+    yield from ((WORDS[flag], "yes") for flag in row.flags)
 
 
 def _ballot(seat: Seat | None) -> str:

@@ -58,8 +58,13 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         return _section(_BLIND)
     if not design.stands:
         return _section(f"Not yet: {DESIGNS[design]}.")
+    if line.n < FEWEST and design is Design.CENSUS:
+        one = "the one decided verdict has"
+        every = one if line.n == 1 else f"all {line.n} decided verdicts have"
+        return _section(f"Not yet: {every} a label, fewer than the {FEWEST} needed.")
     if line.n < FEWEST:
-        return _section(f"Not yet: {_too_few(line.n, design)}")
+        text = f"{plural(line.n, 'label')} in order, and at least {FEWEST} are needed"
+        return _section(f"Not yet: {text}.")
     evidence = _Evidence(
         line,
         page.gates,
@@ -96,15 +101,6 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
         text = f"Next: label on in the order of the queue, {plural(page.left, 'verdict')} to go."
         steps.append(Paragraph(text))
     return tuple(steps)
-
-
-def _too_few(labels: int, design: Design) -> str:
-    """Say how many labels there are, and how many are needed."""
-    if design is not Design.CENSUS:
-        return f"{plural(labels, 'label')} in order, and at least {FEWEST} are needed."
-    one = "the one decided verdict has"
-    every = one if labels == 1 else f"all {labels} decided verdicts have"
-    return f"{every} a label, fewer than the {FEWEST} needed."
 
 
 def file_conclusion(page: FilePage) -> Section:

@@ -189,14 +189,6 @@ def table(
     return Table(columns, tuple(Row(tuple(cells)) for cells in rows), caption=caption)
 
 
-class Comparison(Struct, frozen=True):
-    """Facts of two sides; a fact on which they differ is marked."""
-
-    heads: tuple[Words, Words]
-    rows: tuple[tuple[Words, Words, Words], ...]
-    """Name, first side, second side."""
-
-
 class ReliabilityDiagram(Struct, frozen=True):
     """A reliability diagram: how often the judge is right at each level of confidence."""
 
@@ -215,9 +207,7 @@ class Gap(Struct, frozen=True):
     """A blank line."""
 
 
-Block: TypeAlias = (
-    Paragraph | Facts | Flow | Table | Quote | Comparison | ReliabilityDiagram | ScorePlot | Gap
-)
+Block: TypeAlias = Paragraph | Facts | Flow | Table | Quote | ReliabilityDiagram | ScorePlot | Gap
 
 
 class Section(Struct, frozen=True):

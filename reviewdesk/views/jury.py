@@ -115,21 +115,19 @@ def headline(item: Item) -> tuple[Words, ...]:
     decided: list[str | Text] = [_quiet(words.decided(found.decision))]
     if found.score is not None:
         line = "" if threshold is None else f", needs {threshold:.2f}"
-        decided.append(_quiet(f" {_plain_number(found.score)}{line}"))
+        decided.append(_quiet(f" {round(found.score, 3):g}{line}"))
     elif found.votes.answered:
         decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
-    if label := _consensus(item):
+    label = None
+    if found.decision not in {Decision.PASS, Decision.FAIL}:
+        label = item.verdict.text("label") or (found.label_vote and found.label_vote.label)
+    if label:
         decided += [_quiet(", label "), outside(label, 40, Tone.MUTED)]
     return tuple(decided), *_alarms(item, named=bool(label)), *strongest_dissent(item)
 
 
 def _quiet(text: str) -> Text:
     return Text(text, Tone.MUTED)
-
-
-def _plain_number(value: float) -> str:
-    """Format a figure without trailing zeros."""
-    return f"{round(value, 3):g}"
 
 
 def _alarms(item: Item, *, named: bool) -> list[Words]:
@@ -148,7 +146,10 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     ]
     if low and Flag.DERIVED_LOW not in reasons:
         names.append("agreement low")
-    why = _escalation(item) if Flag.ESCALATED in reasons else []
+    # The reasons that the report gives, else those recomputed, without their remarks in brackets.
+    given = item.verdict.body.get("escalation_reasons") if item.verdict.escalate else None
+    given = given or (() if item.verdict.escalate else found.escalation)
+    why = [_ASIDE.sub("", reason) for reason in given if Flag.ESCALATED in reasons]
     told = " ".join(why).replace("agreement is low", "agreement low")
     shown: list[Text] = [outside(reason, 40, Tone.MUTED) for reason in why]
     shown += [_quiet(name) for name in names if name.removeprefix("votes ") not in told]
@@ -160,24 +161,6 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     first, *others = shown or [outside(reasons[Flag.ESCALATED], 80, Tone.MUTED)]
     # If the report gives no reason, flags are listed next to the escalation, not as its reason.
     return [(_quiet("escalated: " if why else "escalated, "), first), *others]
-
-
-def _escalation(item: Item) -> list[str]:
-    """Return the reasons that the report gives for its escalation, else those recomputed.
-
-    Their remarks in brackets are left out; the list of flags has them.
-    """
-    stated = item.verdict.body.get("escalation_reasons") if item.verdict.escalate else None
-    found = stated or () if item.verdict.escalate else item.assessment.escalation
-    return [_ASIDE.sub("", reason) for reason in found]
-
-
-def _consensus(item: Item) -> str | None:
-    """Return the label that the panel chose, if it means neither pass nor fail."""
-    found = item.assessment
-    if found.decision in {Decision.PASS, Decision.FAIL}:
-        return None
-    return item.verdict.text("label") or (found.label_vote.label if found.label_vote else None)
 
 
 def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
@@ -267,7 +250,6 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)
-    bodies = item.verdict.body["jurors"]
     models = any(seat.ballot.model not in {None, "", seat.ballot.id} for seat in seats)
     columns = (
         Column("juror", tail=True, right=False),
@@ -278,30 +260,30 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
         *([Column("weight", right=False)] if weights else []),
         Column("state", right=False, folds=True),
     )
-    rows = [
-        Row(
-            tuple(
-                _cells(
-                    seat,
-                    names[seat.ballot.id],
-                    models=models,
-                    weights=weights,
-                    whole=lines is None,
-                    labels=bool(item.assessment.labels),
-                )
-            ),
-            _LOST if seat.trimmed and seat.dissent else Text("  "),
-            reasons(
-                seat.ballot,
-                0 if lines is None else lines[seat.ballot.seat],
-                words.answers(bodies[seat.ballot.seat], item.verdict.policy.threshold),
-            ),
+    rows = []
+    for seat in seats:
+        ballot = seat.ballot
+        lost = seat.trimmed and seat.dissent
+        quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
+        model = "" if ballot.model in {None, ballot.id} else outside(ballot.model, 200, Tone.MUTED)
+        raw = ballot.score is None and ballot.raw_score is not None
+        weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
+        cells = (
+            outside(names[ballot.id], 200, Tone.WARN if lost else quiet),
+            *([model] if models else []),
+            Text(seat.family.name + "*" * seat.family.extended if seat.family else "?", Tone.MUTED),
+            Text(f"raw {ballot.raw_score:g}" if raw else number(ballot.score), quiet),
+            _vote(ballot, quiet, labels=bool(item.assessment.labels)),
+            *([Text(weight, quiet)] if weights else []),
+            state(seat, whole=lines is None),
         )
-        for seat in seats
-    ]
-    return Section(
-        "Jurors", (Table(columns, tuple(rows), least=15, caption="The jury", stops=True),)
-    )
+        most = 0 if lines is None else lines[ballot.seat]
+        answers = words.answers(
+            item.verdict.body["jurors"][ballot.seat], item.verdict.policy.threshold
+        )
+        rows.append(Row(cells, _LOST if lost else Text("  "), reasons(ballot, most, answers)))
+    made = Table(columns, tuple(rows), least=15, caption="The jury", stops=True)
+    return Section("Jurors", (made,))
 
 
 def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
@@ -314,40 +296,14 @@ def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
     )
 
 
-def _cells(
-    seat: Seat, name: str, *, models: bool, weights: bool, whole: bool, labels: bool
-) -> list[Words]:
-    ballot = seat.ballot
-    quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
-    lost = seat.trimmed and seat.dissent
-    model = outside(ballot.model or "", 200, Tone.MUTED) if ballot.model != ballot.id else ""
-    family = "?" if seat.family is None else seat.family.name + "*" * seat.family.extended
-    score = number(ballot.score)
-    if ballot.score is None and ballot.raw_score is not None:
-        score = f"raw {ballot.raw_score:g}"
-    weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
-    return [
-        outside(name, 200, Tone.WARN if lost else quiet),
-        *([model] if models else []),
-        Text(family, Tone.MUTED),
-        Text(score, quiet),
-        _vote(seat, quiet, labels=labels),
-        *([Text(weight, quiet)] if weights else []),
-        state(seat, whole=whole),
-    ]
-
-
-def _vote(seat: Seat, quiet: Tone, *, labels: bool) -> Words:
+def _vote(ballot: Ballot, quiet: Tone, *, labels: bool) -> Words:
     """Return the vote, or the label that the juror gave instead of it or that decides."""
-    ballot = seat.ballot
-    if labels and ballot.usable and ballot.label:
-        meant = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
-        return outside(ballot.label, 60, meant)
-    if ballot.vote is not None:
-        return Text(words.VOTES[ballot.vote], Tone.PASS if ballot.vote else Tone.FAIL)
-    if ballot.usable and ballot.label:
-        return outside(ballot.label, 60, quiet)
-    return Text(words.NONE, Tone.MUTED)
+    if ballot.usable and ballot.label and (labels or ballot.vote is None):
+        tone = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
+        return outside(ballot.label, 60, tone)
+    if ballot.vote is None:
+        return Text(words.NONE, Tone.MUTED)
+    return Text(words.VOTES[ballot.vote], Tone.PASS if ballot.vote else Tone.FAIL)
 
 
 def state(seat: Seat, *, whole: bool = True) -> Words:
@@ -368,25 +324,23 @@ def state(seat: Seat, *, whole: bool = True) -> Words:
 
 def numbers(found: Assessment, policy: Policy) -> Section:
     """Return each rule's value and decision, the plot of the scores, and their spread."""
-    columns = (
-        Column("rule", right=False),
-        Column("value"),
-        Column("decides", width=12, right=False),
-    )
-    rows = tuple(_rule_row(*rule, found.decision) for rule in rules(found, policy))
-    table = Table(columns, rows, caption="What each rule gives")
+    columns = Column("rule", right=False), Column("value"), Column("decides", width=12, right=False)
+    rows = []
+    for name, value, made in rules(found, policy):
+        differs = made is not None and found.decision is not None and made != found.decision
+        word = Text(words.NONE, Tone.MUTED) if made is None else words.decision(made)
+        rows.append(Row((Text(name, Tone.MUTED), value, word), _DIFFERS if differs else Text("  ")))
     close = found.agreement
     spread = {
         "closeness": close.closeness, "SD": close.sd, "range": close.range,
         "margin": close.margin, "unit alpha": close.alpha,
     }  # fmt: skip
     facts = tuple((Text(f"{name} ", Tone.MUTED), number(value)) for name, value in spread.items())
-    plot = ScorePlot(found.seats, policy.threshold)
-    blocks = (table, plot, Flow(facts))
+    table = Table(columns, tuple(rows), caption="What each rule gives")
     note = "≠ differs from the verdict"
     if found.labels:
         note += "; these rules read scores and votes, and leave out labels that are neither"
-    return Section("Numbers", blocks, note)
+    return Section("Numbers", (table, ScorePlot(found.seats, policy.threshold), Flow(facts)), note)
 
 
 def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
@@ -414,48 +368,40 @@ def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | 
     ]
 
 
-def _differs(made: Decision | None, verdict: Decision | None) -> bool:
-    return made is not None and verdict is not None and made != verdict
-
-
-def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | None) -> Row:
-    tone = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}.get(made or Decision.ERROR)
-    word = Text(words.NONE if made is None else words.decided(made), tone or Tone.MUTED)
-    return Row(
-        (Text(name, Tone.MUTED), value, word), _DIFFERS if _differs(made, verdict) else Text("  ")
-    )
-
-
 def provenance(item: Item) -> Section:
     """Return the steps from the ballots to the decision that the report states."""
     found = item.assessment
     facts = [Fact(name, text) for name, text in _steps(item)]
     facts += [Fact("note", outside(text, 2000)) for text in remarks(item.verdict, found)]
     facts += [Fact("≠ differs", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches]
-    blocks = (Facts(tuple(facts), column=12),)
-    return Section("Provenance", blocks)
+    return Section("Provenance", (Facts(tuple(facts), column=12),))
 
 
 def _steps(item: Item) -> Iterator[tuple[str, Words]]:
-    history = trail(item.verdict, item.assessment)
-    yield "rule", _rule(history)
+    verdict = item.verdict
+    history = trail(verdict, item.assessment)
+    asked, used = history.strategy, history.strategy_used
+    why = outside(history.fallback_reason or "unknown")
+    rule: Text | str = why if asked is None else asked.value
+    yield "rule", rule if used in {None, asked} else (rule, f", used {used} (", why, ")")
     yield "trim", _trim(item, history)
-    yield from _values(item.verdict, history)
-    yield from _panel(item.verdict, history)
-    if item.verdict.set_by_you:
-        yield "set by you", ", ".join(item.verdict.set_by_you)
-    if item.assessment.derived:
-        yield "derived", outside(", ".join(item.assessment.derived), 2000)
-
-
-def _values(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
     if any(score is not None for score in history.pre_trim):
         scores = " ".join(map(number, history.pre_trim))
         yield "scores", f"{scores}; after the trim {number(history.post_trim)}"
-    if (again := _recomputed_agreement(history)) and (stated := verdict.agreement) is not None:
+    again = (
+        history.agreement_reason and f"{history.agreement_reason} from the ballots of one verdict"
+    )
+    if history.agreement is not None:
+        again = f"recomputed {history.agreement:.3f}"
+    if (stated := verdict.agreement) is not None and again:
         yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
     if label := verdict.text("label"):
         yield "consensus", ("reported ", outside(label, 60))
+    yield from _panel(verdict, history)
+    if verdict.set_by_you:
+        yield "set by you", ", ".join(verdict.set_by_you)
+    if item.assessment.derived:
+        yield "derived", outside(", ".join(item.assessment.derived), 2000)
 
 
 def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
@@ -474,25 +420,6 @@ def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
         yield "written by", joined([outside(name) for name in names])
     if verdict.regime:
         yield "regime", outside(verdict.regime)
-
-
-def _rule(history: Trail) -> Words:
-    asked = history.strategy
-    used = history.strategy_used
-    why = history.fallback_reason
-    rule: Text | str = outside(why or "unknown") if asked is None else asked.value
-    if used is None or used is asked:
-        return rule
-    return (rule, f", used {used.value} (", outside(why or ""), ")")
-
-
-def _recomputed_agreement(history: Trail) -> str:
-    """Return the recomputed agreement, the reason why it is undefined, or an empty text."""
-    if history.agreement is not None:
-        return f"recomputed {history.agreement:.3f}"
-    if history.agreement_reason is not None:
-        return f"{history.agreement_reason} from the ballots of one verdict"
-    return ""
 
 
 def _trim(item: Item, history: Trail) -> Words:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.result import WORDS, Seat
+from reviewdesk.domain.assessment.result import WORDS
 from reviewdesk.domain.gates.expect import FEWEST
 from reviewdesk.domain.records import Item, QueueRow, Truth
 from reviewdesk.domain.run.details import RunDetails
@@ -161,7 +161,11 @@ def _unlabelled(found: RunOverview) -> Iterator[Block]:
     yield Paragraph(text, Tone.STRONG)
     if found.first:
         yield Paragraph("Label these first, in this order:")
-        rows = [_row(row, None, _flags(row)) for row in found.first]
+        rows = []
+        for row in found.first:
+            names = [word for flag, word in WORDS.items() if flag in row.flags]
+            why = ", ".join(names) or ("random check" if row.audit else "not flagged")
+            rows.append(_row(row, None, why))
         yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
 
 
@@ -184,29 +188,21 @@ def _why(item: Item) -> Words:
     if note or tags:
         return joined([one for one in (outside(note, 200), joined([tag_list(tags)])) if one], " · ")
     against = jury.dissents(item)
-    seat = against[0] if against else _least_sure(item)
-    if seat is None:
+    # Without a dissent, the juror with a reason whose score is nearest to the other decision.
+    sign = 1 if item.assessment.decision is Decision.PASS else -1
+    reasoned = (one for one in item.assessment.seats if jury.first_line(one.ballot.reason))
+    sure = [
+        (sign * one.ballot.score, one.ballot.seat, one)
+        for one in reasoned
+        if one.ballot.score is not None
+    ]
+    if not against and not sure:
         return "no juror dissented"
+    seat = against[0] if against else min(sure)[-1]
     reason = jury.first_line(seat.ballot.reason)
     said = (": ", outside(reason, 200)) if reason else (" dissented",)
     name = outside(jury.short_names(item)[seat.ballot.id], 80)
     return ("" if against else "no juror dissented; ", name, *said)
-
-
-def _least_sure(item: Item) -> Seat | None:
-    """Return the juror with a reason whose score is nearest to the other decision."""
-    passed = item.assessment.decision is Decision.PASS
-    seats = [
-        (seat.ballot.score if passed else -seat.ballot.score, seat.ballot.seat, seat)
-        for seat in item.assessment.seats
-        if seat.ballot.score is not None and jury.first_line(seat.ballot.reason)
-    ]
-    return min(seats)[-1] if seats else None
-
-
-def _flags(row: QueueRow) -> str:
-    names = [word for flag, word in WORDS.items() if flag in row.flags]
-    return ", ".join(names) or ("random check" if row.audit else "not flagged")
 
 
 def _steps(found: RunOverview) -> Iterator[Block]:

@@ -133,19 +133,20 @@ def records(rows: Sequence[Mapping[str, Any]], total: int, what: str) -> Documen
     found = rows[:FIRST]
     count = f"{what}: {total:,}" + f", of which the first {len(found)}" * (total > len(found))
     keys = [key for key in (found[0] if found else ()) if key not in _LEFT_OUT]
-    names = [key for key in keys if any(_is_shown(row[key]) for row in found)]
-    heads = [Column(name, right=any(_is_number(row[name]) for row in found)) for name in names]
+    columns = {key: [row[key] for row in found] for key in keys}
+    names = [
+        key
+        for key, column in columns.items()
+        if any(one not in (None, "", [], ()) and not isinstance(one, Mapping) for one in column)
+    ]
+    heads = [
+        # True and False are words and not numbers.
+        Column(name, right=any(type(one) in {int, float} for one in columns[name]))
+        for name in names
+    ]
     cells = [[_cell(row[name]) for name in names] for row in found]
     blocks = (table(heads, cells),) if names else ()
     return Document((Section("", (Paragraph(count, Tone.MUTED), *blocks)),))
-
-
-def _is_shown(value: object) -> bool:
-    return value not in (None, "", [], ()) and not isinstance(value, Mapping)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _cell(value: object) -> Words:
@@ -212,13 +213,16 @@ def kept_back(count: int) -> str:
 
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
     """Return the items to decide so that labels count, each as words, its id, and more words."""
-    return [("decide ", one.id, f": {_waiting(one)}") for one in found]
-
-
-def _waiting(one: Blocker) -> str:
-    if one.before:
-        return f"it comes before {plural(one.waiting, 'label')}, which may wait for it"
-    return f"{plural(one.waiting, 'label waits', 'labels wait')} behind it"
+    return [
+        (
+            "decide ",
+            one.id,
+            f": it comes before {plural(one.waiting, 'label')}, which may wait for it"
+            if one.before
+            else f": {plural(one.waiting, 'label waits', 'labels wait')} behind it",
+        )
+        for one in found
+    ]
 
 
 def figures_wait(progress: Progress, n: int) -> str:
@@ -238,7 +242,11 @@ def live_text(found: LiveProgress) -> str:
     if found.spent_usd is not None:
         parts.append(money(found.spent_usd))
     if found.left is not None:
-        parts.append(f"ETA {_clock(found.left)}")
+        minutes, seconds = divmod(math.ceil(found.left), 60)
+        clock = (
+            f"{minutes // 60}h{minutes % 60:02d}m" if minutes >= 60 else f"{minutes}m{seconds:02d}s"
+        )
+        parts.append(f"ETA {clock if minutes else f'{seconds}s'}")
     return " · ".join(parts)
 
 
@@ -251,15 +259,6 @@ def pauses_text(paused: Sequence[ModelPause]) -> str:
     ]
     more = len(by_length) - len(texts)
     return "; ".join([*texts, f"{more} more"] if more else texts)
-
-
-def _clock(seconds: float) -> str:
-    whole = math.ceil(seconds)
-    hours = whole // 3600
-    minutes = whole // 60 % 60
-    if hours:
-        return f"{hours}h{minutes:02d}m"
-    return f"{minutes}m{whole % 60:02d}s" if minutes else f"{whole}s"
 
 
 def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
@@ -298,17 +297,6 @@ def interval(found: RunAnswer) -> str:
     return f"{found.look.low:.3f} to {found.look.high:.3f}"
 
 
-def _conclusion(found: RunAnswer) -> str:
-    if found.safe:
-        said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "It cannot be told")
-        return f"{said}. You may stop; this interval stays valid."
-    if found.more is None:
-        return "Not yet: a group of items has no label."
-    more = plural(found.more, "label")
-    end = f"decide it, if the {found.question.subject} stays as it is"
-    return f"Not yet. About {more} more would {end}."
-
-
 def question(found: RunAnswer) -> Document:
     """Return a question with its answer."""
     asked = found.question
@@ -328,9 +316,17 @@ def question(found: RunAnswer) -> Document:
         rows.append(("asked after", f"{plural(found.known, 'label')}, which count as known"))
     if found.waiting:
         rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
+    if found.safe:
+        said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "It cannot be told")
+        text = f"{said}. You may stop; this interval stays valid."
+    elif found.more is None:
+        text = "Not yet: a group of items has no label."
+    else:
+        text = f"Not yet. About {plural(found.more, 'label')} more would decide it, if the "
+        text += f"{asked.subject} stays as it is."
     tone = Tone.STRONG if found.safe else Tone.TEXT
     title = "question (closed)" if asked.closed else "question"
-    conclusion = Paragraph((outside(f"{asked.text}?"), f" {_conclusion(found)}"), tone)
+    conclusion = Paragraph((outside(f"{asked.text}?"), f" {text}"), tone)
     return Document((Section(title, (conclusion, Facts.of(*rows, column=17))),))
 
 
@@ -391,8 +387,12 @@ def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None
         target = f"{who or detail.get('juror')} of {detail.get('panel')}"
         calls = f", {detail['calls']} calls to {hosts}" if "calls" in detail else ""
         return f"{many if calls else ''}{target}{calls}"
+    if "given_up" in detail:
+        return f"{many}given up with {detail['given_up']:,} left"
     if "left" in detail:
-        return many + _end_text(detail)
+        flips = sum(detail["flips"].values())
+        left = f", {detail['left']:,} left" if detail["left"] else ""
+        return f"{many}{detail['done']:,} asked again, {flips:,} turned over{left}"
     if "answered" not in detail:
         return f"{'stopped, ' if detail.get('stopped') else ''}nobody answered"
     if found is None:
@@ -401,12 +401,3 @@ def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None
     if found.stopped:
         return f"{found.halt}, {found.count}"
     return f"{detail.get('decision') or 'no decision'}, {found.count}"
-
-
-def _end_text(detail: Mapping[str, Any]) -> str:
-    """Say how a re-run of many verdicts ended: how many are done, turned over, and left."""
-    if "given_up" in detail:
-        return f"given up with {detail['given_up']:,} left"
-    flips = sum(detail["flips"].values())
-    left = f", {detail['left']:,} left" if detail["left"] else ""
-    return f"{detail['done']:,} asked again, {flips:,} turned over{left}"

@@ -70,31 +70,28 @@ def diagram(fit: Fit, basis: str) -> Section:
 
 def bins(fit: Fit, basis: str) -> Section:
     """Return the points of the diagram as a table, with the place of each bin in words."""
-    blocks = (
-        Table(_COLUMNS, tuple(_row(one) for one in fit.bins), caption="The bins of confidence"),
-        Paragraph(_outside_text(fit.bins), Tone.STRONG),
-        Gap(),
-        Paragraph(_LEGEND, Tone.MUTED),
-    )
-    return Section("Bins", blocks, basis)
-
-
-def _row(one: Bin) -> Row:
-    lies = place(one)
-    expected = band(one)
-    low, high = edges(one.index)
-    sign, tone = _MARKS[lies]
-    return Row(
-        (
+    rows = []
+    for one in fit.bins:
+        expected = band(one)
+        low, high = edges(one.index)
+        sign, tone = _MARKS[place(one)]
+        cells = (
             f"{low:.1f}-{high:.1f}",
             words.count(one.n),
             words.number(one.mean_confidence, 2),
             words.number(one.accuracy, 2),
             Text(f"{one.low:.2f}-{one.high:.2f}", Tone.MUTED),
             Text(f"{expected.low:.2f}-{expected.high:.2f}", Tone.MUTED),
-            Text(f"{lies.value} {sign}", tone),
+            Text(f"{place(one).value} {sign}", tone),
         )
+        rows.append(Row(cells))
+    blocks = (
+        Table(_COLUMNS, tuple(rows), caption="The bins of confidence"),
+        Paragraph(_outside_text(fit.bins), Tone.STRONG),
+        Gap(),
+        Paragraph(_LEGEND, Tone.MUTED),
     )
+    return Section("Bins", blocks, basis)
 
 
 def _outside_text(found: Sequence[Bin]) -> str:

@@ -23,9 +23,9 @@ from reviewdesk.domain.panel.rerun import (
     outcome,
     stopped_after,
 )
-from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import hidden_count
-from reviewdesk.domain.verdict import Ballot, CanonicalCheck, Free, Status, Verdict
+from reviewdesk.domain.verdict import Ballot, Status, Verdict
 from reviewdesk.views import jury as juries
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -51,7 +51,7 @@ from reviewdesk.views.document import (
 from reviewdesk.views.jury import provenance
 from reviewdesk.views.queue import RERUNS, event, given, tag_list
 from reviewdesk.views.whatif import item_what_if
-from reviewdesk.views.words import VOTES, moment, number, plural
+from reviewdesk.views.words import moment, number, plural
 
 TEXTS = {
     "rubric": "Rubric",
@@ -75,7 +75,7 @@ FIGURES = frozenset(_FIGURES)
 FOLDED = "▹"
 UNFOLDED = "▿"
 _LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
-_CHECKS = {True: ("✓ ", Tone.PASS), False: ("✗ ", Tone.FAIL), None: ("– ", Tone.MUTED)}
+_CHECKS = {True: ("✓ pass", Tone.PASS), False: ("✗ fail", Tone.FAIL), None: ("– none", Tone.MUTED)}
 _NOTHING = RerunHistory()
 
 
@@ -96,17 +96,31 @@ def headline(item: Item) -> tuple[Block, ...]:
 def summary(item: Item) -> tuple[Block, ...]:
     """Return the key facts: test, decision, agreement, label and flags."""
     own = item.verdict.test != item.verdict.id
+    found = item.row.label
+    label: Words = Text(
+        "labelled by another" if item.row.labelled_by_other else "no label", Tone.MUTED
+    )
+    if found is not None:
+        label = "label ", Text(found, _LABELS.get(found, Tone.NOTE))
     return (
         *([Paragraph(outside(item.verdict.test))] if own else []),
         *juries.decision(item),
-        Flow((_label(item), *_marks(item, blind=False))),
+        Flow((label, *_marks(item, blind=False))),
         *juries.flags(item.assessment.notes),
     )
 
 
 def sections(item: Item, history: RerunHistory = _NOTHING) -> tuple[Section, ...]:
     """Return all sections below the key facts: the jury, the texts, the checks and the labels."""
-    return (*_jury(item, history), *_texts(item), *checks(item), *review(item, blind=False))
+    found = {"output": ""} | texts(item)
+    said = SIDE_NOTE if "alternative" in found else ""
+    notes = {"output": said if found["output"] else NO_RESPONSE}
+    shown = (
+        Section(title, (Quote(found[key]),) if found[key] else (), notes.get(key, ""))
+        for key, title in TEXTS.items()
+        if key in found
+    )
+    return (*_jury(item, history), *shown, *checks(item), *review(item, blind=False))
 
 
 def jury(
@@ -141,46 +155,25 @@ def _jury(
     opened: Container[str] | None = None,
     lines: Mapping[int, int] | None = None,
 ) -> tuple[Section, ...]:
-    return (
-        juries.jurors(item, lines),
-        *reruns(item, history, whole=lines is None),
-        *_figures(item, opened),
-    )
-
-
-def _figures(item: Item, opened: Container[str] | None) -> Iterator[Section]:
-    """Yield the sections of figures; a folded section has only its heading."""
+    figures = []
     for title, section in _FIGURES.items():
         if opened is None:
-            yield section(item)
+            figures.append(section(item))
         elif title in opened:
-            yield replace(section(item), title=f"{UNFOLDED} {title}")
+            figures.append(replace(section(item), title=f"{UNFOLDED} {title}"))
         else:
-            yield Section(f"{FOLDED} {title}", ())
-
-
-def _texts(item: Item) -> list[Section]:
-    found = {"output": ""} | texts(item)
-    said = SIDE_NOTE if "alternative" in found else ""
-    notes = {"output": said if found["output"] else NO_RESPONSE}
-    return [
-        Section(title, (Quote(found[key]),) if found[key] else (), notes.get(key, ""))
-        for key, title in TEXTS.items()
-        if key in found
-    ]
+            figures.append(Section(f"{FOLDED} {title}", ()))
+    return juries.jurors(item, lines), *reruns(item, history, whole=lines is None), *figures
 
 
 def texts(item: Item) -> dict[str, str]:
-    """Return the texts of a verdict's body that are not empty, by their keys."""
-    found = {key: _text(item.verdict.body.get(key)) for key in TEXTS}
-    return {key: text for key, text in found.items() if text}
-
-
-def _text(value: object) -> str:
-    """Return a field of the body as text, a list as one line per entry; empty if missing."""
-    if isinstance(value, list):
-        return "\n".join(f"- {part}" for part in value)
-    return value if isinstance(value, str) else ""
+    """Return the texts of a verdict's body that are not empty; a list has a line per entry."""
+    found = {key: item.verdict.body.get(key) for key in TEXTS}
+    every = {
+        key: "\n".join(f"- {part}" for part in value) if isinstance(value, list) else value
+        for key, value in found.items()
+    }
+    return {key: text for key, text in every.items() if text and isinstance(text, str)}
 
 
 def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
@@ -222,28 +215,15 @@ def _hidden_count(text: str) -> int:
     return hidden_count(text)
 
 
-def _label(item: Item) -> Words:
-    label = item.row.label
-    if label is None and item.row.labelled_by_other:
-        return Text("labelled by another", Tone.MUTED)
-    if label is None:
-        return Text("no label", Tone.MUTED)
-    return "label ", Text(label, _LABELS.get(label, Tone.NOTE))
-
-
 def checks(item: Item) -> tuple[Section, ...]:
     """Return how each deterministic check ended."""
-    found = item.verdict.body.get("checks") or ()
-    return (Section("Checks", (Facts(tuple(map(_check, found)), column=8),)),) if found else ()
-
-
-def _check(check: CanonicalCheck) -> Fact:
-    sign, tone = _CHECKS[check["pass"]]
-    word = "none" if check["pass"] is None else VOTES[check["pass"]]
-    text: tuple[str | Text, ...] = (outside(check["name"]),)
-    if reason := check.get("reason"):
-        text += (": ", outside(reason, 2000))
-    return Fact(f"{sign}{word}", text, tone)
+    facts = []
+    for check in item.verdict.body.get("checks") or ():
+        name, tone = _CHECKS[check["pass"]]
+        reason = check.get("reason")
+        why = (": ", outside(reason, 2000)) if reason else ()
+        facts.append(Fact(name, (outside(check["name"]), *why), tone))
+    return (Section("Checks", (Facts(tuple(facts), column=8),)),) if facts else ()
 
 
 def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
@@ -254,37 +234,27 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
     blocks: list[Block] = []
     human = item.verdict.body.get("human")
     if human and not blind:
-        blocks.append(Paragraph(_file_label(human), Tone.NOTE))
-    # Re-runs have a section of their own.
-    past = [one for one in item.history if one.kind not in RERUNS]
+        said: list[str | Text] = [f"in file: {human['label']} by "]
+        said.append(outside(human.get("by") or "unknown", 200))
+        said += [", ", outside(human["at"], 40)] if human.get("at") else []
+        said += [": ", outside(human["note"], 2000)] if human.get("note") else []
+        blocks.append(Paragraph(tuple(said), Tone.NOTE))
+    shown = []
+    for one in item.history:
+        # Re-runs have a section of their own. Labels and tags are somebody's opinion.
+        if one.kind in RERUNS or (blind and (one.label is not None or one.kind == "tags")):
+            continue
+        when, who = given(one)
+        text = _in_tone(event(one), Tone.MUTED if one.undone else Tone.TEXT)
+        author = Text(who.text, Tone.MUTED, outside=True)
+        shown.append(Fact(when.text, (*text, "  ", author)))
     if item.row.labelled_by_other:
         blocks.append(Paragraph(NOT_TOLD, Tone.NOTE))
-    if shown := [_event(one) for one in past if not (blind and _shows_opinion(one))]:
+    if shown:
         blocks.append(Facts(tuple(shown), column=18))
     if item.note:
         blocks.append(Quote(item.note, lead=Text("note  ", Tone.NOTE), indent=6))
     return (Section("Label", tuple(blocks)),) if blocks else ()
-
-
-def _file_label(human: Free) -> Words:
-    text: tuple[str | Text, ...] = (
-        f"in file: {human['label']} by ", outside(human.get("by") or "unknown", 200)
-    )  # fmt: skip
-    text += (", ", outside(human["at"], 40)) if human.get("at") else ()
-    return text + ((": ", outside(human["note"], 2000)) if human.get("note") else ())
-
-
-def _shows_opinion(one: Event) -> bool:
-    """Whether an event reveals somebody's opinion of the item."""
-    return one.label is not None or one.kind == "tags"
-
-
-def _event(one: Event) -> Fact:
-    when, who = given(one)
-    tone = Tone.MUTED if one.undone else Tone.TEXT
-    return Fact(
-        when.text, (*_in_tone(event(one), tone), "  ", Text(who.text, Tone.MUTED, outside=True))
-    )
 
 
 def _in_tone(words: tuple[str | Text, ...], tone: Tone) -> list[Text]:
@@ -414,7 +384,7 @@ def rerun(item: Item, made: Rerun, *, whole: bool = True) -> tuple[Block, ...]:
         Paragraph(joined(facts, " · "), Tone.STRONG),
         Flow(tuple(_outcome(item, made))),
         *([Facts(remarks, column=12)] if remarks else []),
-        *_changes(found, made.verdict, whole=whole),
+        *([_changes(found, made.verdict, whole=whole)] if found else []),
     )
 
 
@@ -465,38 +435,34 @@ def _hash(made: Rerun, short: Text) -> Fact:
     return Fact("panel hash", text)
 
 
-def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> tuple[Block, ...]:
-    if not found:
-        return ()
-    heads = (
-        Column("juror", tail=True, right=False), *map(Column, ("before", "after", "moved")),
+def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> Table:
+    """Return each juror before and after, with its new reason below if it was asked."""
+    heads = ("before", "after", "moved")
+    columns = (
+        Column("juror", tail=True, right=False),
+        *map(Column, heads),
         Column("", right=False),
-    )  # fmt: skip
-    names = words.short_names(one.juror for one in found)
-    rows = tuple(_change(one, names[one.juror], made, whole=whole) for one in found)
-    return (Table(heads, rows, caption="Each juror before and after"),)
-
-
-def _change(change: Change, name: str, made: Verdict, *, whole: bool) -> Row:
-    """Return a juror before and after, with its new reason below if it was asked."""
-    quiet = Tone.TEXT if change.asked else Tone.MUTED
-    mark = "≠ vote flipped" if change.flipped else "" if change.asked else "not asked"
-    below: tuple[Quote, ...] = ()
-    if change.asked and change.after is not None:
-        body = made.body["jurors"][change.after.seat]
-        answers = words.answers(body, made.policy.threshold)
-        below = juries.reasons(change.after, 0 if whole else 1, answers)
-    moved = ""
-    if change.asked and change.moved is not None:
-        moved = number(change.moved, sign="+")
-    cells = (
-        outside(name, 200, quiet),
-        Text(_ballot_text(change.before), Tone.MUTED),
-        Text(_ballot_text(change.after), quiet),
-        Text(moved, quiet),
-        Text(mark, Tone.WARN if change.flipped else Tone.MUTED),
     )
-    return Row(cells, Text("≠ " if change.flipped else "  ", quiet), below)
+    names = words.short_names(one.juror for one in found)
+    rows = []
+    for change in found:
+        quiet = Tone.TEXT if change.asked else Tone.MUTED
+        mark = "≠ vote flipped" if change.flipped else "" if change.asked else "not asked"
+        below: tuple[Quote, ...] = ()
+        if change.asked and change.after is not None:
+            body = made.body["jurors"][change.after.seat]
+            answers = words.answers(body, made.policy.threshold)
+            below = juries.reasons(change.after, 0 if whole else 1, answers)
+        moved = "" if change.moved is None or not change.asked else number(change.moved, sign="+")
+        cells = (
+            outside(names[change.juror], 200, quiet),
+            Text(_ballot_text(change.before), Tone.MUTED),
+            Text(_ballot_text(change.after), quiet),
+            Text(moved, quiet),
+            Text(mark, Tone.WARN if change.flipped else Tone.MUTED),
+        )
+        rows.append(Row(cells, Text("≠ " if change.flipped else "  ", quiet), below))
+    return Table(columns, tuple(rows), caption="Each juror before and after")
 
 
 def _ballot_text(cast: Ballot | None) -> str:

@@ -15,9 +15,8 @@ from textual_serve.server import Server
 
 from reviewdesk.errors import UsageError
 from reviewdesk.system.signals import ENDING
-from reviewdesk.web.messages import Resized, size_of
 from reviewdesk.web.site import Site, headers
-from reviewdesk.web.visitor import Visitor
+from reviewdesk.web.visitor import Visitor, size_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -113,7 +112,7 @@ class ConsoleServer:
         if len(self.visitors) >= self.offer.most:
             raise web.HTTPServiceUnavailable(text=FULL)
         query = request.query
-        size = size_of(query.get("width"), query.get("height")) or Resized(80, 24)
+        size = size_of(query.get("width"), query.get("height")) or (80, 24)
         page = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LONGEST_MESSAGE)
         visitor = Visitor(
             self.offer.command, page, self.library.download_manager, request.get("reviewer")
@@ -121,7 +120,7 @@ class ConsoleServer:
         self.visitors.add(visitor)
         try:
             await page.prepare(request)
-            await visitor.start(size.width, size.height)
+            await visitor.start(*size)
             async for message in page:
                 if message.type == WSMsgType.TEXT:
                     await visitor.hear(message.data)

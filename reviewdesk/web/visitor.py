@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,8 +13,6 @@ from contextlib import suppress
 from aiohttp.web import WebSocketResponse
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
-
-from reviewdesk.web.messages import Focused, Pinged, Resized, Typed, read_message
 
 _PATIENCE = 8.0
 """Seconds for a console to save pending edits after its page has closed."""
@@ -25,8 +24,23 @@ _PASSED_ON = {"exit", "deliver_file_start"}
 DRIVER = "reviewdesk.app.terminal.browser:BrowserDriver"
 
 
+LARGEST = 1_000
+"""The most columns or rows that are accepted from a page."""
+_SENSELESS = re.compile(r"\x1b\[[<=>?]?[\d;:]*\d{6}[\d;:]*[ -/]*[@-~]?")
+"""A sequence with a number that no terminal sends."""
+
+
+def size_of(width: object, height: object) -> tuple[int, int] | None:
+    """Return a size in characters given as numbers or digits, ``None`` if no screen has it."""
+    given = f"{width} {height}"
+    if not re.fullmatch("[0-9]{1,4} [0-9]{1,4}", given):
+        return None
+    columns, rows = map(int, given.split())
+    return (columns, rows) if 0 < columns <= LARGEST and 0 < rows <= LARGEST else None
+
+
 def environment(
-    size: Resized, inherited: Mapping[str, str] = os.environ, reviewer: str | None = None
+    size: tuple[int, int], inherited: Mapping[str, str] = os.environ, reviewer: str | None = None
 ) -> dict[str, str]:
     """Return the environment of a console that draws for a page of a size.
 
@@ -39,8 +53,8 @@ def environment(
         "TEXTUAL_COLOR_SYSTEM": "truecolor",
         "COLORTERM": "truecolor",
         "TERM": "xterm-256color",
-        "COLUMNS": str(size.width),
-        "ROWS": str(size.height),
+        "COLUMNS": str(size[0]),
+        "ROWS": str(size[1]),
     }
 
 
@@ -85,7 +99,7 @@ class Visitor(AppService):
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=environment(Resized(width, height), reviewer=self._reviewer),
+            env=environment((width, height), reviewer=self._reviewer),
             start_new_session=True,  # so that ctrl+c at the server's terminal is the server's alone
         )
         self._reading = asyncio.create_task(self.run())
@@ -98,21 +112,16 @@ class Visitor(AppService):
         assert stdout is not None  # noqa: S101 - they are pipes
         assert stderr is not None  # noqa: S101
         errors = asyncio.create_task(self._keep_errors(stderr))
+        takes = {b"D": self.on_data, b"P": self.on_packed, b"M": self.on_meta}
         with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await stdout.readuntil(b"__GANGLION__\n")
             while True:
                 head = await stdout.readexactly(5)
-                await self._pass_on(head[:1], await stdout.readexactly(int.from_bytes(head[1:])))
+                payload = await stdout.readexactly(int.from_bytes(head[1:]))
+                if (take := takes.get(head[:1])) is not None:
+                    await take(payload)
         await errors
         await self._close()
-
-    async def _pass_on(self, kind: bytes, payload: bytes) -> None:
-        if kind == b"D":
-            await self.on_data(payload)
-        elif kind == b"P":
-            await self.on_packed(payload)
-        elif kind == b"M":
-            await self.on_meta(payload)
 
     async def on_meta(self, data: bytes) -> None:
         """Handle a message of the console, if it is an accepted one."""
@@ -124,16 +133,23 @@ class Visitor(AppService):
             self.errors = (self.errors + said)[-_MOST_ERRORS:]
 
     async def hear(self, text: str) -> None:
-        """Pass on valid messages of the page; drop all others."""
-        match read_message(text):
-            case Typed(typed):
-                await self.send_bytes(typed.encode("utf-8", "replace"))
-            case Resized(width, height):
-                await self.set_terminal_size(width, height)
-            case Focused(has_it):
-                await (self.focus() if has_it else self.blur())
-            case Pinged(word):
-                await self._page.send_json(["pong", word])
+        """Pass on the messages that our pages send: keys, sizes, focus and pings; drop others."""
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        match found:
+            case ["stdin", str(typed)]:
+                await self.send_bytes(_SENSELESS.sub("", typed).encode("utf-8", "replace"))
+            case ["resize", {"width": int(width), "height": int(height)}]:
+                if (size := size_of(width, height)) is not None:
+                    await self.set_terminal_size(*size)
+            case ["focus"]:
+                await self.focus()
+            case ["blur"]:
+                await self.blur()
+            case ["ping", str(word)]:
+                await self._page.send_json(["pong", word[:40]])
 
     async def stop(self) -> None:
         """End the console, which saves before it goes, and wait until it is gone."""

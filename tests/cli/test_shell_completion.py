@@ -32,7 +32,6 @@ RUNS = {
 def filled(cli: Cli, write: Write) -> Cli:
     for name, data in RUNS.items():
         assert cli("ingest", write(f"{name}.json", data)).code == 0
-    assert cli("filters", "save", "todo", "esc label:none").code == 0
     return cli
 
 
@@ -53,6 +52,9 @@ def test_commands_and_options_are_offered(offered: Offered) -> None:
     assert offered("queue", "--fi") == ["--filter"]
     assert offered("completion", "") == ["bash", "zsh", "fish"]
     assert offered("open", "--strategy", "me") == ["mean", "median"]
+    assert offered("ingest", "--format", "promp") == ["promptfoo"]
+    assert offered("labels", "ex") == ["export"]
+    assert offered("improve", "l") == ["lineage"]
     assert "corrected" in offered("explain", "cor")
     assert offered("explain", "Corrected", "") == ["rate"]
     assert offered("explain", "corrected", "rate", "") == []
@@ -67,27 +69,6 @@ def test_names_of_the_desk_are_offered(offered: Offered) -> None:
     assert offered("show", "--run", "week-36", "fee/l") == ["fee/late", "fee/lost"]
     assert offered("show", "--run", "nope", "") == []
     assert offered("label", "fee/late", "p") == ["pass"]
-    assert offered("filters", "remove", "") == ["todo"]
-    assert offered("rerun", "fee/late", "--juror", "j") == ["j1"]
-
-
-@pytest.mark.usefixtures("filled")
-def test_formats_orders_and_filter_words_are_offered(offered: Offered) -> None:
-    assert offered("ingest", "--format", "promp") == ["promptfoo"]
-    assert offered("queue", "--order", "s") == ["score"]
-    # A fact comes with its values, so that a shell does not take it for a whole word.
-    truths = "none", "pass", "fail", "unsure", "disputed", "tuning", "holdout"
-    labels = [f"label:{word}" for word in truths]
-    assert offered("queue", "--filter", "la") == ["label:", *labels]
-    assert offered("open", "--filter", "label:n") == ["label:none"]
-    assert offered("queue", "--filter", "kin !(mark|spl") == ["kin !(mark|split"]
-    assert offered("queue", "--filter", "@t") == ["@todo"]
-    assert offered("filters", "save", "todo", "es") == ["esc"]
-    # Tags of the run that is named; what a shell would run is not offered.
-    assert offered("queue", "--run", "week-36", "--filter", "tag:") == [
-        "tag:none",
-        'tag:"late fee"',
-    ]
 
 
 def test_files_are_left_to_the_shell() -> None:
@@ -118,7 +99,6 @@ def test_no_desk_is_made_opened_or_complained_of(
         desk_path.parent.mkdir()
         desk_path.write_bytes(content)
     assert offered("show", "") == offered("queue", "--run", "") == []
-    assert offered("queue", "--filter", "es") == ["esc"]
     assert (desk_path.read_bytes() if desk_path.exists() else None) == content
 
 

@@ -19,7 +19,6 @@ from reviewdesk.pages.html import section_html
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.document import (
     Block,
-    Comparison,
     Document,
     Facts,
     Flow,
@@ -29,7 +28,6 @@ from reviewdesk.views.document import (
     ReliabilityDiagram,
     ScorePlot,
     Table,
-    Words,
     plain,
 )
 from tests.views.documents import documents
@@ -71,16 +69,10 @@ def of_block(one: Block) -> list[str]:
             ]
         case Flow():
             return list(map(plain, one.groups))
-        case Comparison():
-            return [*map(plain, one.heads), *(text for row in one.rows for text in compared(*row))]
         case Table():
             return list(of_table(one))
     assert isinstance(one, Gap | ReliabilityDiagram | ScorePlot)
     return []
-
-
-def compared(name: Words, left: Words, right: Words) -> list[str]:
-    return ["≠" * (plain(left) != plain(right)), plain(name), plain(left), plain(right)]
 
 
 def of_table(one: Table) -> Iterator[str]:

@@ -10,7 +10,6 @@ import pytest
 from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, WSMsgType, web
 from aiohttp.client_exceptions import WSServerHandshakeError
 
-from reviewdesk.web.messages import Resized
 from reviewdesk.web.server import ConsoleServer, Offer
 from reviewdesk.web.site import SignOn, Site
 from reviewdesk.web.visitor import DRIVER, environment
@@ -280,7 +279,7 @@ async def test_a_console_that_cannot_start_is_told_of(on: Stage) -> None:
 
 
 def test_a_console_gets_the_size_of_its_page_and_no_debugging() -> None:
-    found = environment(Resized(100, 30), {"HOME": "/home/ann", "LINES": "7", "TEXTUAL": "debug"})
+    found = environment((100, 30), {"HOME": "/home/ann", "LINES": "7", "TEXTUAL": "debug"})
     assert found["HOME"] == "/home/ann"
     assert (found["COLUMNS"], found["ROWS"]) == ("100", "30")
     assert not {"LINES", "TEXTUAL"} & found.keys()

@@ -30,7 +30,6 @@ from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.views.document import (
     Block,
     Column,
-    Comparison,
     Document,
     Facts,
     Flow,
@@ -411,37 +410,12 @@ def _row(
     return Content("").join(made)
 
 
-def _comparison(one: Comparison, width: int) -> Lines:
-    """Return facts of both sides, one below the other if columns would be too narrow."""
-    lines = _pair("", one.heads, width, mark=False)
-    for name, left, right in one.rows:
-        lines += _pair(name, (left, right), width, mark=plain(left) != plain(right))
-    return lines
-
-
-def _pair(name: Words, sides: tuple[Words, Words], width: int, *, mark: bool) -> Lines:
-    differs = line(("≠ " if mark else "  ", Ink.WARN)) + words_line(name, Tone.MUTED)
-    label = min(16, width // 4)
-    room = (width - label - 2) // 2
-    left = words_line(sides[0])
-    right = words_line(sides[1])
-    if room < 14 or max(left.cell_length, right.cell_length) > room:
-        return [
-            cut(differs, width),
-            *paragraph(left, width, indent=4, first=[("    ", "")]),
-            *paragraph(right, width, indent=4, first=[("  → ", Ink.MUTED)]),
-        ]
-    columns = [Column("", right=False)] * 3
-    return [_row([differs, left, right], [label + 2, room, room], columns, 0)]
-
-
 _PAINTERS: dict[type, Callable[[Any, int], Lines]] = {
     Paragraph: _paragraph,
     Facts: _facts,
     Flow: _flow,
     Table: _table,
     Quote: _quote,
-    Comparison: _comparison,
     ScorePlot: lambda one, width: score_plot_lines(one.seats, one.threshold, width),
     Gap: lambda _, width: [cut(Content(""), width)],
 }

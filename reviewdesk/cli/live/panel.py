@@ -55,12 +55,7 @@ Examples:
 
 @panel.command(epilog=_EPILOG)
 @click.argument("path", metavar="FILE", shell_complete=completion.files)
-@option(
-    "--from report",
-    "REPORT",
-    "Report whose jurors and rule to take.",
-    shell_complete=completion.files,
-)
+@option("--from report", "FILE", "Report whose jurors and rule to take.")
 @option("--juror jurors", "VENDOR/MODEL", "Model to add; repeatable.", multiple=True)
 @option("--rubric", "TEXT", "Rubric for cases without one.")
 @flag("--probe", "Try each juror with one call.")

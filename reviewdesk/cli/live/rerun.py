@@ -40,13 +40,7 @@ Examples:
 @click.argument("verdicts", nargs=-1, metavar="[VERDICT]...", shell_complete=completion.verdicts)
 @option("--filter filter_", "FILTER", "Ask about every verdict that matches.")
 @option("--panel", "FILE", "Panel file to ask, or @jurors; the report's own if omitted.")
-@option(
-    "--juror jurors",
-    "NAME",
-    "Ask only this juror.",
-    multiple=True,
-    shell_complete=completion.jurors,
-)
+@option("--juror jurors", "NAME", "Ask only this juror.", multiple=True)
 @flag("--missing", "Ask only jurors that gave no answer.")
 @flag("--resume", "Finish interrupted re-runs.")
 @flag("--give-up", "End interrupted re-runs; keep what arrived.")
