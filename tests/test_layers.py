@@ -4,8 +4,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -95,43 +96,62 @@ ALLOWED = {
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module: ``what`` is a layer of ours, or the name of somebody else's package."""
+    """One imported name, and whether it is imported inside a function, or for types alone."""
 
     file: str
     line: int
-    layer: str
-    what: str
+    name: str
     inside: bool
+    typed: bool
+
+    @property
+    def layer(self) -> str:
+        return self.file.split("/")[0].removesuffix(".py")
+
+    @property
+    def what(self) -> str:
+        """A layer of ours, or the name of somebody else's package."""
+        return _what(self.name)
+
+    @property
+    def module(self) -> str:
+        """The module of ours that is imported, or nothing."""
+        found = self.name if self.name in MODULES else self.name.rpartition(".")[0]
+        return found if found in MODULES else ""
 
 
-def imports(path: Path) -> Iterator[Import]:
+@cache
+def imports(path: Path) -> tuple[Import, ...]:
     """Every import of a file, wherever it stands."""
     file = path.relative_to(PACKAGE).as_posix()
-    layer = file.split("/")[0].removesuffix(".py")
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    top = set(map(id, _outside_functions(tree)))
-    for node in ast.walk(tree):
-        inside = id(node) not in top
-        for name in _names(node):
-            yield Import(file, getattr(node, "lineno", 0), layer, name, inside)
+    return tuple(
+        Import(file, node.lineno, name, inside, typed)
+        for node, inside, typed in _imports(tree)
+        for name in _names(node)
+    )
 
 
-def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _outside_functions(child)
+def _imports(
+    node: ast.AST, inside: bool = False, typed: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool, bool]]:
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import() | ast.ImportFrom():
+                yield child, inside, typed
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _imports(child, True, typed)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                yield from _imports(child, inside, True)
+            case ast.stmt() | ast.excepthandler() | ast.match_case():
+                yield from _imports(child, inside, typed)
 
 
-def _names(node: ast.AST) -> list[str]:
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
-        return [_what(alias.name) for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        assert node.level == 0, "imports are absolute"
-        if node.module == "reviewdesk":
-            return [_what(f"reviewdesk.{alias.name}") for alias in node.names]
-        return [_what(node.module or "")]
-    return []
+        return [alias.name for alias in node.names]
+    assert node.level == 0, "imports are absolute"
+    return [f"{node.module}.{alias.name}" for alias in node.names]
 
 
 def _what(module: str) -> str:
@@ -304,31 +324,12 @@ def test_the_probe_sees_a_heavy_module() -> None:
 
 def _loaded_at_import(path: Path) -> set[str]:
     """The modules of ours that a file imports while it is loaded, types apart."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return _ours(_outside_functions(_without_types(tree)))
+    return {one.module for one in imports(path) if not (one.inside or one.typed)} - {""}
 
 
 def _imported_anywhere(path: Path) -> set[str]:
     """The modules of ours that a file imports, those for types and inside functions included."""
-    return _ours(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def _ours(nodes: Iterable[ast.AST]) -> set[str]:
-    found = set()
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reviewdesk"):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in MODULES else node.module or "" for name in names}
-    return found & MODULES.keys()
-
-
-def _without_types(tree: ast.Module) -> ast.Module:
-    kept = [
-        node
-        for node in tree.body
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    ]
-    return ast.Module(kept, [])
+    return {one.module for one in imports(path)} - {""}
 
 
 def _name(path: Path) -> str:
@@ -358,7 +359,8 @@ if TYPE_CHECKING:
 """
 
 
-def test_a_circle_of_types_is_seen(tmp_path: Path) -> None:
+def test_a_circle_of_types_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
     path = tmp_path / "x.py"
     path.write_text(_CIRCLE, encoding="utf-8")
     assert _imported_anywhere(path) == {"reviewdesk.app.app"}

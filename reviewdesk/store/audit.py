@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ _CLAUSES = re.compile(
     r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|ON|REFERENCES|UNIQUE)\b", re.IGNORECASE
 )
 """Words in the SQL of a table that make it do more than store values."""
-_LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]+")
+_LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]{2,}|[\t\n\f\r]")
 _STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 """SQLite's name for the kind of value that a column of each declared type stores."""
 _UNHASHED = frozenset({"drafts", "filters", "kept_settings", "loads", "meta", "runs", "views"})
@@ -165,12 +165,17 @@ def objects(conn: sqlite3.Connection) -> Objects:
             columns = conn.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
             found[kind, name] = f"{[tuple(one) for one in columns]} {_CLAUSES.findall(sql or '')}"
         else:
-            # On one line, with the spaces in its literals and those that SQLite does not recognize.
-            spaced = _LITERAL_OR_SPACE.sub(lambda part: part[1] or " ", sql or "")
-            found[str(kind), str(name)] = spaced.strip()
+            found[str(kind), str(name)] = _one_line(sql or "")
     return found
 
 
+@lru_cache(maxsize=512)
+def _one_line(sql: str) -> str:
+    """Return SQL on one line; spaces in literals, and those that SQLite does not know, remain."""
+    return _LITERAL_OR_SPACE.sub(lambda part: part[1] or " ", sql).strip()
+
+
+@cache
 def made_objects() -> list[Objects]:
     """Return the objects that each version makes, the newest last."""
     with closing(sqlite3.connect(":memory:")) as fresh:
