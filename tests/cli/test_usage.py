@@ -1,6 +1,7 @@
 """Help, versions, options and exit codes."""
 
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -74,9 +75,12 @@ def test_a_label_is_recorded_undone_and_deferred_under_one_command(cli: Cli) -> 
 
 
 @pytest.mark.parametrize("names", list(commands(root)), ids=" ".join)
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_every_command_explains_itself(cli: Cli, names: tuple[str, ...], option: str) -> None:
-    done = cli(*names, option)
+def test_every_command_explains_itself(
+    cli: Cli, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = cli(*names, "--help")
+    assert done == cli(*names, "-h")
     assert (done.code, done.err) == (0, "")
     usage, _, text = done.out.partition("\n\n")
     assert usage.startswith(f"Usage: {' '.join(('reviewdesk', *names))} ")
@@ -84,24 +88,15 @@ def test_every_command_explains_itself(cli: Cli, names: tuple[str, ...], option:
     sentence = " ".join(text.split("\n\n")[0].split())
     assert len(sentence.split()) >= 4
     assert sentence.endswith(".")
-    if "Commands:" not in done.out:
-        assert "--desk" in done.out
-
-
-@pytest.mark.parametrize("names", list(commands(root)), ids=" ".join)
-def test_every_help_page_reads_well_at_80_columns(
-    cli: Cli, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    text = cli(*names, "--help").out
-    assert [line for line in text.splitlines() if len(line) > 80] == []
+    if "Commands:" not in text:
+        assert "--desk" in text
+        assert "reviewdesk " in text.partition("--help")[2]
+    assert [line for line in done.out.splitlines() if len(line) > 80] == []
     # A list of commands cuts a first sentence that is too long for one line.
     listed = text.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
     assert [line for line in listed if line.endswith("...") or not line.endswith(".")] == []
     # Whoever installed the wheel has no clone, and pastes the examples.
-    examples = re.findall(r"^ +(?:Example: )?(reviewdesk .*)$", text, re.MULTILINE)
-    assert "reviewdesk " in text.partition("--help")[2] or "Commands:" in text
-    for line in examples:
+    for line in re.findall(r"^ +(?:Example: )?(reviewdesk .*)$", text, re.MULTILINE):
         assert_known(line)
         assert "sample_runs" not in line
 
@@ -216,57 +211,66 @@ def test_full_verification_names_the_verdict(cli: Cli, write: Write, tmp_path: P
     assert "run run: verdict v0: decision is pass, and its body gives fail" in done.out
 
 
-@pytest.mark.parametrize(
-    ("planted", "said"),
-    [
-        (
-            """CREATE TRIGGER slow AFTER INSERT ON label_events BEGIN INSERT INTO drafts
-               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-               SELECT i, i, i FROM n; END""",
-            "the trigger slow is not reviewdesk's",
-        ),
-        ("UPDATE runs SET header = 'x'", "a value of a wrong kind"),
-        ("UPDATE runs SET notes = '{'", "a value of a wrong kind"),
-        ("UPDATE bodies SET body = 'x'", "is not what was loaded; body differs"),
-        ("UPDATE verdicts SET decision = 'x'", "is not what was loaded; decision differs"),
-        ("UPDATE filters SET text = x'00'", "filters.text holds a value of a wrong kind: 1 not"),
-        ("UPDATE filters SET name = x'00'", "filters.name holds a value of a wrong kind: 1 not"),
-        ("UPDATE filters SET text = CAST(x'80' AS TEXT)", "filters holds what is no text"),
-        ("UPDATE indexed_runs SET verdicts = 'x'", "indexed_runs.verdicts holds a value of a wr"),
-        ("UPDATE views SET state = x'00'", "views.state holds a value of a wrong kind: 1 not text"),
-        # JSON that is too deep for its parser.
-        (f"UPDATE runs SET options = '{'[' * 2000}'", "its header, counts, strata or figures"),
-        ("DROP TRIGGER label_events_fixed; UPDATE label_events SET seq = 'x'", "is gone"),
-        (
-            """PRAGMA writable_schema=ON; UPDATE sqlite_master
-               SET sql = CAST(replace(sql, 'rank', x'cc') AS TEXT) WHERE name = 'verdicts'""",
-            "bytes that are not UTF-8",
-        ),
-    ],
-)
+PLANTED: list[tuple[str, list[str]]] = [
+    (
+        """CREATE TRIGGER slow AFTER INSERT ON label_events BEGIN INSERT INTO drafts
+           WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+           SELECT i, i, i FROM n; END""",
+        ["the trigger slow is not reviewdesk's"],
+    ),
+    ("UPDATE runs SET header = 'x'", ["a value of a wrong kind"]),
+    ("UPDATE bodies SET body = 'x'", ["is not what was loaded; body differs"]),
+    ("UPDATE verdicts SET decision = 'x'", ["is not what was loaded; decision differs"]),
+    (
+        """UPDATE filters SET text = x'00', name = x'00'; UPDATE views SET state = x'00';
+           UPDATE indexed_runs SET verdicts = 'x'""",
+        [
+            "filters.text holds a value of a wrong kind: 1 not",
+            "filters.name holds a value of a wrong kind: 1 not",
+            "views.state holds a value of a wrong kind: 1 not text",
+            "indexed_runs.verdicts holds a value of a wr",
+        ],
+    ),
+    ("UPDATE filters SET text = CAST(x'80' AS TEXT)", ["filters holds what is no text"]),
+    # JSON that is too deep for its parser.
+    (f"UPDATE runs SET options = '{'[' * 2000}'", ["its header, counts, strata or figures"]),
+    ("DROP TRIGGER label_events_fixed; UPDATE label_events SET seq = 'x'", ["is gone"]),
+    (
+        """PRAGMA writable_schema=ON; UPDATE sqlite_master
+           SET sql = CAST(replace(sql, 'rank', x'cc') AS TEXT) WHERE name = 'verdicts'""",
+        ["bytes that are not UTF-8"],
+    ),
+]
+
+
 def test_a_desk_that_was_tampered_with_is_one_line_and_no_fault(
-    cli: Cli, write: Write, tmp_path: Path, planted: str, said: str
+    cli: Cli, write: Write, tmp_path: Path
 ) -> None:
-    desk = tmp_path / "own.db"
-    cli("ingest", write("report.json", numbered(3)), "--desk", desk)
-    cli("filters", "save", "mine", "esc", "--desk", desk)
-    cli("queue", "--filter", "text~answer", "--desk", desk)
-    _edit(desk, "INSERT INTO views VALUES (1, 'ann', '{}')")
-    _edit(desk, planted)
-    for command in (
-        ("label", "v1", "pass"), ("show", "v1"), ("queue",), ("filters",), ("open",), ("runs",),
-        ("queue", "--filter", "@mine"), ("queue", "--filter", "text~answer"), ("desk", "info"),
-        ("calibrate",), ("labels", "list"), ("export", "report", "-o", tmp_path / "out.json"),
-        ("desk", "backup", tmp_path / "copy.db"),
-        ("desk", "merge", desk, "--desk", tmp_path / "merged.db"),
-    ):  # fmt: skip
-        done = cli("--desk", desk, *command)
-        assert done.code in {0, 2}
-        words = (said, "UTF-8", "the desk is damaged", "Nothing of it was taken")
-        assert done.code == 0 or any(one in done.lines[-1] for one in words), (command, done)
-    checked = cli("desk", "verify", "--desk", desk)
-    assert said in checked.out + checked.err
-    assert cli("desk", "repair", "-o", tmp_path / "new.db", "--desk", desk).code in {0, 1}
+    whole = tmp_path / "whole.db"
+    cli("ingest", write("report.json", numbered(3)), "--desk", whole)
+    cli("filters", "save", "mine", "esc", "--desk", whole)
+    cli("queue", "--filter", "text~answer", "--desk", whole)
+    _edit(whole, "INSERT INTO views VALUES (1, 'ann', '{}')")
+    for place, (planted, said) in enumerate(PLANTED):
+        desk = tmp_path / f"{place}.db"
+        shutil.copy(whole, desk)
+        _edit(desk, planted)
+        for command in (
+            ("label", "v1", "pass"), ("show", "v1"), ("queue",), ("filters",), ("open",), ("runs",),
+            ("queue", "--filter", "@mine"), ("queue", "--filter", "text~answer"), ("desk", "info"),
+            ("calibrate",), ("labels", "list"),
+            ("export", "report", "-o", tmp_path / f"out{place}.json"),
+            ("desk", "backup", tmp_path / f"copy{place}.db"),
+            ("desk", "merge", desk, "--desk", tmp_path / f"merged{place}.db"),
+        ):  # fmt: skip
+            done = cli("--desk", desk, *command)
+            assert done.code in {0, 2}
+            words = (*said, "UTF-8", "the desk is damaged", "Nothing of it was taken")
+            assert done.code == 0 or any(one in done.lines[-1] for one in words), (command, done)
+        checked = cli("desk", "verify", "--desk", desk)
+        assert [one for one in said if one not in checked.out + checked.err] == []
+        new = tmp_path / f"new{place}.db"
+        assert cli("desk", "repair", "-o", new, "--desk", desk).code in {0, 1}
 
 
 def test_a_name_like_the_desks_own_is_refused_everywhere(cli: Cli, write: Write) -> None:

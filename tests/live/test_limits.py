@@ -4,6 +4,7 @@ import dataclasses
 import math
 import random
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -57,8 +58,13 @@ LIMITS: dict[str, Callable[[], Limit]] = {
 }
 
 
-@pytest.mark.parametrize("concurrency", [16, pytest.param(64, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize(
+    ("name", "concurrency"),
+    [
+        *product(["window", "sliding", "bucket without a word", "small bucket"], [16]),
+        *(pytest.param(name, 64, marks=pytest.mark.slow) for name in LIMITS),
+    ],
+)
 def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
     room: Room, name: str, concurrency: int
 ) -> None:

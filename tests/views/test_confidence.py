@@ -112,10 +112,11 @@ def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
         log_loss=LogLoss(36.04, 1_000_000),
         spiegelhalter=ZTest(-12345.678, 0.0),
     )
-    page = replace(census(tmp_path), fit=extreme)
+    whole = census(tmp_path)
+    page = replace(whole, fit=extreme)
     for width in WIDTHS:
         more = Section("", labels_needed([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)]))
-        sections = confidence(extreme, census(tmp_path).calibration.headline)
+        sections = confidence(extreme, whole.calibration.headline)
         for section in (*sections, more):
             check(section_lines(section, width), width)
     for width in (78, 158):

@@ -20,7 +20,7 @@ from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import label_row
 
-FEW, MANY, COUNT = 60, 600, 700
+FEW, MANY, COUNT = 40, 300, 360
 KEYS = (
     "label.pass", "label.fail", "undo", "undo", "redo", "label.pass", "defer", "mark",
     "tags.labelled", "next",

@@ -84,7 +84,7 @@ def test_yes_saves_each_with_its_time_and_no_keeps_the_file(tmp_path: Path) -> N
     assert review.dialogs == []
 
 
-@pytest.mark.parametrize("before", range(1, 7))
+@pytest.mark.parametrize("before", [1, 3, 6])
 def test_a_kill_between_two_of_them_saves_none_twice(tmp_path: Path, before: int) -> None:
     path = left(tmp_path)
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
@@ -246,21 +246,21 @@ DAMAGE: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGE)
-def test_a_file_that_was_changed_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
-    path = left(tmp_path)
-    found = json.loads(path.read_text())
-    DAMAGE[name](found)
-    path.write_text(json.dumps(found))
-    is_refused(tmp_path, path)
+NO_FILES = (b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a": NaN}', b"null", b'"x"', b"{}")
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a": NaN}', b"null", b'"x"', b"{}"]
-)
-def test_a_file_that_is_none_is_refused_in_one_sentence(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_was_changed_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = left(tmp_path)
-    path.write_bytes(data)
+    whole = path.read_bytes()
+    with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
+        for data in NO_FILES:
+            path.write_bytes(data)
+            is_told(desk, path)
+        for damage in DAMAGE.values():
+            found = json.loads(whole)
+            damage(found)
+            path.write_text(json.dumps(found))
+            is_told(desk, path)
     is_refused(tmp_path, path)
 
 
@@ -289,14 +289,18 @@ def test_a_planted_link_is_not_written_through(tmp_path: Path) -> None:
     assert target.read_text() == "mine"
 
 
+def is_told(desk: Desk, path: Path) -> None:
+    with pytest.raises(DeskError) as told:
+        list(unsaved.waiting(desk))
+    assert str(path) in str(told.value)
+    assert "\x1b" not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
 def is_refused(tmp_path: Path, path: Path) -> None:
     """Nothing of the file is saved; the review tells of it in one line and goes on."""
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
-        with pytest.raises(DeskError) as told:
-            list(unsaved.waiting(desk))
-        assert str(path) in str(told.value)
-        assert "\x1b" not in str(told.value)
-        assert "\n" not in str(told.value)
+        is_told(desk, path)
     review = opened(tmp_path)
     assert str(path) in review.notice
     assert review.dialogs == []

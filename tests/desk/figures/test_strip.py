@@ -52,7 +52,7 @@ def test_every_kind_of_event_is_followed(opened: tuple[Desk, Run]) -> None:
     strip = LiveStrip()
     agree(strip, desk, run)
     chance = random.Random(7)  # noqa: S311 - a fixed sequence, not a secret
-    for _ in range(60):
+    for _ in range(25):
         what = chance.choice(["label", "label", "label", "undo", "redo", "note", "defer"])
         key = desk.find(run, chance.choice("abcdefg"))
         if what == "label":
@@ -123,7 +123,7 @@ def test_two_desks_label_at_once(opened: tuple[Desk, Run], tmp_path: Path) -> No
     strips = LiveStrip(), LiveStrip()
     with closing(open_desk(tmp_path / "desk.db", reviewer="bea")) as bea:
         chance = random.Random(3)  # noqa: S311 - a fixed sequence, not a secret
-        for turn in range(40):
+        for turn in range(24):
             desk = chance.choice([ann, bea])
             if turn % 7 == 6:
                 desk.undo()

@@ -43,11 +43,11 @@ def report_of(start: int, count: int) -> bytes:
 
 
 def label_all(desk: Desk, run: Run) -> None:
-    for key in list(desk.queue(run)):
-        n = int(desk.item(key).verdict.id[1:])
-        desk.label(key, Truth.PASS if good(n) else Truth.FAIL, blind=True)
-        desk.note(key, f"note-of-v{n}")
-        tag(desk, key, [f"tag-of-v{n}"])
+    for row in desk.rows(desk.queue(run)):
+        n = int(row.id[1:])
+        desk.label(row.key, Truth.PASS if good(n) else Truth.FAIL, blind=True)
+        desk.note(row.key, f"note-of-v{n}")
+        tag(desk, row.key, [f"tag-of-v{n}"])
 
 
 @pytest.fixture

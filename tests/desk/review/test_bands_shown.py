@@ -33,10 +33,10 @@ CASES = report(
 
 
 def shown(desk: Desk) -> Iterator[tuple[Item, dict[str, Any]]]:
-    """Up to about fifty verdicts of each run with their lines of ``queue --json``."""
+    """Up to about a dozen verdicts of each run with their lines of ``queue --json``."""
     for run in desk.runs():
         keys = desk.queue(run)
-        for row in desk.rows(keys[:: max(1, len(keys) // 50)]):
+        for row in desk.rows(keys[:: max(1, len(keys) // 12)]):
             yield desk.item(row.key), shapes.queue_row(run, row)
 
 
