@@ -29,6 +29,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
 from reviewdesk.settings import Settings
+from reviewdesk.store.events import history
 from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
 from tests.app.panekit import DrawnPane
@@ -142,15 +143,13 @@ class Review:
             self.controller.hear(lambda: job.heard(news))
             return True
 
-        reader = self.desk.reader()
-        try:
-            found = job.work(reader, told)
-        except Cancelled:
-            pass
-        except ReviewDeskError as problem:
-            error = problem
-        finally:
-            reader.close()
+        with self.desk.borrowed() as reader:
+            try:
+                found = job.work(reader, told)
+            except Cancelled:
+                pass
+            except ReviewDeskError as problem:
+                error = problem
         self.controller.hear(lambda: job.ended(found, error))
         self._take()
 
@@ -267,8 +266,9 @@ class Review:
 
     def events(self, kind: str = "label") -> list[Event]:
         """The events of the run's verdicts, in the order of the log."""
-        keys = self.desk.queue(self.session.run, "", "file")
-        found = [e for key in keys for e in self.desk.item(key).history if e.kind == kind]
+        query = "SELECT DISTINCT item FROM verdicts WHERE run = ?"
+        items = self.desk.conn.execute(query, (self.session.run.key,)).fetchall()
+        found = [e for (item,) in items for e in history(self.desk.conn, item) if e.kind == kind]
         return sorted(found, key=lambda event: event.seq)
 
 

@@ -98,10 +98,10 @@ def test_the_interval_holds_the_truth_in_every_sample_that_could_be_drawn(labell
             if not 0 <= rest <= 6:
                 continue
             alike = math.comb(k, first) * math.comb(6 - k, second) * math.comb(6, rest)
-            drawn: list[Truth | None] = [PASS] * first + [FAIL] * second + [PASS] * rest
+            drawn: Sequence[Truth] = [PASS] * first + [FAIL] * second + [PASS] * rest
             decisions = [(P, F)] * (first + second) + [(P, P)] * rest
             decisions += [(P, F)] * (6 - first - second) + [(P, P)] * (6 - rest)
-            made = compared(decisions, drawn + [None] * (12 - labelled)).difference
+            made = compared(decisions, [*drawn, *[None] * (12 - labelled)]).difference
             samples += alike
             held += alike * (made.low - 1e-9 <= (2 * k - 6) / 12 <= made.high + 1e-9)
         assert samples == math.comb(12, labelled)
