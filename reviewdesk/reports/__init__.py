@@ -39,7 +39,8 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
 
     forced = None
     # An option that only tables have makes the file a table, whatever it looks like.
-    wanted = options.format or ("table" if options.of_tables else None)
+    of_table = any(getattr(options, name) for name in TABLE_OPTIONS)
+    wanted = options.format or ("table" if of_table else None)
     if wanted is not None:
         from reviewdesk.reports.dialects import named
 
@@ -59,7 +60,7 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     if options.texts is not None:
         from reviewdesk.reports.texts import JoinedTexts
 
-        report.fill_from(JoinedTexts(options.texts))
+        report.texts = JoinedTexts(options.texts)
     return report if dialect in OWN else report.guard()
 
 

@@ -21,7 +21,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Record, Report, ReportVerdict, records
 from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.verdict import PanelReader
-from reviewdesk.reports.wording import FieldProblem, must_be
+from reviewdesk.reports.wording import FieldProblem, JsonObject, must_be
 
 _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
 """Keys of the lists that hold test cases."""
@@ -34,7 +34,7 @@ _CASE_KEYS = frozenset(
     | {"actual_output", "order", "index", "expected_output", "retrieval_context", "model"}
     | {"expected_outcome", "conversational", "multimodal", "flaky", "run_duration"}
 )
-_RULE: dict[str, Any] = {
+_RULE: JsonObject = {
     "each": "metric", "judge": "juror", "dimension": "base", "score": "score", "pass": "success",
     "reason": "reason", "error": "error", "model": "evaluation_model",
     "cost_usd": "evaluation_cost", "tokens_in": "input_token_count|input_tokens",
@@ -58,7 +58,7 @@ _CAMEL = {
 """The keys that we read, by their names in camelCase."""
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
+def _plain(record: JsonObject) -> JsonObject:
     """Return a record with the keys that we read in snake case, which some versions write."""
     return {_CAMEL.get(key, key): value for key, value in record.items() if value is not None}
 
@@ -99,7 +99,7 @@ _KEPT_OF_SPAN = (
 )  # fmt: skip
 
 
-def _texts(case: dict[str, Any]) -> dict[str, Any]:
+def _texts(case: JsonObject) -> JsonObject:
     """Return the input, output, generator and reference of a test case or a conversation."""
     expected = values.text(case.get("expected_output")) or values.text(case.get("expected_outcome"))
     reference = [expected] if expected else []
@@ -150,12 +150,12 @@ def metric_name(name: str, model: str | None) -> tuple[str, str]:
     return bare, model
 
 
-def _metrics(case: dict[str, Any]) -> Any:
+def _metrics(case: JsonObject) -> Any:
     found = values.first(case, ("metricsData", "metrics_data"))
     return [] if found is None else found
 
 
-def _panel(case: dict[str, Any]) -> list[dict[str, Any]]:
+def _panel(case: JsonObject) -> list[JsonObject]:
     """Return the metrics of a test case, each with its base name and its juror."""
     panel = list(map(_plain, _metrics(case)))
     for metric in panel:
@@ -167,7 +167,7 @@ def _panel(case: dict[str, Any]) -> list[dict[str, Any]]:
 class _Mapper:
     """Maps the test cases of one file to verdicts."""
 
-    def __init__(self, panels: PanelReader, run: dict[str, Any]) -> None:
+    def __init__(self, panels: PanelReader, run: JsonObject) -> None:
         self._panels = panels
         self.remarks = panels.notes
         self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
@@ -182,7 +182,7 @@ class _Mapper:
             else:
                 yield from map(case.item, self._verdicts(case))
 
-    def _verdicts(self, record: Record) -> Iterator[dict[str, Any]]:
+    def _verdicts(self, record: Record) -> Iterator[JsonObject]:
         case = _plain(record.value)
         panel = _panel(record.value)
         if not panel:
@@ -212,9 +212,7 @@ class _Mapper:
                 }
             )
 
-    def _threshold(
-        self, metrics: list[dict[str, Any]], jurors: list[dict[str, Any]]
-    ) -> float | int | None:
+    def _threshold(self, metrics: list[JsonObject], jurors: list[JsonObject]) -> float | int | None:
         """Return the threshold that all jurors share, on the scale of the verdict, or None."""
         stated = {values.number(metric.get("threshold")) for metric in metrics}
         if len(stated) > 1:
@@ -230,9 +228,7 @@ class _Mapper:
         return found
 
 
-def _decision(
-    metrics: list[dict[str, Any]], jurors: list[dict[str, Any]], stated: Any
-) -> str | None:
+def _decision(metrics: list[JsonObject], jurors: list[JsonObject], stated: Any) -> str | None:
     """Return the decision of a jury: the test case's own result, if it is ``stated``.
 
     Otherwise it is a pass if every metric of the jury passed that was measured and is not marked

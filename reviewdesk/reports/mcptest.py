@@ -42,6 +42,7 @@ from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.table import USES, unclear
 from reviewdesk.reports.tables.verdict import PanelReader
+from reviewdesk.reports.wording import JsonObject
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
@@ -61,7 +62,7 @@ CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
 class PathStep:
     """An object above a jury and the key that leads from it towards the jury."""
 
-    node: dict[str, Any]
+    node: JsonObject
     key: str
 
 
@@ -69,9 +70,9 @@ class PathStep:
 class FoundJury:
     """One jury as found. ``facts`` is ``raw`` with the keys of an object around the panel."""
 
-    raw: dict[str, Any]
-    facts: dict[str, Any]
-    panel: list[dict[str, Any]]
+    raw: JsonObject
+    facts: JsonObject
+    panel: list[JsonObject]
     panel_key: str
     pointer: str
     above: tuple[PathStep, ...]
@@ -85,7 +86,7 @@ def find_juries(document: Any) -> Iterator[FoundJury]:
     yield from _Search().walk(document, (), "", {}, listed=True)
 
 
-def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
+def sibling_checks(jury: FoundJury) -> list[JsonObject]:
     """Return the assertions without a jury beside this one, up to the nearest named object."""
     search = _Search()
     for step in jury.above:
@@ -125,7 +126,7 @@ class _Search:
             self._held[id(value)] = known
         return known
 
-    def panel_key(self, node: dict[str, Any]) -> str | None:
+    def panel_key(self, node: JsonObject) -> str | None:
         """Return the key that holds an object's jurors, or None.
 
         A list of models without any answer is a panel's configuration, and a list of objects that
@@ -147,7 +148,7 @@ class _Search:
         node: Any,
         above: tuple[PathStep, ...],
         pointer: str,
-        shell: dict[str, Any],
+        shell: JsonObject,
         *,
         listed: bool,
     ) -> Iterator[FoundJury]:
@@ -190,7 +191,7 @@ _RULE = {
 """The keys of a juror's record that hold its ballot."""
 
 
-def _panel(jury: FoundJury) -> list[dict[str, Any]]:
+def _panel(jury: FoundJury) -> list[JsonObject]:
     """Return the records of a jury's jurors with their names, without settings and empty values."""
     panel = []
     for seat, one in enumerate(jury.panel, 1):
@@ -233,7 +234,7 @@ class JuryMapper:
         self.remarks = panels.notes
         self._names = VerdictNames()
 
-    def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
+    def verdict(self, jury: FoundJury, line: int) -> JsonObject:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
         facts = jury.facts
         known = _MAPPED | {jury.panel_key}
@@ -258,12 +259,29 @@ class JuryMapper:
             keys = [key for key in _PASSES if key in record]
             if keys and values.first(record, keys) is None:
                 ballot["pass"] = None
-        body: dict[str, Any] = {
-            "id": self._names.verdict(test, f"{suite}/{test}" if case.get("suite") else ""),
+        # The nearest key decides, and null there means an unknown writer.
+        records = [(facts, ""), *((step.node, step.key) for step in jury.above)]
+        stated = (
+            one[key]
+            for one, key_of in records
+            for key in _GENERATORS
+            if key in one and key != key_of
+        )
+        generator = next(stated, None)
+        if isinstance(generator, dict):
+            texts = {
+                "model": values.first(generator, ("model", "name")),
+                "vendor": values.first(generator, ("vendor", "provider")),
+            }
+            generator = {key: one for key, one in texts.items() if isinstance(one, str)} or None
+        else:
+            generator = {"model": generator} if values.filled(generator) else None
+        body: JsonObject = {
+            "id": self._names.verdict(test),
             "case": case,
             "input": values.text(_nearest(jury, _INPUTS)),
             "output": values.text(_nearest(jury, _OUTPUTS)),
-            "generator": _generator(jury),
+            "generator": generator,
             **self._policy(jury),
             **self._result_fields(facts),
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
@@ -274,8 +292,8 @@ class JuryMapper:
         body |= self._decision(jury, jurors)
         return {key: one for key, one in body.items() if one not in (None, [])} | {"jurors": jurors}
 
-    def _policy(self, jury: FoundJury) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _policy(self, jury: FoundJury) -> JsonObject:
+        found: JsonObject = {}
         records = [jury.facts]
         for around in (jury.facts, *(step.node for step in jury.above)):
             # The report repeats a jury's configuration.
@@ -291,7 +309,7 @@ class JuryMapper:
             found["strategy"] = "quorum"
         return found
 
-    def _result_fields(self, facts: dict[str, Any]) -> dict[str, Any]:
+    def _result_fields(self, facts: JsonObject) -> JsonObject:
         agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
         return {
             "score": self._fitting("score", facts.get("score"), values.unit),
@@ -306,7 +324,7 @@ class JuryMapper:
             self.remarks.count(f"a {key} outside its range is kept under meta.raw only")
         return found
 
-    def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
+    def _decision(self, jury: FoundJury, jurors: list[JsonObject]) -> JsonObject:
         stated = values.first(jury.facts, _DECISIONS)
         if stated is None and jury.above and not jury.listed:
             # An assertion around the panel states the panel's decision, and so does an object with
@@ -323,7 +341,7 @@ class JuryMapper:
         return {"decision": decision, "label": word}
 
 
-def _agreement(stated: Any) -> dict[str, Any] | None:
+def _agreement(stated: Any) -> JsonObject | None:
     value = values.first(stated, ("alpha", "value")) if isinstance(stated, dict) else stated
     number = values.number(value)
     fits = value is None or (number is not None and number <= 1)
@@ -347,26 +365,7 @@ def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
     return None
 
 
-def _generator(jury: FoundJury) -> dict[str, Any] | None:
-    """Return the author of the response; the nearest key decides, and null there means unknown."""
-    records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
-    for record, through in records:
-        for key in _GENERATORS:
-            if key not in record or key == through:
-                continue
-            stated = record[key]
-            if isinstance(stated, dict):
-                texts = {
-                    "model": values.first(stated, ("model", "name")),
-                    "vendor": values.first(stated, ("vendor", "provider")),
-                }
-                kept = {name: text for name, text in texts.items() if isinstance(text, str)}
-                return kept or None
-            return {"model": stated} if isinstance(stated, str) and stated else None
-    return None
-
-
-def _check(check: dict[str, Any], at: int) -> dict[str, Any]:
+def _check(check: JsonObject, at: int) -> JsonObject:
     named = values.first(check, ("name", "matcher", "type", "kind", "target"))
     if isinstance(named, dict):
         named = next(iter(named), None)

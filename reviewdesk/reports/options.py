@@ -79,7 +79,3 @@ class ReadOptions(Struct, frozen=True):
             with Source.from_path(self.texts).open() as stream:
                 options["texts"] = hashlib.sha256(stream.read()).hexdigest()
         return options
-
-    @property
-    def of_tables(self) -> bool:
-        return any(getattr(self, name) for name in TABLE_OPTIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
@@ -96,11 +96,13 @@ _TEXTS: Kinds = (
 """Texts that no reader opens, by a pattern of their start."""
 
 
-def _are_of_case(keys: Collection[str]) -> bool:
+def _are_cases(outline: Outline) -> bool:
+    if not {"id", "output"} <= outline.keys.keys():
+        return False
     # Imported here because models take long to build.
     from reviewdesk.reports.panels.cases_file import KEYS
 
-    return set(keys) <= KEYS
+    return outline.keys.keys() <= KEYS
 
 
 def _are_asked(outline: Outline) -> bool:
@@ -124,8 +126,7 @@ _DOCUMENTS: Kinds = (
     (_has("confidence", "correct"), "is a calibration labels file, not a report", _CALIBRATE),
     (lambda outline: "truth" in outline.keys and {"id", "item_hash"} & outline.keys.keys(),
      "is a labels file, not a report", _IMPORT),
-    (lambda outline: {"id", "output"} <= outline.keys.keys() and _are_of_case(outline.keys),
-     "is a file of cases that nobody has judged yet",
+    (_are_cases, "is a file of cases that nobody has judged yet",
      "Ask a panel: reviewdesk judge {file} --panel PANEL -o REPORT"),
     (_has("runs", "$schema"), "is a SARIF log, which has no ballots", _SOURCE),
     (_has("cells", "nbformat"), "is a Jupyter notebook, not a report", _WRITE),

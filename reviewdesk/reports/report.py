@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.json import decode
@@ -54,16 +54,6 @@ Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
-class FilledTexts(Protocol):
-    """Texts of another file, by id."""
-
-    def filled(self, item: ReportVerdict) -> ReportVerdict:
-        """Return a verdict with the texts that it lacks."""
-
-    def note(self) -> str:
-        """Return how many verdicts got texts."""
-
-
 class Report:
     """A recognised file; each iteration of ``verdicts`` reads it once from start to end."""
 
@@ -105,10 +95,8 @@ class Report:
         self._left_out: list[str] = []
         self._made_unique = 0
         self._unread = UnreadBallots()
-        self._texts: FilledTexts | None = None
-
-    def fill_from(self, texts: FilledTexts) -> None:
-        self._texts = texts
+        self.texts: Any = None
+        """The ``JoinedTexts`` of another file, if there is one."""
 
     def guard(self) -> Report:
         """Remove what looks like an API key from the header and the verdicts; return the report."""
@@ -145,7 +133,9 @@ class Report:
                         self._given += 1
                         yield made
                     elif self._skip_bad:
-                        self._skip(item, made)
+                        self.skipped += 1
+                        if len(self._left_out) < _MOST_NAMED:
+                            self._left_out.append(f"{_place(item, made)}: {made.text}")
                     else:
                         later = chain(found, chain.from_iterable(map(self._checked, some)))
                         raise self._error(item, made, later)
@@ -153,15 +143,19 @@ class Report:
         if self.skipped and not self._ids:
             message = f"has no verdict that can be read; the first is {self._left_out[0]}"
             raise ReportError(self._source.shown_name, "", message, "Fix the file.")
-        if self._unread.all:
-            raise self._no_answer_error()
+        if 0 < (count := self._unread.count) == self._unread.ballots:
+            message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
+            keys = self._unread.keys
+            seen = f" (seen in them: {keys})" if keys else ""
+            seen += f"; {self._tally.unreadable}" if self._tally.unreadable else ""
+            raise ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
         self._close_notes()
         self._ids = IdSet()  # no longer needed, and large
 
     def _checked(self, items: list[ReportVerdict]) -> list[Checked]:
         """Return verdicts, or their problems; ids are looked up together, which is faster."""
-        if self._texts is not None:
-            items = [self._texts.filled(item) for item in items]
+        if self.texts is not None:
+            items = list(map(self.texts.filled, items))
         found: list[Checked] = [(item, self._read(item)) for item in items]
         ids = [made[0].id for _, made in found if not isinstance(made, FieldProblem)]
         if len(set(ids)) == len(ids) and self._ids.isdisjoint(ids):
@@ -178,8 +172,11 @@ class Report:
         if item.text is not None:
             if problem := next(verdict_rules(verdict), None):
                 return problem
+            text = item.text
+            # The text is stored as it is, unless it has line breaks or unnecessary escapes.
+            compact = b"\n" not in text and b"\t" not in text and b"\\u" not in text
             try:
-                return verdict, item.text if _is_compact(item.text) else json_of(decode(item.text))
+                return verdict, text if compact else json_of(decode(text))
             except OverflowError:
                 return FieldProblem((), "holds a whole number that is too large")
         if item.problem:
@@ -208,11 +205,6 @@ class Report:
         base, mark, number = name.rpartition("#")
         return bool(mark) and number.isdecimal() and base in self._ids
 
-    def _skip(self, item: ReportVerdict, problem: FieldProblem) -> None:
-        self.skipped += 1
-        if len(self._left_out) < _MOST_NAMED:
-            self._left_out.append(f"{_place(item, problem)}: {problem.text}")
-
     def _error(
         self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
     ) -> ReportError:
@@ -223,27 +215,15 @@ class Report:
         leaves = f"leaves out {bad + 1} of {self._given + 1 + rest}"
         if rest > _COUNT_AT_MOST:
             leaves = f"leaves out at least {bad + 1}"
-        return ReportError(
-            self._source.shown_name,
-            _place(item, problem),
-            problem.text,
-            f"Fix the file, or open with --skip-bad ({leaves}).",
-        )
-
-    def _no_answer_error(self) -> ReportError:
-        count = self._unread.ballots
-        keys = self._unread.keys
-        message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
-        seen = f" (seen in them: {keys})" if keys else ""
-        seen += f"; {self._tally.unreadable}" if self._tally.unreadable else ""
-        return ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
+        hint = f"Fix the file, or open with --skip-bad ({leaves})."
+        return ReportError(self._source.shown_name, _place(item, problem), problem.text, hint)
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
         if not self._ids:
             self.notes.append("holds no verdicts")
-        if self._texts is not None:
-            self.notes.append(self._texts.note())
+        if self.texts is not None:
+            self.notes.append(self.texts.note())
         if count := self._unread.count:
             unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
             keys = f": {self._unread.keys}" if self._unread.keys else ""
@@ -253,14 +233,14 @@ class Report:
             total = self.skipped + self._given
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
             self.notes.append(f"left out {self.skipped} of {total} verdicts: {named}")
-        if count := self._made_unique:
-            self.notes.append(f"made {count} id{'s' * (count > 1)} unique with #2 and so on")
-        if count := self._tally.blank_lines:
-            self.notes.append(f"skipped {count} blank line{'s' * (count > 1)}")
-        if count := self._tally.nonfinite:
-            self.notes.append(f"replaced {count} number{'s' * (count > 1)} NaN or Infinity by null")
-        if count := self._tally.surrogates:
-            self.notes.append(f"replaced {count} lone surrogate{'s' * (count > 1)} by U+FFFD")
+        for count, note in (
+            (self._made_unique, "made {} id{} unique with #2 and so on"),
+            (self._tally.blank_lines, "skipped {} blank line{}"),
+            (self._tally.nonfinite, "replaced {} number{} NaN or Infinity by null"),
+            (self._tally.surrogates, "replaced {} lone surrogate{} by U+FFFD"),
+        ):
+            if count:
+                self.notes.append(note.format(count, "s" * (count > 1)))
 
 
 def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import refusals
@@ -23,8 +22,6 @@ _SCHEMA_FAMILY = "reviewdesk.report/"
 _TABLES = (b"PK", b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
 _NO_JSON = re.compile(r"\s*\[+[A-Za-z][\w .\":-]*\]+ *[\r\n]|\s*\[(?:\d{4}-\d\d-|[A-Z]{4,7}\])")
 """The start of a section in TOML or INI, or of a line of a log."""
-_NO_TABLE = "is a table, which that format is not"
-_AS_IT_IS = "Open it as it is: reviewdesk open {file}"
 
 
 def recognise(
@@ -40,10 +37,18 @@ def recognise(
     fail = failing(source)
     head = _head(source, fail)
     if look := binary_table(head, source, fail):
-        return _fitting(look, forced) or _refuse(refusals.refused(source, _NO_TABLE, _AS_IT_IS))
+        if found := _fitting(look, forced):
+            return found
+        as_it_is = "Open it as it is: reviewdesk open {file}"
+        raise refusals.refused(source, "is a table, which that format is not", as_it_is)
     if head.startswith(b"PK") and (found := _fitting(FirstLook("zip"), forced)):
         return found
-    text = _text(head, source, whole=len(head) < _HEAD)
+    if problem := refusals.of_bytes(source, head):
+        raise problem
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < _HEAD)
+    except UnicodeDecodeError as error:
+        raise refusals.not_utf8(source, head, error.start) from error
     start = text.lstrip(" \t\r\n")[:1]
     if start not in ("{", "[") or _NO_JSON.match(text):
         look = FirstLook("text", text)
@@ -103,19 +108,6 @@ def _foreign(look: FirstLook) -> Dialect | None:
     from reviewdesk.reports.dialects import fitting
 
     return fitting(look)
-
-
-def _refuse(error: InputFileError) -> NoReturn:
-    raise error
-
-
-def _text(head: bytes, source: Source, *, whole: bool) -> str:
-    if problem := refusals.of_bytes(source, head):
-        raise problem
-    try:
-        return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
-    except UnicodeDecodeError as error:
-        raise refusals.not_utf8(source, head, error.start) from error
 
 
 def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
@@ -13,7 +12,7 @@ from reviewdesk.reports.mapping.values import label
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.sniff import recognise
 from reviewdesk.reports.tables import table
-from reviewdesk.reports.tables.cells import blank, roles_of
+from reviewdesk.reports.tables.cells import Cells, blank, roles_of
 from reviewdesk.reports.tables.rows import layout_of
 
 _KEPT = ("input", "output", "reference")
@@ -65,7 +64,7 @@ class JoinedTexts:
         )
 
 
-def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]:
+def _texts(cells: Cells, roles: Mapping[str, str]) -> dict[str, str]:
     given = {role: cells.get(roles[role]) for role in (*_KEPT, "conversation") if role in roles}
     said = conversation(given.get("conversation"))
     readers = {"input": question, "output": answer, "reference": question}
@@ -77,7 +76,7 @@ def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]
     return {role: without_likely(text) for role, text in found.items() if text}
 
 
-def _names(body: Mapping[str, Any]) -> Iterator[str]:
+def _names(body: Cells) -> Iterator[str]:
     """Yield the ids by which a row of texts may refer to a verdict, the most specific first."""
     if isinstance(name := body.get("id"), str):
         yield name

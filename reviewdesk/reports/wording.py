@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from reviewdesk.domain.safetext import show_line
 
 Path: TypeAlias = tuple[str | int, ...]
+JsonObject: TypeAlias = dict[str, Any]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _FOUND_LENGTH = 60

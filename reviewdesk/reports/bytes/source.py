@@ -43,7 +43,13 @@ class Source:
         name = str(path)
         try:
             found = os.stat(path)  # noqa: PTH116 - a NUL in a name is a ValueError here, not False
-            _check_kind(name, found.st_mode)
+            if not stat.S_ISREG(found.st_mode):
+                problem = "is not a regular file"
+                hint = "Pass a pipe's content with - instead."
+                if stat.S_ISDIR(found.st_mode):
+                    problem = "is a directory"
+                    hint = "Name the report file inside it."
+                raise ReportError(show_line(name, 200), "", problem, hint)
             _check_size(name, found.st_size, max_size)
             os.close(os.open(path, _OPEN_FLAGS))
         except (OSError, ValueError) as error:
@@ -81,9 +87,8 @@ class Source:
         raw.seek(0)
         if packed:
             raw.close()
-            raise ReportError(
-                self.shown_name, "", "is an archive packed with gzip", "Unpack it once."
-            )
+            problem = "is an archive packed with gzip"
+            raise ReportError(self.shown_name, "", problem, "Unpack it once.")
         return raw
 
     def sha256(self) -> str:
@@ -103,9 +108,8 @@ class Source:
             raise _read_error(self.name, error) from error
         if _stamp(os.fstat(raw.fileno())) != self._stamp:
             raw.close()
-            raise ReportError(
-                self.shown_name, "", "was changed while it was being read", "Open it again."
-            )
+            problem = "was changed while it was being read"
+            raise ReportError(self.shown_name, "", problem, "Open it again.")
         return raw
 
 
@@ -152,19 +156,15 @@ class Feed(io.RawIOBase):
             block = self._body.read(size)
             self.position = self._raw.tell()
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ReportError(
-                self._source.shown_name, "", "is a damaged or cut off gzip file", "Pack it again."
-            ) from error
+            problem = "is a damaged or cut off gzip file"
+            raise ReportError(self._source.shown_name, "", problem, "Pack it again.") from error
         except OSError as error:
             raise _read_error(self._source.name, error) from error
         self._given += len(block)
         if self._given > self._source.max_size:
-            raise ReportError(
-                self._source.shown_name,
-                "",
-                f"unpacks to more than {_size_text(self._source.max_size)}",
-                "Raise the bound with --max-size.",
-            )
+            problem = f"unpacks to more than {_size_text(self._source.max_size)}"
+            hint = "Raise the bound with --max-size."
+            raise ReportError(self._source.shown_name, "", problem, hint)
         return block
 
 
@@ -178,26 +178,11 @@ def _stamp(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _check_kind(name: str, mode: int) -> None:
-    if stat.S_ISREG(mode):
-        return
-    if stat.S_ISDIR(mode):
-        problem = "is a directory"
-        hint = "Name the report file inside it."
-    else:
-        problem = "is not a regular file"
-        hint = "Pass a pipe's content with - instead."
-    raise ReportError(show_line(name, 200), "", problem, hint)
-
-
 def _check_size(name: str, size: int, max_size: int) -> None:
     if size > max_size:
-        raise ReportError(
-            show_line(name, 200),
-            "",
-            f"is {_size_text(size)}, larger than the bound of {_size_text(max_size)}",
-            f"Raise the bound with --max-size {-(-size >> 20)}M.",
-        )
+        problem = f"is {_size_text(size)}, larger than the bound of {_size_text(max_size)}"
+        hint = f"Raise the bound with --max-size {-(-size >> 20)}M."
+        raise ReportError(show_line(name, 200), "", problem, hint)
 
 
 def _read_error(name: str, error: OSError | ValueError) -> ReportError:

@@ -70,7 +70,22 @@ class ImportTally:
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.decoder = _lenient_decoder(self) if self.lenient else _DECODER
+        self.decoder = _DECODER
+        if self.lenient:
+            # NaN and infinite numbers become null, and are counted.
+            def nothing(_word: str) -> None:
+                self.nonfinite += 1
+
+            def real(text: str) -> float | None:
+                value = float(text)
+                if math.isfinite(value):
+                    return value
+                nothing(text)
+                return None
+
+            self.decoder = json.JSONDecoder(
+                object_pairs_hook=_pairs, parse_constant=nothing, parse_float=real, parse_int=_int
+            )
 
 
 def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
@@ -82,9 +97,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise NonStandardJsonError(
-            f'has the key "{show_line(twice, 60)}" twice', "Keep one of them."
-        )
+        problem = f'has the key "{show_line(twice, 60)}" twice'
+        raise NonStandardJsonError(problem, "Keep one of them.")
     return found
 
 
@@ -104,33 +118,14 @@ def _int(text: str) -> int:
     if len(text) <= 18:
         return int(text)
     if len(text) > 21 or not -(2**63) <= int(text) < 2**64:
-        raise NonStandardJsonError(
-            f"holds the whole number {show_line(text, 40)}, which is too large"
-        )
+        problem = f"holds the whole number {show_line(text, 40)}, which is too large"
+        raise NonStandardJsonError(problem)
     return int(text)
 
 
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, parse_int=_int
 )
-
-
-def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
-    """Return a decoder that replaces NaN and infinite numbers by null and counts them."""
-
-    def nothing(_word: str) -> None:
-        tally.nonfinite += 1
-
-    def real(text: str) -> float | None:
-        value = float(text)
-        if math.isfinite(value):
-            return value
-        nothing(text)
-        return None
-
-    return json.JSONDecoder(
-        object_pairs_hook=_pairs, parse_constant=nothing, parse_float=real, parse_int=_int
-    )
 
 
 _LAX_DECODER = json.JSONDecoder()

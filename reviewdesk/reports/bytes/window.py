@@ -125,27 +125,24 @@ def read_lines(
         yield line.number, line_value(line, fail, tally, hint)
 
 
-def _common(first: bytes, second: bytes) -> bytes:
-    """Return the common start of both."""
-    pairs = enumerate(zip(first, second, strict=False))
-    differs = (at for at, (one, other) in pairs if one != other)
-    return second[: next(differs, min(len(first), len(second)))]
-
-
 class _TooLongError(Exception):
     """The value is longer than ``MAX_ITEM``; the window is still at its start."""
 
 
-class Scroll:
-    """A position in a long text, of which only the part around it is held in memory.
+class Window:
+    """A position in a long JSON text, of which only the part around it is held in memory.
 
-    The held text never ends inside a number or a word: an incomplete one is kept back until a
-    character arrives that cannot continue it, or the text ends.
+    Its methods decode or step over the next value. The held text never ends inside a number or a
+    word: an incomplete one is kept back until a character arrives that cannot continue it, or the
+    text ends.
     """
 
-    def __init__(self, stream: BinaryIO, fail: Fail) -> None:
+    def __init__(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> None:
         self._stream = stream
         self._fail = fail
+        self._tally = tally
+        self._head = b""
+        self._wait = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text = ""
         self._at = 0
@@ -202,17 +199,15 @@ class Scroll:
         except UnicodeDecodeError as error:
             start = self._bytes - len(data) - undecoded
             raise not_utf8(self._fail, "", start + error.start) from error
-        self._text += self._whole_tokens(text)
-
-    def _release(self) -> bytes:
-        """Return the bytes of the held text and empty it."""
-        self._forget()
-        data = "".join((self._text, *self._tail)).encode() + self._decoder.getstate()[0]
-        self._decoder.reset()
-        self._text = ""
-        self._tail.clear()
-        self._waiting = 0
-        return data
+        end = len(text) if self._ended else len(text.rstrip(_OF_TOKENS))
+        self._waiting += len(text) - end
+        if not end and not self._ended and self._waiting <= MAX_ITEM:
+            self._tail.append(text)
+            return
+        # A tail that may be incomplete is kept back.
+        self._text += "".join((*self._tail, text[:end]))
+        self._tail = [text[end:]]
+        self._waiting = len(text) - end
 
     def _pass(self, data: bytes, end: int) -> bytes:
         """Step over the first of the released bytes and return the others."""
@@ -221,18 +216,6 @@ class Scroll:
             self._column = 1
         self._column += len(data[last + 1 : end].decode())
         return data[end:]
-
-    def _whole_tokens(self, text: str) -> str:
-        """Return the text kept back and the new text, without a tail that may be incomplete."""
-        end = len(text) if self._ended else len(text.rstrip(_OF_TOKENS))
-        self._waiting += len(text) - end
-        if not end and not self._ended and self._waiting <= MAX_ITEM:
-            self._tail.append(text)
-            return ""
-        found = "".join((*self._tail, text[:end]))
-        self._tail = [text[end:]]
-        self._waiting = len(text) - end
-        return found
 
     def _forget(self) -> None:
         """Drop the text before the current position, whose column is kept."""
@@ -252,26 +235,14 @@ class Scroll:
         column = self._column + at if last < 0 else at - last
         return f"line {line}, column {column}"
 
-
-class Window(Scroll):
-    """A position in a JSON text, with methods that decode or step over the next value."""
-
-    def __init__(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> None:
-        super().__init__(stream, fail)
-        self._tally = tally
-        self._head = b""
-        self._wait = 0
-
     def take(self, char: str) -> None:
         """Step over ``char``; any other character here is an error."""
         found = self.peek()
         if not found:
             raise self._fail("", *_CUT_OFF)
         if found != char:
-            shown = show_line(found)
-            raise self._fail(
-                self.place(self._at), f'is not JSON: must be "{char}", found "{shown}"', ""
-            )
+            problem = f'is not JSON: must be "{char}", found "{show_line(found)}"'
+            raise self._fail(self.place(self._at), problem, "")
         self._at += 1
 
     def members(self) -> Iterator[str]:
@@ -282,9 +253,8 @@ class Window(Scroll):
             return
         while True:
             if self.peek() not in ('"', ""):
-                raise self._fail(
-                    self.place(self._at), "is not JSON: a key in double quotes is missing here", ""
-                )
+                problem = "is not JSON: a key in double quotes is missing here"
+                raise self._fail(self.place(self._at), problem, "")
             key = self.value("a key")
             self.take(":")
             yield key
@@ -320,18 +290,13 @@ class Window(Scroll):
                     value = clean(data) if clean else _clean(data, self._tally)
                     if value is not UNCLEAN:
                         yield index, value, data
-                    elif (value := self._odd_value(data)) is not UNCLEAN:
-                        yield index, value, None
                     else:
-                        break
+                        try:
+                            value = decode(data.decode(), 0, self._tally)[0]
+                        except (json.JSONDecodeError, NonStandardJsonError):
+                            break  # value raises the error
+                        yield index, value, None
                     index += 1
-
-    def _odd_value(self, data: bytes) -> Any:
-        """Return the value of an element, or UNCLEAN if it is wrong; ``value`` raises the error."""
-        try:
-            return decode(data.decode(), 0, self._tally)[0]
-        except (json.JSONDecodeError, NonStandardJsonError):
-            return UNCLEAN
 
     def clean_run(self) -> Iterator[Any]:
         """Step over the elements after this one, up to one that is not standard JSON."""
@@ -353,7 +318,12 @@ class Window(Scroll):
         if self._wait:
             self._wait -= 1
             return
-        data = self._release()
+        self._forget()
+        data = "".join((self._text, *self._tail)).encode() + self._decoder.getstate()[0]
+        self._decoder.reset()
+        self._text = ""
+        self._tail.clear()
+        self._waiting = 0
         found: list[msgspec.Raw] = []
         done = 0
         try:
@@ -385,7 +355,9 @@ class Window(Scroll):
         if gap is None:
             return [], 0
         head = data[gap.end() : gap.end() + _HEAD]
-        common = _common(self._head, head)
+        pairs = enumerate(zip(self._head, head, strict=False))
+        differs = (at for at, (one, other) in pairs if one != other)
+        common = head[: next(differs, min(len(self._head), len(head)))]
         self._head = head
         for mark in (gap[0] + common, gap[0] + head[:2]):
             end = len(data)
@@ -426,22 +398,19 @@ class Window(Scroll):
         if depth >= _MAX_NESTED or start not in _OPENING:
             raise self._fail(where, TOO_LONG, "")
         if start == "[":
-            return self._first_elements(where, depth)
+            some: list[Any] = []
+            for _ in self.elements():
+                value = self.skim(where, depth + 1)
+                if len(some) < _SAMPLES:
+                    some.append(value)
+                else:
+                    self.leap()
+            return some
         shell: dict[str, Any] = {}
         for key in self.members():
             value = self.skim(where, depth + 1)
             if len(shell) < _MOST_HELD:
                 shell[key] = value
-        return shell
-
-    def _first_elements(self, where: str, depth: int) -> list[Any]:
-        shell: list[Any] = []
-        for _ in self.elements():
-            value = self.skim(where, depth + 1)
-            if len(shell) < _SAMPLES:
-                shell.append(value)
-            else:
-                self.leap()
         return shell
 
     def skip(self, where: str) -> None:
@@ -458,11 +427,16 @@ class Window(Scroll):
                 found, end = decode(self._text, self._at, self._tally)
             except json.JSONDecodeError as error:
                 self._tally.nonfinite, self._tally.surrogates = counted
-                if not self._cut_off(error):
+                # The value may only continue after the held text.
+                open_text = error.msg.startswith("Unterminated")
+                if not open_text and error.pos < len(self._text.rstrip(" \t\r\n")):
                     raise self._fail(self.place(error.pos), syntax_problem(error), "") from error
                 if self._ended:
                     raise self._fail("", *_CUT_OFF) from error
-                self._grow()
+                held = len(self._text) - self._at
+                if held > MAX_ITEM:
+                    raise _TooLongError from error
+                self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))
                 continue
             except NonStandardJsonError as error:
                 raise self._fail(where, error.problem, error.hint) from error
@@ -491,15 +465,3 @@ class Window(Scroll):
             self.take(",")
         self._at += 1
         return char == bracket
-
-    def _cut_off(self, error: json.JSONDecodeError) -> bool:
-        """Return True if the error may only mean that the value continues after the held text."""
-        open_text = error.msg.startswith("Unterminated")
-        return open_text or error.pos >= len(self._text.rstrip(" \t\r\n"))
-
-    def _grow(self) -> None:
-        """Read about as much as is already held; raise _TooLongError above ``MAX_ITEM``."""
-        held = len(self._text) - self._at
-        if held > MAX_ITEM:
-            raise _TooLongError
-        self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))

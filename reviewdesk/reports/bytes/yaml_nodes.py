@@ -169,7 +169,14 @@ class _Reader:
 
     def _events(self, text: str) -> Iterator[Event]:
         try:
-            yield from yaml.parse(text, Loader=self._loader(text))
+            loader: Any = yaml.SafeLoader
+            # The parser in C cannot read lone surrogates.
+            if self._form.fast and _C_LOADER is not None and not _ESCAPED_SURROGATE.search(text):
+                loader = _C_LOADER
+            elif self._form.fast and len(text) > _MAX_SLOW_TEXT:
+                problem = "is over 1 MiB of YAML that only the slow parser can read"
+                raise SuiteError(self._name, 0, problem, self._form.too_large)
+            yield from yaml.parse(text, Loader=loader)
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             shown = show_line(text[error.position : error.position + 1])
@@ -178,50 +185,42 @@ class _Reader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 0
-            raise SuiteError(self._name, line, _problem(error), _hint(error)) from error
+            message = error.problem or error.context or "it cannot be read"
+            problem = f"is not YAML: {show_line(message, 160)}"
+            hint = "Check quotes, colons and the indentation."
+            if "'\\t'" in message:
+                problem = "is not YAML: a tab stands where only spaces may"
+                hint = "Indent with spaces."
+            raise SuiteError(self._name, line, problem, hint) from error
         except (ValueError, OverflowError) as error:
             # The parser fails on escapes such as "\UFFFFFFFF" and versions of a thousand digits.
-            raise SuiteError(
-                self._name, 0, "is not YAML: an escape or a directive in it is invalid"
-            ) from error
-
-    def _loader(self, text: str) -> Any:
-        """Return the parser in C if wanted and available; it cannot read lone surrogates."""
-        if not self._form.fast:
-            return yaml.SafeLoader
-        if _C_LOADER is not None and not _ESCAPED_SURROGATE.search(text):
-            return _C_LOADER
-        if len(text) > _MAX_SLOW_TEXT:
-            problem = "is over 1 MiB of YAML that only the slow parser can read"
-            raise SuiteError(self._name, 0, problem, self._form.too_large)
-        return yaml.SafeLoader
+            problem = "is not YAML: an escape or a directive in it is invalid"
+            raise SuiteError(self._name, 0, problem) from error
 
     def _node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         self._refuse(event, depth)
         if isinstance(event, AliasEvent):
             return self._alias_node(event)
-        node = self._build_node(event, events, depth)
-        if isinstance(event, NodeEvent) and event.anchor:
-            self._anchored[event.anchor] = node
-        return node
-
-    def _build_node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         line = _line(event)
         if isinstance(event, ScalarEvent):
             text = self._scalar_text(event)
-            return Node(line, self._scalar(event, text), text)
-        if isinstance(event, SequenceStartEvent):
+            node = Node(line, self._scalar(event, text), text)
+        elif isinstance(event, SequenceStartEvent):
             nodes = []
             while not isinstance(inner := next(events), SequenceEndEvent):
                 nodes.append(self._node(inner, events, depth + 1))
-            return Node(line, tuple(nodes))
-        members: dict[str, Node] = {}
-        keys: dict[str, int] = {}
-        while not isinstance(inner := next(events), MappingEndEvent):
-            key = self._key(inner, keys)
-            keys[key] = _line(inner)
-            members[key] = self._node(next(events), events, depth + 1)
-        return Node(line, members, keys=keys)
+            node = Node(line, tuple(nodes))
+        else:
+            members: dict[str, Node] = {}
+            keys: dict[str, int] = {}
+            while not isinstance(inner := next(events), MappingEndEvent):
+                key = self._key(inner, keys)
+                keys[key] = _line(inner)
+                members[key] = self._node(next(events), events, depth + 1)
+            node = Node(line, members, keys=keys)
+        if isinstance(event, NodeEvent) and event.anchor:
+            self._anchored[event.anchor] = node
+        return node
 
     def _alias_node(self, event: AliasEvent) -> Node:
         """Return the node an alias repeats; an unknown or unfinished anchor is an error."""
@@ -274,7 +273,11 @@ class _Reader:
                 self._form.tally.nonfinite += 1
                 return None
             raise self._error(event, f"holds {text}, which is no number", "Write a number.")
-        return _number(text)
+        # A run's hash such as 12e45678 looks like a number that is too large, and stays a text.
+        if _INTEGER.match(text):
+            return int(text) if len(text) <= 18 else text
+        number = float(text) if _NUMBER.match(text) else math.inf
+        return number if math.isfinite(number) else text
 
     def _scalar_text(self, event: ScalarEvent) -> str:
         text: str = event.value
@@ -300,30 +303,6 @@ def _children(node: Node) -> Sequence[Node]:
     return node.value if isinstance(node.value, tuple) else ()
 
 
-def _number(text: str) -> int | float | str:
-    """Return a number within the bounds of other programs, or the text unchanged.
-
-    A run's hash such as ``12e45678`` looks like a number that is too large, and stays a text.
-    """
-    if _INTEGER.match(text):
-        return int(text) if len(text) <= 18 else text
-    number = float(text) if _NUMBER.match(text) else math.inf
-    return number if math.isfinite(number) else text
-
-
 def _line(event: Event) -> int:
     mark = event.start_mark
     return mark.line + 1 if mark is not None else 0
-
-
-def _problem(error: yaml.MarkedYAMLError) -> str:
-    message = error.problem or error.context or "it cannot be read"
-    if "'\\t'" in message:
-        return "is not YAML: a tab stands where only spaces may"
-    return f"is not YAML: {show_line(message, 160)}"
-
-
-def _hint(error: yaml.MarkedYAMLError) -> str:
-    if "'\\t'" in (error.problem or ""):
-        return "Indent with spaces."
-    return "Check quotes, colons and the indentation."

@@ -54,9 +54,8 @@ class ZipArchive:
             self._zip = zipfile.ZipFile(_BoundedReads(stream))
             listed = self._zip.infolist()
         except _DAMAGED as error:
-            raise fail(
-                "", "is a zip archive that is cut off or damaged, without a directory", _MEND
-            ) from error
+            problem = "is a zip archive that is cut off or damaged, without a directory"
+            raise fail("", problem, _MEND) from error
         if len(listed) > max_members:
             raise fail("", f"holds more than {max_members:,} members", "")
         # A writer replaces a member by adding it again, so the last member of a name counts.
@@ -177,9 +176,8 @@ def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, t
     try:
         import zstandard
     except ImportError:
-        raise fail(
-            "", "is packed with zstd", "Read it after: pip install 'reviewdesk[inspect]'"
-        ) from None
+        hint = "Read it after: pip install 'reviewdesk[inspect]'"
+        raise fail("", "is packed with zstd", hint) from None
     stream.seek(info.header_offset)
     signature, name, extra = _LOCAL.unpack(stream.read(_LOCAL.size))
     if signature != b"PK\x03\x04":

@@ -18,7 +18,6 @@ from reviewdesk.domain.report_model import (
     HeaderModel,
     JurorModel,
     RunFactsModel,
-    TrimModel,
     VerdictModel,
     json_of,
     verdict_model,
@@ -166,8 +165,13 @@ def _run_rules(facts: RunFactsModel) -> Iterator[FieldProblem]:
 def verdict_rules(verdict: VerdictModel, path: Path = ()) -> Iterator[FieldProblem]:
     """Yield the problems of a verdict whose keys and values all have the right type."""
     yield from _jurors(verdict.jurors, path)
-    if verdict.trim:
-        yield from _trim(verdict.trim, {juror.id for juror in verdict.jurors}, (*path, "trim"))
+    if trim := verdict.trim:
+        jurors = {juror.id for juror in verdict.jurors}
+        for key, names in (("dropped_low", trim.dropped_low), ("dropped_high", trim.dropped_high)):
+            for index, name in enumerate(names or ()):
+                if name not in jurors:
+                    text = f"must name a juror of the verdict, found {found(name)}"
+                    yield FieldProblem((*path, "trim", key, index), text)
     if verdict.quorum is not None:
         yield from _quorum(verdict.quorum, (*path, "quorum"))
     if verdict.human:
@@ -192,14 +196,6 @@ def _jurors(jurors: Sequence[JurorModel], path: Path) -> Iterator[FieldProblem]:
                 if value is not None and value is not msgspec.UNSET:
                     text = must_be("null where the juror has an error", value)
                     yield FieldProblem((*path, "jurors", seat, key), text)
-
-
-def _trim(trim: TrimModel, jurors: set[str], path: Path) -> Iterator[FieldProblem]:
-    for key, names in (("dropped_low", trim.dropped_low), ("dropped_high", trim.dropped_high)):
-        for index, name in enumerate(names or ()):
-            if name not in jurors:
-                text = f"must name a juror of the verdict, found {found(name)}"
-                yield FieldProblem((*path, key, index), text)
 
 
 def _time(value: str | None, path: Path) -> Iterator[FieldProblem]:

@@ -33,17 +33,14 @@ def harmless(line: str) -> str:
 
     Control and invisible characters are escaped, also combining marks after the 8th on a character.
     """
-    line = _INVISIBLE.sub(lambda match: _escaped(match[0]), _replace_surrogates(line))
-    return cap_marks(line, _escaped)
+    if not line.isascii():
+        # A juror's JSON may escape lone surrogates, which UTF-8 cannot encode.
+        line = line.encode("utf-8", "replace").decode("utf-8")
+    return cap_marks(_INVISIBLE.sub(lambda match: _escaped(match[0]), line), _escaped)
 
 
 def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
-
-
-def _replace_surrogates(line: str) -> str:
-    """Replace lone surrogates, which a juror's JSON may escape but UTF-8 cannot encode."""
-    return line if line.isascii() else line.encode("utf-8", "replace").decode("utf-8")
 
 
 def report_pieces(
@@ -105,7 +102,8 @@ class ReportWriter:
 
     def write(self, header: Mapping[str, Any]) -> None:
         """Write the report: JSON Lines if its name ends in .jsonl or .ndjson, else one document."""
-        pieces = report_pieces(header, self._lines(), as_lines=is_lines(self._path))
+        lines = (self._line(start) for start in self._starts if start >= 0)
+        pieces = report_pieces(header, lines, as_lines=is_lines(self._path))
         try:
             with whole_file(self._path, replace=self._replace) as out:
                 out.writelines(piece.encode() for piece in pieces)
@@ -115,11 +113,9 @@ class ReportWriter:
     def close(self) -> None:
         self._spool.close()
 
-    def _lines(self) -> Iterator[str]:
-        for start in self._starts:
-            if start >= 0:
-                self._spool.seek(start)
-                yield self._spool.readline().removesuffix(b"\n").decode()
+    def _line(self, start: int) -> str:
+        self._spool.seek(start)
+        return self._spool.readline().removesuffix(b"\n").decode()
 
     def _unwritable(self, error: OSError) -> ReportError:
         reason = (error.strerror or str(error)).lower()

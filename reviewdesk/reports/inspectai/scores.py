@@ -22,6 +22,7 @@ from reviewdesk.reports.mapping.ballots import slow_or_error, understood
 from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, Models, Remarks, Scales
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.wording import JsonObject
 
 _GRADES: dict[str, tuple[float | None, bool | None]] = {
     "C": (1.0, True),
@@ -49,7 +50,7 @@ class GradeReader:
         self._scales = scales
         self._words = LabelWords(options)
 
-    def ballot(self, value: Any, whose: str) -> dict[str, Any]:
+    def ballot(self, value: Any, whose: str) -> JsonObject:
         """Return the ballot fields that a value fills; empty if the value is null.
 
         ``whose`` names the scorer, or ``SCORER.KEY`` for a part of its value.
@@ -66,7 +67,7 @@ class GradeReader:
             return understood({}, ("value",))
         return {}
 
-    def consensus(self, ballot: dict[str, Any]) -> dict[str, Any]:
+    def consensus(self, ballot: JsonObject) -> JsonObject:
         """Return a jury's decision, score and label, from the ballot of its consensus."""
         passed = ballot.get("pass")
         if isinstance(passed, bool):
@@ -78,7 +79,7 @@ class GradeReader:
         word = label if label not in _GRADES else None
         return {"score": ballot.get("score"), "label": word}
 
-    def _word(self, value: str, whose: str) -> dict[str, Any]:
+    def _word(self, value: str, whose: str) -> JsonObject:
         word = value.strip()
         if not word:
             return {"pass": None, "status": "abstained"}
@@ -89,12 +90,12 @@ class GradeReader:
             if (number := numeral(word)) is not None:
                 return self._number(number, whose)
             self._remarks.count(f"a score in words that decide nothing gives no vote: {_HINT}")
-        body: dict[str, Any] = {"score": score, "pass": passed, "label": word}
+        body: JsonObject = {"score": score, "pass": passed, "label": word}
         if word == _NO_ANSWER and passed is None:
             body["status"] = "abstained"
         return body
 
-    def _number(self, number: float, whose: str) -> dict[str, Any]:
+    def _number(self, number: float, whose: str) -> JsonObject:
         if self._scale is None:
             off = self._scales.off(whose, number)
             if (score := values.unit(number)) is not None and not off:
@@ -123,17 +124,17 @@ _UNCHANGED = "UNCHANGED"
 class EditedScore(Struct, frozen=True):
     """A score as its scorer gave it, and the edits that people made."""
 
-    original: dict[str, Any] | None
+    original: JsonObject | None
     """The scorer's own score; None if a person added the score."""
-    edits: tuple[dict[str, Any], ...]
+    edits: tuple[JsonObject, ...]
     """The edits that name their author, oldest first."""
 
     @property
-    def last(self) -> dict[str, Any] | None:
+    def last(self) -> JsonObject | None:
         return next((one for one in reversed(self.edits) if _changes_value(one)), None)
 
 
-def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def scores_of(keys: JsonObject) -> dict[str, JsonObject]:
     """Return a sample's scores by name. A bare value becomes a score with a ``value`` alone."""
     found = {}
     for name, score in record(keys.get("scores")).items():
@@ -145,7 +146,7 @@ def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def split_edits(score: dict[str, Any]) -> EditedScore:
+def split_edits(score: JsonObject) -> EditedScore:
     """Split a score with a history into the original score and its edits."""
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
@@ -155,13 +156,13 @@ def split_edits(score: dict[str, Any]) -> EditedScore:
     return EditedScore(None if added else history[0], edits)
 
 
-def _changes_value(edit: dict[str, Any]) -> bool:
+def _changes_value(edit: JsonObject) -> bool:
     return "value" in edit and edit["value"] != _UNCHANGED
 
 
 def human(
     split_edits: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
     ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
@@ -193,7 +194,7 @@ def human(
     }
 
 
-def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+def _edit_source(edit: JsonObject, texts: Texts) -> JsonObject:
     source = record(edit["provenance"])
     explanation = filled(texts.plain(edit.get("explanation")))
     notes = [explanation if explanation != _UNCHANGED else None, filled(source.get("reason"))]
@@ -223,7 +224,7 @@ _ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
 _UNREADABLE = "grader_failed"
 _UNSCORED = "the scorer gave no value"
 
-Ballot = dict[str, Any]
+Ballot = JsonObject
 
 
 class BallotContext(Struct, frozen=True):
@@ -241,11 +242,11 @@ class BallotContext(Struct, frozen=True):
         scorer = self.run.scorers.get(name)
         return 0 if scorer is None else len(scorer.seats)
 
-    def is_panel(self, name: str, score: dict[str, Any]) -> bool:
+    def is_panel(self, name: str, score: JsonObject) -> bool:
         """Return True if the scorer has recorded votes or is configured with several models."""
         return bool(_votes(score)) or self.seats(name) > 1
 
-    def ballots(self, name: str, score: dict[str, Any]) -> list[Ballot]:
+    def ballots(self, name: str, score: JsonObject) -> list[Ballot]:
         """Return the ballots behind one score.
 
         A panel gives one ballot per vote, a value with several parts one per part, and any other
@@ -274,7 +275,7 @@ class BallotContext(Struct, frozen=True):
         return {**ballot, "status": slow_or_error(message), "error": {"message": message}}
 
     def _single(
-        self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[ModelCall], key: str
+        self, name: str, scorer: Scorer, score: JsonObject, calls: list[ModelCall], key: str
     ) -> Ballot:
         # A scorer with one ballot has a model only if there is exactly one.
         models = {call.model for call in calls} - {""}
@@ -302,7 +303,7 @@ class BallotContext(Struct, frozen=True):
             ballot["kind"] = "code"
 
     def _panel(
-        self, key: str, scorer: Scorer, panel: dict[str, Any], calls: list[ModelCall]
+        self, key: str, scorer: Scorer, panel: JsonObject, calls: list[ModelCall]
     ) -> Iterator[Ballot]:
         votes = panel["votes"]
         seats = scorer.seats
@@ -347,7 +348,7 @@ class BallotContext(Struct, frozen=True):
         )
 
 
-def _votes(score: dict[str, Any]) -> list[Any]:
+def _votes(score: JsonObject) -> list[Any]:
     metadata = score.get("metadata")
     return listed(record(record(metadata).get("panel")).get("votes")) if metadata else []
 

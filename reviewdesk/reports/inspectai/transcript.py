@@ -13,7 +13,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.strict_json import Fail
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.mapping.values import filled, listed, record
-from reviewdesk.reports.wording import spell_path
+from reviewdesk.reports.wording import JsonObject, spell_path
 
 _CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
 """Built-in scorers of Inspect that call no model."""
@@ -90,7 +90,7 @@ def whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
+def _scorer(name: str, options: JsonObject, spec: JsonObject) -> Scorer:
     rubric = filled(options.get("instructions")) or filled(options.get("template"))
     if members := listed(options.get("scorers")):
         seats = [
@@ -208,7 +208,7 @@ def pick(window: Window, shape: Shape, where: str) -> Any:
         return [pick(window, shape[0], f"{where}[{index}]") for index in window.elements()]
     if not isinstance(shape, dict) or start != "{":
         return window.skim(where)
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for key in window.members():
         wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
         if wanted is None:
@@ -237,7 +237,7 @@ class ModelCall(Struct, frozen=True):
 
     model: str
     role: str | None
-    output: dict[str, Any]
+    output: JsonObject
     failed: str | None
     """The error message, or None."""
     seconds: Any
@@ -303,7 +303,7 @@ class Transcript:
         spans = [span for span, name in self._names.items() if name == self.failed_scorer]
         return self._calls[spans[-1]] if spans else []
 
-    def _begin(self, span: str, event: dict[str, Any]) -> None:
+    def _begin(self, span: str, event: JsonObject) -> None:
         if event.get("type") == "scorer":
             self._names[span] = _text(event.get("name"))
             self._calls[span] = []
@@ -311,7 +311,7 @@ class Transcript:
         elif above := self._within.get(_text(event.get("parent_id"))):
             self._within[span] = above
 
-    def _span(self, event: dict[str, Any]) -> str:
+    def _span(self, event: JsonObject) -> str:
         return self._within.get(_text(event.get("span_id")), self._step)
 
 
@@ -342,7 +342,7 @@ _MOST_TEXT = 64 << 20
 class Sample:
     """A sample of the log: its kept fields, attachments and model calls."""
 
-    keys: dict[str, Any] = field(default_factory=dict)
+    keys: JsonObject = field(default_factory=dict)
     attachments: dict[str, str] = field(default_factory=dict)
     transcript: Transcript = field(default_factory=Transcript)
     held: int = 0
@@ -408,7 +408,7 @@ def _kept(value: Any, shape: Shape) -> Any:
     """Return the parts of a value that the shape names, as ``pick`` does."""
     if type(shape) is dict and type(value) is dict:
         every = shape.get(ANY)
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for key, one in value.items():
             wanted = None if key == OTHERS else shape.get(key, every)
             if wanted is not None:

@@ -27,8 +27,9 @@ from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictN
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.wording import JsonObject
 
-Scores = dict[str, dict[str, Any]]
+Scores = dict[str, JsonObject]
 
 _ERROR = {"decision": Decision.ERROR.value}
 _FAILED = frozenset([Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL])
@@ -41,7 +42,7 @@ class Jury(Struct, frozen=True):
     """The scorers of one jury, and its result as fields of a verdict."""
 
     scorers: tuple[str, ...]
-    outcome: dict[str, Any]
+    outcome: JsonObject
     panel: str = ""
     """The scorer that is the panel; empty for the jury of the other scorers."""
 
@@ -93,7 +94,7 @@ def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
 
 def _jury_result(
     names: tuple[str, ...], given: Scores, ballots: dict[str, list[Ballot]], bench: BallotContext
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the ballots of a jury, with the decision and score that the log states.
 
     If the jury has one scorer, that scorer's value is the decision; several scorers state none.
@@ -102,7 +103,7 @@ def _jury_result(
     """
     jurors = _ballots_of(names, ballots)
     values_of = {name: given[name].get("value") for name in names}
-    found: dict[str, Any] = {"jurors": jurors}
+    found: JsonObject = {"jurors": jurors}
     alone = names[0] if len(names) == 1 else None
     unscored = [
         name
@@ -136,7 +137,7 @@ def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> lis
     return [ballot for name in names for ballot in ballots[name]]
 
 
-def _check(ballot: Ballot) -> dict[str, Any]:
+def _check(ballot: Ballot) -> JsonObject:
     """Return the check of a scorer without a model. A number decides only if it is 0 or 1."""
     passed = ballot.get("pass")
     number = values.first(ballot, ("score", "raw_score"))
@@ -165,7 +166,7 @@ class SampleMapper:
         self._grader = GradeReader(options, self.remarks, scales)
         self._ids: dict[str, int] = {}
 
-    def verdicts(self, sample: Sample, pointer: str) -> Iterator[dict[str, Any]]:
+    def verdicts(self, sample: Sample, pointer: str) -> Iterator[JsonObject]:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
         keys = sample.keys
         texts = Texts(sample.attachments)
@@ -202,7 +203,7 @@ class SampleMapper:
             ]
             yield values.without_nulls({key: value for key, value in body.items() if value != {}})
 
-    def _case(self, keys: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def _case(self, keys: JsonObject) -> tuple[str, JsonObject]:
         stated = keys.get("id")
         plain = isinstance(stated, str | int) and not isinstance(stated, bool)
         test = (str(stated) if plain else "") or "sample"
@@ -221,7 +222,7 @@ class SampleMapper:
         }
         return name, values.without_nulls(case)
 
-    def _sample_texts(self, keys: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    def _sample_texts(self, keys: JsonObject, texts: Texts) -> JsonObject:
         output = record(keys.get("output"))
         if None in (keys.get("input", ""), output.get("completion", "")):
             self.remarks.count("an input or output too long to be held is left out")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.records import Truth
+from reviewdesk.reports.wording import JsonObject
 
 Row: TypeAlias = Mapping[str, Any]
 """A label in the form of a full export, with ``origin``: the tool's ids of its verdict."""
@@ -30,11 +31,11 @@ def _score(row: Row) -> float | None:
     return {Truth.PASS: 1.0, Truth.FAIL: 0.0}.get(row["truth"])
 
 
-def _about(row: Row) -> dict[str, Any]:
+def _about(row: Row) -> JsonObject:
     return {"reviewer": row["reviewer"], "tags": row["tags"], "labelled_at": row["time"]}
 
 
-def _langfuse(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
+def _langfuse(row: Row, origin: Mapping[str, str]) -> JsonObject:
     score = _score(row)
     place = {"traceId": "trace", "observationId": "observation", "sessionId": "session"}
     return {
@@ -50,7 +51,7 @@ def _langfuse(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _langsmith(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
+def _langsmith(row: Row, origin: Mapping[str, str]) -> JsonObject:
     return {
         "id": _id(row),
         "run_id": origin.get("run"),
@@ -63,7 +64,7 @@ def _langsmith(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _phoenix(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
+def _phoenix(row: Row, origin: Mapping[str, str]) -> JsonObject:
     result = {"label": row["truth"], "score": _score(row), "explanation": row["note"]}
     return {
         "span_id": origin.get("span"),
@@ -76,8 +77,8 @@ def _phoenix(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _promptfoo(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
-    graded: dict[str, Any] = {
+def _promptfoo(row: Row, origin: Mapping[str, str]) -> JsonObject:
+    graded: JsonObject = {
         "pass": row["truth"] == Truth.PASS,
         "score": _score(row) or 0.0,
         "reason": row["note"] or f"rated by {row['reviewer']}",
@@ -87,7 +88,7 @@ def _promptfoo(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     return {"result_id": origin.get("result"), "component_result": _filled(graded)}
 
 
-def _argilla(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
+def _argilla(row: Row, origin: Mapping[str, str]) -> JsonObject:
     answers = {NAME: row["truth"], f"{NAME}_note": row["note"]}
     responses = [
         {"question_name": name, "value": value} for name, value in answers.items() if value
@@ -95,7 +96,7 @@ def _argilla(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     return {"id": origin.get("record"), "responses": responses}
 
 
-def _mlflow(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
+def _mlflow(row: Row, origin: Mapping[str, str]) -> JsonObject:
     return {
         "trace_id": origin.get("trace"),
         "span_id": origin.get("span"),
@@ -107,11 +108,11 @@ def _mlflow(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _filled(body: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(body: Mapping[str, Any]) -> JsonObject:
     return {key: value for key, value in body.items() if value is not None}
 
 
-_Body: TypeAlias = Callable[[Row, Mapping[str, str]], dict[str, Any]]
+_Body: TypeAlias = Callable[[Row, Mapping[str, str]], JsonObject]
 _TOOLS: Mapping[str, tuple[frozenset[str], _Body, bool]] = {
     "langfuse": (frozenset({"trace", "observation", "session"}), _langfuse, True),
     "langsmith": (frozenset({"run"}), _langsmith, True),
@@ -124,7 +125,7 @@ _TOOLS: Mapping[str, tuple[frozenset[str], _Body, bool]] = {
 TOOLS = tuple(_TOOLS)
 
 
-def feedback(tool: str, row: Row) -> dict[str, Any] | None:
+def feedback(tool: str, row: Row) -> JsonObject | None:
     """Return a label as ``tool`` takes it, or ``None`` if the tool has no place or word for it."""
     needed, body, takes_unsure = _TOOLS[tool]
     origin = row["origin"] or {}

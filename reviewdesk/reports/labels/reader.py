@@ -300,7 +300,26 @@ def read_labels(source: Source) -> list[LabelRow]:
         LabelsFileError: a line is not a label row.
     """
     fail = failing(source, LabelsFileError)
-    return [_label_row(line, row, fail) for line, row in label_file_rows(source, fail)]
+    found = []
+    needed = "Each row needs truth and id or item_hash."
+    for line, row in label_file_rows(source, fail):
+        where = f"line {line}"
+        if "truth" not in row and row.keys() >= _PAIR:
+            hint = f"Read it with: reviewdesk calibrate {source.shown_name}"
+            raise fail(where, "is a calibration row, which names no verdict", hint)
+        if "truth" not in row:
+            raise fail(where, 'has no "truth"', needed)
+        one = checked_row(_Label, row, line, fail)
+        if not one.id and not one.item_hash:
+            raise fail(where, "names no verdict: neither id nor item_hash", needed)
+        if one.time is not None and not is_time(one.time):
+            problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', one.time)}"
+            raise fail(where, problem, "")
+        stated = one.model_dump(exclude={"tentative"})
+        stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
+        kept = {key: row[key] for key in _KEPT if key in row}
+        found.append(LabelRow(line=line, kept=kept, **stated))
+    return found
 
 
 def label_file_rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
@@ -360,12 +379,8 @@ def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     # Imported here, because most labels files are JSON Lines and need no YAML parser.
     from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
-    form = Form(
-        "a labels file",
-        MAX_YAML,
-        "Write it as JSON Lines, which may be longer.",
-        "Write [] for an empty list.",
-    )
+    hint = "Write it as JSON Lines, which may be longer."
+    form = Form("a labels file", MAX_YAML, hint, "Write [] for an empty list.")
     try:
         root = read_yaml(source, form)
     except SuiteError as error:
@@ -374,27 +389,6 @@ def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     if not isinstance(root.value, tuple):
         raise fail(f"line {root.line}", must_be("a list of rows", root.plain()), "")
     yield from ((node.line, node.plain()) for node in root.value)
-
-
-def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
-    if "truth" not in row:
-        if row.keys() >= _PAIR:
-            name = fail("", "", "").file
-            hint = f"Read it with: reviewdesk calibrate {name}"
-            raise fail(f"line {line}", "is a calibration row, which names no verdict", hint)
-        raise fail(f"line {line}", 'has no "truth"', "Each row needs truth and id or item_hash.")
-    found = checked_row(_Label, row, line, fail)
-    if not found.id and not found.item_hash:
-        problem = "names no verdict: neither id nor item_hash"
-        raise fail(f"line {line}", problem, "Each row needs truth and id or item_hash.")
-    if found.time is not None and not is_time(found.time):
-        problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', found.time)}"
-        raise fail(f"line {line}", problem, "")
-    stated = found.model_dump(exclude={"tentative"}) | {
-        "adjudicated": bool(found.adjudicated),
-        "tags": tuple(found.tags or ()),
-    }
-    return LabelRow(line=line, kept={key: row[key] for key in _KEPT if key in row}, **stated)
 
 
 def checked_row(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:

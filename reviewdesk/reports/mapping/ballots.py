@@ -15,6 +15,7 @@ from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping.secrets import is_setting
+from reviewdesk.reports.wording import JsonObject
 
 UNREAD = "unread"
 """The key in a ballot's ``meta`` that lists the unread keys."""
@@ -47,7 +48,7 @@ def _says_something(value: Any) -> bool:
     return value is not None and value not in ([], {})
 
 
-def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+def understood(ballot: JsonObject, keys: Iterable[str]) -> JsonObject:
     """Return the ballot, with the status ``unknown`` if it has no answer but ``keys`` has any.
 
     A failure or an abstention that the file states counts as understood.
@@ -66,7 +67,7 @@ NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts 
 """The note on ballots that ``measured`` changes."""
 
 
-def measured(ballot: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
+def measured(ballot: JsonObject, count: Callable[[str], None]) -> JsonObject:
     """Return the ballot of a record whose score is null, NaN or absent, without a vote.
 
     Tools derive pass from the score, so a pass or a fail without a score was never measured. A
@@ -97,10 +98,6 @@ class UnreadBallots:
                     self._keys.update(dict.fromkeys(key for key in named if isinstance(key, str)))
 
     @property
-    def all(self) -> bool:
-        return 0 < self.count == self.ballots
-
-    @property
     def keys(self) -> str:
         """The keys on one line, shortened for display."""
         more = ", ..." if len(self._keys) > _MOST else ""
@@ -122,7 +119,7 @@ def slow_or_error(message: str) -> str:
     return "timeout" if "timeout" in words or "timed out" in words else "error"
 
 
-def failure(message: str, status: str | None = None, kind: str = "") -> dict[str, Any]:
+def failure(message: str, status: str | None = None, kind: str = "") -> JsonObject:
     """Return ``error`` and ``status`` of a failed ballot; the message implies a missing status."""
     head = f"{kind} {message[:_HEAD_LENGTH]}"
     found = next((name for name, words in _STATUS_BY_WORD if words.search(head)), "error")

@@ -42,13 +42,8 @@ class VerdictNames:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
 
-    def verdict(self, name: str, longer: str = "") -> str:
-        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken.
-
-        The name ``longer``, if there is one, is tried in place of a name that is taken.
-        """
-        if longer and name[:_ID_LENGTH] in self._ids:
-            name = longer
+    def verdict(self, name: str) -> str:
+        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken."""
         return unused(name[:_ID_LENGTH], self._ids)
 
     @staticmethod

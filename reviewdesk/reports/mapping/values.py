@@ -10,6 +10,7 @@ from typing import Any
 
 from reviewdesk.domain.values import label_decision
 from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.wording import JsonObject
 
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 
@@ -80,11 +81,11 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def record(value: Any) -> dict[str, Any]:
+def record(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def without_nulls(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
+def without_nulls(record: Mapping[str, Any], *keep: str) -> JsonObject:
     """Return the record without its nulls, except those under the keys in ``keep``."""
     return {key: value for key, value in record.items() if value is not None or key in keep}
 
@@ -122,7 +123,7 @@ def time(value: Any) -> str | None:
     return value if isinstance(value, str) and is_time(value) else None
 
 
-def beyond(record: dict[str, Any], known: Container[str]) -> list[str]:
+def beyond(record: JsonObject, known: Container[str]) -> list[str]:
     return [key for key, value in record.items() if key not in known and value not in _NOTHING]
 
 

@@ -38,7 +38,7 @@ def own() -> dict[str, dict[str, Any]]:
         except (OSError, ValueError):
             continue
         signature = made.get("signature")
-        if isinstance(signature, list) and signature and all(map(_is_text, signature)):
+        if isinstance(signature, list) and signature and all(type(one) is str for one in signature):
             found[path.name.removesuffix(_SUFFIX)] = made
     return found
 
@@ -70,10 +70,6 @@ def _folder() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("reviewdesk", appauthor=False) / "maps"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _has(columns: Collection[str], path: str) -> bool:

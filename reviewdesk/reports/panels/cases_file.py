@@ -124,10 +124,7 @@ class CheckEntry(Strict):
 
     exact: Any = None
     contains: Annotated[
-        Texts,
-        Field(min_length=1),
-        BeforeValidator(_listed),
-        Wanted("a text or a list of texts"),
+        Texts, Field(min_length=1), BeforeValidator(_listed), Wanted("a text or a list of texts")
     ] = Field(default_factory=list)
     regex: Expression = ""
     schema_: SchemaText = Field(default_factory=dict, alias="schema")

@@ -41,7 +41,7 @@ from reviewdesk.reports.validation import (
     Wanted,
     validated,
 )
-from reviewdesk.reports.wording import FieldError, holds_key, keylike, must_be
+from reviewdesk.reports.wording import FieldError, JsonObject, holds_key, keylike, must_be
 
 FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
 KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key in it."
@@ -78,7 +78,7 @@ def reference(value: object) -> object:
     raise FieldError((), problem, FROM_ENVIRONMENT)
 
 
-def _extra(value: dict[str, Any] | None) -> dict[str, Any] | None:
+def _extra(value: JsonObject | None) -> JsonObject | None:
     for key in value or ():
         if keylike(key):
             raise FieldError((), KEY_FOR_A_NAME, FROM_ENVIRONMENT)
@@ -117,7 +117,7 @@ def _headers(value: object) -> object:
     return {name.lower(): named for name, named in value.items()}
 
 
-BodyKeys: TypeAlias = Annotated[dict[str, Any] | None, AfterValidator(_extra)]
+BodyKeys: TypeAlias = Annotated[JsonObject | None, AfterValidator(_extra)]
 HeaderNames: TypeAlias = Annotated[dict[str, str] | None, BeforeValidator(_headers)]
 
 MAX_JURORS = 100
@@ -452,7 +452,7 @@ def panel_from(source: Source, folder: Path) -> PanelSpec:
         return panel.spec(Path(source.shown_name).stem or "panel", folder)
 
 
-def read_plain(path: str | Path) -> dict[str, Any]:
+def read_plain(path: str | Path) -> JsonObject:
     """Check a panel file and return its keys and values.
 
     Raises:
@@ -461,7 +461,7 @@ def read_plain(path: str | Path) -> dict[str, Any]:
     source = opened(path, "the panel's YAML or TOML file")
     panel_from(source, Path(path).parent)
     with parsed(source, "a panel file", "") as root:
-        plain: dict[str, Any] = root.plain(_TEXTS)
+        plain: JsonObject = root.plain(_TEXTS)
         return plain
 
 
@@ -519,7 +519,7 @@ def plain_text(plain: Mapping[str, Any]) -> str:
     return yaml.dump(dict(plain), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _rule(rule: PanelRule) -> dict[str, Any]:
+def _rule(rule: PanelRule) -> JsonObject:
     same = ("threshold", "quorum", "regime", "failed_jurors", "min_answered")
     return {
         **{key: getattr(rule, key) for key in same},

@@ -22,7 +22,7 @@ from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.verdict import PanelReader
-from reviewdesk.reports.wording import FieldProblem, Path, must_be
+from reviewdesk.reports.wording import FieldProblem, JsonObject, Path, must_be
 
 _MODEL_GRADED = frozenset(
     {
@@ -56,11 +56,11 @@ class RowError(Exception):
 class GradedAssertion(Struct, frozen=True):
     """One assertion and its result."""
 
-    assertion: dict[str, Any]
-    result: dict[str, Any]
+    assertion: JsonObject
+    result: JsonObject
     kind: str
     """The assertion's type; empty if the file does not give it."""
-    metadata: dict[str, Any]
+    metadata: JsonObject
     """The metadata of the grader's result."""
     value: Any
     """The assertion's value, with the test's variables filled in if promptfoo stored it so."""
@@ -71,7 +71,7 @@ class GradedAssertion(Struct, frozen=True):
     """
 
     @staticmethod
-    def of(assertion: dict[str, Any], result: dict[str, Any]) -> GradedAssertion:
+    def of(assertion: JsonObject, result: JsonObject) -> GradedAssertion:
         """Read an assertion and its result."""
         kind = assertion.get("type")
         metadata = record(result, "metadata")
@@ -93,7 +93,7 @@ class GradedAssertion(Struct, frozen=True):
 class AssertScope(Struct, frozen=True):
     """The assertions that share one result: those of a whole row, or of one assert-set."""
 
-    outcome: dict[str, Any]
+    outcome: JsonObject
     bar: float | int | None
     """The weighted score needed to pass; if None, every assertion must pass."""
     parts: list[GradedAssertion]
@@ -140,7 +140,7 @@ class ResultRow(Struct, frozen=True):
         return not self.panels and (self.errored or self.human is not None)
 
 
-def record(holder: dict[str, Any], key: str) -> dict[str, Any]:
+def record(holder: JsonObject, key: str) -> JsonObject:
     """Return the object under a key, or an empty one."""
     found = holder.get(key)
     return found if type(found) is dict else {}
@@ -152,7 +152,7 @@ def is_judged(kind: str) -> bool:
     return base in _MODEL_GRADED or base.startswith(_MODEL_GRADED_PREFIXES)
 
 
-def take_apart(row: dict[str, Any]) -> ResultRow:
+def take_apart(row: JsonObject) -> ResultRow:
     """Return the juries, checks and human rating of a row, with each component counted once.
 
     Raises:
@@ -197,7 +197,7 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
     return ResultRow(panels, checks, human, failed and not panels and not checks)
 
 
-def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+def _components(result: JsonObject, path: Path) -> Iterator[JsonObject]:
     """Yield the components of a result, without the copies of its parts after each one."""
     listed = result.get("componentResults")
     if listed is None:
@@ -224,7 +224,7 @@ def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
         copy = next(copies, None)
 
 
-def _assert_set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
+def _assert_set(component: JsonObject, declared: JsonObject) -> AssertScope:
     described = record(record(component, "metadata"), "assertionSet")
     if declared.get("type") != "assert-set":
         declared = {}
@@ -240,7 +240,7 @@ def _assert_set(component: dict[str, Any], declared: dict[str, Any]) -> AssertSc
     return AssertScope(component, bar, children, True, name if isinstance(name, str) else None)
 
 
-def _declared_assertions(asserts: Any) -> list[dict[str, Any]]:
+def _declared_assertions(asserts: Any) -> list[JsonObject]:
     """Return the assertions that the test declares, in the order of their results."""
     found = (
         [each for each in asserts if isinstance(each, dict)] if isinstance(asserts, list) else []
@@ -359,7 +359,7 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
     ]
 
 
-_RULE: dict[str, Any] = {
+_RULE: JsonObject = {
     "each": "grader", "judge": "name", "score": "score", "pass": "pass", "reason": "reason",
     "error": "error", "status": "status", "model": "model", "vendor": "vendor",
     "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out", "known": [*ABOUT],
@@ -387,7 +387,7 @@ def ballots(
     options: ReadOptions,
     models: Models,
     panels: PanelReader,
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return the canonical ballots of a jury, one for each grader."""
     remarks = panels.notes
     shared = shared_line(panel, options) is not None
@@ -416,12 +416,12 @@ def ballots(
     return bodies
 
 
-def _element(part: GradedAssertion, remarks: Remarks) -> dict[str, Any]:
+def _element(part: GradedAssertion, remarks: Remarks) -> JsonObject:
     """Return the content of a grader's result as one record."""
     result = part.result
     used = record(result, "tokensUsed")
     reason = values.text(result.get("reason"))
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "weight": part.assertion.get("weight"),
         "tokens_in": values.count(used.get("prompt")),
         "tokens_out": values.count(used.get("completion")),

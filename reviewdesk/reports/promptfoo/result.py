@@ -7,7 +7,7 @@ a row form one jury. Rows are read one by one, and no configuration is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.outline import Outline
@@ -29,7 +29,7 @@ from reviewdesk.reports.report import (
     elements,
     records,
 )
-from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
+from reviewdesk.reports.wording import FieldProblem, JsonObject, must_be, spell_path
 
 _LONGEST_YAML = 8 << 20
 _SHARED = 1 << 20
@@ -101,7 +101,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     return Report(source, "promptfoo", header, items, skip_bad=skip_bad, looked=looked)
 
 
-def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
+def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[JsonObject, Rows]:
     """Return the object around the rows, and the function that reads the rows from a stream."""
     outline = look.outline
     if look.kind == "text":
@@ -141,7 +141,7 @@ def _envelope_rows(window: Window) -> Iterator[Record]:
             window.skip("$.results")
 
 
-def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
+def _yaml(source: Source, fail: Fail) -> tuple[JsonObject, ImportTally]:
     # Imported here, because most results are JSON and need no YAML parser.
     from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
@@ -166,7 +166,7 @@ def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
     return document, counted
 
 
-def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
+def _header(envelope: JsonObject, look: FirstLook) -> JsonObject:
     summary = record(envelope, "results")
     metadata = record(envelope, "metadata")
     version = summary.get("version", envelope.get("version"))
@@ -178,7 +178,7 @@ def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
         "version": metadata.get("promptfooVersion"),
         "run_id": envelope.get("evalId"),
     }
-    header: dict[str, Any] = {
+    header: JsonObject = {
         "schema": FORMAT_NAME,
         "producer": {key: text for key, text in producer.items() if isinstance(text, str)},
     }

@@ -33,6 +33,7 @@ from reviewdesk.reports.promptfoo.jurors import (
     weigh,
 )
 from reviewdesk.reports.tables.ballot import TableSurvey
+from reviewdesk.reports.wording import JsonObject
 
 _NAME_LENGTH = 200
 
@@ -67,7 +68,7 @@ class TestNames:
         self._first: dict[bytes, str] = {}
         self._epochs: dict[tuple[bytes, str | None, str], int] = {}
 
-    def place(self, row: dict[str, Any]) -> tuple[str, int]:
+    def place(self, row: JsonObject) -> tuple[str, int]:
         """Count a row, and return its test's name and repetition.
 
         The repetition counts from 1, for each prompt and provider.
@@ -85,7 +86,7 @@ class TestNames:
         return name, self._epochs[key]
 
 
-def prompt_of(row: dict[str, Any]) -> str:
+def prompt_of(row: JsonObject) -> str:
     """Return the identity of a row's prompt: its id, else its label, else its column."""
     label = record(row, "prompt").get("label")
     stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
@@ -120,11 +121,11 @@ def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
     return found
 
 
-def default_grader(row: dict[str, Any]) -> Any:
+def default_grader(row: JsonObject) -> Any:
     return record(record(row, "testCase"), "options").get("provider")
 
 
-def _is_raw(result: dict[str, Any]) -> bool:
+def _is_raw(result: JsonObject) -> bool:
     """Return True if a result or one of its parts has a score outside 0..1."""
     score = values.number(result.get("score"))
     parts = result.get("componentResults")
@@ -174,7 +175,7 @@ class RowMapper:
         self._names = VerdictNames()
         self._tests = TestNames()
 
-    def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
+    def verdicts(self, row: JsonObject, pointer: str) -> Iterator[JsonObject]:
         """Yield the canonical verdicts of a row, one for each jury."""
         test, epoch = self._tests.place(row)
         number = self._survey.prompt_numbers[prompt_of(row)]
@@ -185,10 +186,7 @@ class RowMapper:
         common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
         common["human"] = _human(parts.human)
         if parts.stands_alone:
-            no_jury: dict[str, Any] = {
-                "jurors": [],
-                "decision": "error" if parts.errored else None,
-            }
+            no_jury: JsonObject = {"jurors": [], "decision": "error" if parts.errored else None}
             yield self._with_id({**common, **no_jury}, number, "")
         kinds = [panel.kind for panel in parts.panels]
         bodies = []
@@ -224,7 +222,7 @@ class RowMapper:
             nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
             yield self._with_id(body, number, f"{kind[:80]}{nth}" if len(kinds) > 1 else "")
 
-    def _secret_remover(self, row: dict[str, Any]) -> SecretRemover:
+    def _secret_remover(self, row: JsonObject) -> SecretRemover:
         """Return the remover of all secrets in the configuration of the file and of the row.
 
         Raises:
@@ -238,7 +236,7 @@ class RowMapper:
             raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
         return SecretRemover(self._secrets | own)
 
-    def _with_id(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
+    def _with_id(self, body: JsonObject, prompt: int, tag: str) -> JsonObject:
         steps = [body["case"]["test"][:_NAME_LENGTH]]
         if len(self._survey.prompts) > 1:
             steps.append(f"prompt {prompt}")
@@ -250,7 +248,7 @@ class RowMapper:
         kept = {key: value for key, value in body.items() if value not in (None, [], {})}
         return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
 
-    def _remark(self, row: dict[str, Any], parts: ResultRow) -> None:
+    def _remark(self, row: JsonObject, parts: ResultRow) -> None:
         self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
         graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
         for part in graded:
@@ -266,7 +264,7 @@ class RowMapper:
             self.remarks.count("a row without judged assertions is left out")
 
 
-def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
+def _common(row: JsonObject, test: str, epoch: int | None, pointer: str) -> JsonObject:
     provider = Provider.of(row.get("provider"))
     generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
     prompt = record(row, "prompt")
@@ -295,7 +293,7 @@ def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> 
     }
 
 
-def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
+def _check(check: GradedAssertion, at: int) -> JsonObject:
     value = check.value
     name = check.assertion.get("metric") or check.kind or f"check {at}"
     is_code = check.kind.removeprefix("not-") in _CODE
@@ -312,7 +310,7 @@ def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
     )
 
 
-def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
+def _human(rating: GradedAssertion | None) -> JsonObject | None:
     """Return a person's rating of the row, which promptfoo lists among its assertions."""
     if rating is None:
         return None
@@ -334,7 +332,7 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
     )
 
 
-def _rubric_fields(panel: AssertionJury) -> dict[str, Any]:
+def _rubric_fields(panel: AssertionJury) -> JsonObject:
     """Return the rubric of a jury, and the reference if its output is compared with one."""
     base = panel.kind.removeprefix("not-")
     value = panel.value
@@ -349,8 +347,8 @@ def _rubric_fields(panel: AssertionJury) -> dict[str, Any]:
 
 
 def _jury_decision(
-    panel: AssertionJury, jurors: list[dict[str, Any]], *, overruled: bool
-) -> dict[str, Any]:
+    panel: AssertionJury, jurors: list[JsonObject], *, overruled: bool
+) -> JsonObject:
     """Return the decision and score that promptfoo's rules give the jury.
 
     If a row or an assert-set holds only this jury, its result is the jury's. Otherwise every

@@ -27,7 +27,7 @@ from reviewdesk.reports.tables.cells import (
 )
 from reviewdesk.reports.tables.entries import TableEntry, Vote
 from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.wording import found, must_be
+from reviewdesk.reports.wording import JsonObject, found, must_be
 
 _SLACK = 1e-9
 _STATUSES = frozenset(Status)
@@ -199,14 +199,14 @@ class BallotMaker:
         self._seen = seen
         self._remarks: list[tuple[str, Any]] = []
 
-    def make(self, vote: Vote) -> dict[str, Any]:
+    def make(self, vote: Vote) -> JsonObject:
         """Return the canonical ballot of a vote, without an id; store it and its remarks there.
 
         A score that cannot be read, or is outside the given scale, gives a ballot that is not
         understood.
         """
         self._remarks = []
-        body: dict[str, Any] = {}
+        body: JsonObject = {}
         stated = _text(vote.cells.get("model"))
         given = self._models.get(vote.judge)
         if stated and given and stated != given:
@@ -221,13 +221,12 @@ class BallotMaker:
             unread = [error.column]
         who = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
         body = who | body
-        for role, known, what in (
-            ("confidence", values.unit, "no number from 0 to 1"),
-            ("weight", lambda weight: weight if weight and weight > 0 else None, "not above 0"),
-        ):
-            cell = vote.cells.get(role)
-            body[role] = known(likely_number(cell))
-            if body[role] is None and not blank(cell):
+        sure = likely_number(vote.cells.get("confidence"))
+        weight = likely_number(vote.cells.get("weight"))
+        body["confidence"] = values.unit(sure)
+        body["weight"] = weight if weight and weight > 0 else None
+        for role, what in (("confidence", "no number from 0 to 1"), ("weight", "not above 0")):
+            if body[role] is None and not blank(vote.cells.get(role)):
                 self._count(f"a {role} that is {what} is left out")
         self._add_failure(body, vote.cells)
         self._add_certainty(body, likely_number(vote.cells.get("certainty")))
@@ -247,7 +246,7 @@ class BallotMaker:
     def _count(self, sentence: str) -> None:
         self._remarks.append(("count", sentence))
 
-    def _add_score(self, body: dict[str, Any], vote: Vote) -> None:
+    def _add_score(self, body: JsonObject, vote: Vote) -> None:
         value = vote.score
         if why := stated_error(value):
             body |= failure(why)
@@ -292,7 +291,7 @@ class BallotMaker:
             raise CellError(column, must_be(f"from {low:g} to {high:g} (--scale)", stated))
         return min(max(share, 0.0), 1.0)
 
-    def _add_word(self, body: dict[str, Any], vote: Vote, error: CellError) -> None:
+    def _add_word(self, body: JsonObject, vote: Vote, error: CellError) -> None:
         """Read a score that is not a number as a vote or a label, or raise ``error``."""
         decided = self.words.vote(vote.score)
         if decided is not None:
@@ -308,7 +307,7 @@ class BallotMaker:
             raise CellError(error.column, f"{error.problem}; {hint}")
         self._add_label(body, vote.score)
 
-    def _add_label(self, body: dict[str, Any], word: str) -> None:
+    def _add_label(self, body: JsonObject, word: str) -> None:
         body["label"] = word.strip()
         body["pass"] = None
         if status := self.words.failure(word):
@@ -316,7 +315,7 @@ class BallotMaker:
         else:
             self._remarks.append(("word", body["label"]))
 
-    def _add_vote(self, body: dict[str, Any], vote: Vote) -> None:
+    def _add_vote(self, body: JsonObject, vote: Vote) -> None:
         cells = vote.cells
         stated = cells.get("pass")
         label = cells.get("label")
@@ -340,7 +339,7 @@ class BallotMaker:
             body["pass"] = None
             self._count(f"a vote that is no word, such as {found(word)}, is left out")
 
-    def _add_certainty(self, body: dict[str, Any], sure: float | None) -> None:
+    def _add_certainty(self, body: JsonObject, sure: float | None) -> None:
         """Read how sure a juror is of its vote; for a fail, the score is 1 minus that."""
         if sure is None or body.get("status") not in (None, "ok"):
             return
@@ -355,7 +354,7 @@ class BallotMaker:
         if (vote := body.get("pass")) is not None:
             body["score"] = sure if vote else round(1 - sure, 12)
 
-    def _add_failure(self, body: dict[str, Any], cells: Mapping[str, Any]) -> None:
+    def _add_failure(self, body: JsonObject, cells: Mapping[str, Any]) -> None:
         status = cells.get("status")
         if isinstance(status, str) and status.strip().lower() in _STATUSES:
             body.setdefault("status", status.strip().lower())

@@ -7,12 +7,15 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
 from reviewdesk.reports.mapping.foreign import LabelWords
 from reviewdesk.reports.wording import must_be
+
+Cells: TypeAlias = Mapping[str, Any]
+"""The cells of a row, or the members of an object in it."""
 
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",

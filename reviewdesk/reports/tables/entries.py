@@ -21,6 +21,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     FACTS,
     CellError,
+    Cells,
     blank,
     is_criterion,
     likely_number,
@@ -32,7 +33,7 @@ from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, at_path, reader
 from reviewdesk.reports.wording import must_be
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Cells = MappingProxyType({})
 _WAYS = re.compile(r" \+ |\|")
 """What stands between the columns of a path."""
 _TITLE = 160
@@ -88,7 +89,7 @@ class Vote(Struct, eq=False):
     score: Any
     column: str
     """The column of the score, for error messages."""
-    cells: Mapping[str, Any]
+    cells: Cells
     """Other cells by role, such as ``label``. An empty ``pass`` means no vote."""
     dimension: str
     seat: tuple[str, str]
@@ -106,7 +107,7 @@ class Vote(Struct, eq=False):
     """The remarks on each such ballot."""
 
 
-Ballot: TypeAlias = tuple[Vote, Mapping[str, Any]]
+Ballot: TypeAlias = tuple[Vote, Cells]
 """A vote, and the fields that only this ballot has, such as ``reason``."""
 
 
@@ -129,7 +130,7 @@ class TableItem(Struct, eq=False):
     dimension: str = ""
     title: str = ""
     """The item's name on the desk, if ``item`` is an id that only groups the rows."""
-    facts: Mapping[str, Any] = _NOTHING
+    facts: Cells = _NOTHING
     problem: CellError | None = None
     """The reason why the row cannot be read."""
 
@@ -145,9 +146,7 @@ class RefusedTableError(ValueError):
 class _Place:
     """A rule with its paths resolved, for one place of a row."""
 
-    def __init__(
-        self, raw: Mapping[str, Any], star: str, columns: Sequence[str], *, plain: bool
-    ) -> None:
+    def __init__(self, raw: Cells, star: str, columns: Sequence[str], *, plain: bool) -> None:
         """Resolve the paths; ``star`` replaces the ``*`` in each.
 
         If ``plain``, every row has a text in every column.
@@ -198,14 +197,14 @@ class _Place:
         asked = tuple(self.asked.values())
         if any("." in key or " + " in key or key.startswith("=") for key in keys):
             # 1, 1.0 and true are the same key but not the same vote. Absent and empty cells differ.
-            def typed(scope: Mapping[str, Any]) -> Any:
+            def typed(scope: Cells) -> Any:
                 found = [read(scope) for read in reads]
                 return *found, *map(type, found), *[column in scope for column in asked]
 
             return typed
         shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-        def keyed(scope: Mapping[str, Any]) -> Any:
+        def keyed(scope: Cells) -> Any:
             # Most rows have one of a few sets of keys.
             shape = tuple(scope)
             if (present := shapes.get(shape)) is None:
@@ -217,7 +216,7 @@ class _Place:
 
         return keyed
 
-    def fits(self, cells: Mapping[str, Any]) -> bool:
+    def fits(self, cells: Cells) -> bool:
         """Return True if the conditions of the rule hold for a row or an element."""
         for read, words, others in self.conditions:
             value = read(cells)
@@ -227,7 +226,7 @@ class _Place:
                 return False
         return True
 
-    def own_fields(self, cells: Mapping[str, Any]) -> dict[str, Any]:
+    def own_fields(self, cells: Cells) -> dict[str, Any]:
         """Return the fields of a ballot from the filled cells that belong to it alone."""
         return {
             key: found
@@ -237,13 +236,13 @@ class _Place:
             and (found := convert(value)) is not None
         }
 
-    def get(self, path: str, cells: Mapping[str, Any]) -> Any:
+    def get(self, path: str, cells: Cells) -> Any:
         """Return the value at a path of the rule; None for a blank cell."""
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
 
-    def human(self, cells: Mapping[str, Any]) -> Human | None:
+    def human(self, cells: Cells) -> Human | None:
         """Return the label of a person, or None if there is none."""
         words = tuple(self.get(path, cells) for path in ("label", "pass", "score"))
         if words == (None, None, None):
@@ -258,12 +257,7 @@ class MapReader:
     """
 
     def __init__(
-        self,
-        made: TableMap,
-        layout: Layout,
-        options: ReadOptions,
-        *,
-        brief: bool = False,
+        self, made: TableMap, layout: Layout, options: ReadOptions, *, brief: bool = False
     ) -> None:
         """Resolve the paths. The options may name columns of judges, and of criteria."""
         self.made = made
@@ -345,7 +339,7 @@ class MapReader:
         """Return a function that joins texts and turns; a text among turns is the user's."""
         readers = [self._reader(path) for path in paths]
 
-        def joined(cells: Mapping[str, Any]) -> str | None:
+        def joined(cells: Cells) -> str | None:
             parts = [read(cells) for read in readers]
             spoken = any(isinstance(part, list) and part for part in parts)
             lines: list[str] = []
@@ -366,7 +360,7 @@ class MapReader:
             else:
                 self.used.add(one)
 
-    def _place(self, raw: Mapping[str, Any], star: str = "*") -> _Place:
+    def _place(self, raw: Cells, star: str = "*") -> _Place:
         place = _Place(raw, star, self._columns, plain=self._plain)
         for path in () if place.rule.each else place.paths:
             self._use(path)
@@ -439,7 +433,7 @@ class MapReader:
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def _votes(
-        self, cells: Mapping[str, Any], remarks: Remarks, humans: dict[str, Human | None]
+        self, cells: Cells, remarks: Remarks, humans: dict[str, Human | None]
     ) -> dict[str, list[Ballot]]:
         """Return the ballots in a row by the question they answer; add labels to ``humans``."""
         votes: dict[str, list[Ballot]] = {}
@@ -464,9 +458,7 @@ class MapReader:
                     votes.setdefault(dimension, [])
         return votes
 
-    def _inside(
-        self, cells: Mapping[str, Any], each: str, remarks: Remarks
-    ) -> Iterator[tuple[Mapping[str, Any], str]]:
+    def _inside(self, cells: Cells, each: str, remarks: Remarks) -> Iterator[tuple[Cells, str]]:
         """Yield the elements inside a row, each with its path for error messages."""
         held = parsed(at_path(cells, each))
         if blank(held):
@@ -486,7 +478,7 @@ class MapReader:
                 remarks.unmapped(values.beyond(inner, known), f"{each}.")
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
-    def _vote(self, place: _Place, scope: Mapping[str, Any], column: str) -> Vote | None:
+    def _vote(self, place: _Place, scope: Cells, column: str) -> Vote | None:
         """Return the vote in a row or an element, or None if it has no vote.
 
         A vote without an answer depends on the whole row, and a failed one on its reason.
@@ -504,9 +496,7 @@ class MapReader:
             place.known[key] = vote
         return vote
 
-    def _new_vote(
-        self, place: _Place, scope: Mapping[str, Any], column: str
-    ) -> tuple[Vote | None, bool]:
+    def _new_vote(self, place: _Place, scope: Cells, column: str) -> tuple[Vote | None, bool]:
         """Return a vote, and whether it depends on more than its own cells."""
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
@@ -549,7 +539,7 @@ class MapReader:
         )
         return vote, silent or has_failed
 
-    def _unread(self, place: _Place, scope: Mapping[str, Any]) -> Sequence[str]:
+    def _unread(self, place: _Place, scope: Cells) -> Sequence[str]:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
@@ -560,7 +550,7 @@ class MapReader:
             return () if "@value" in answering else (place.rule.each,)
         return unread_keys(element, answering, self._known[place.rule.each] - {place.why})
 
-    def _dimension(self, place: _Place, scope: Mapping[str, Any], judge: str) -> str:
+    def _dimension(self, place: _Place, scope: Cells, judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, convert
@@ -15,6 +15,7 @@ from reviewdesk.reports.tables.cells import (
     BALLOT,
     FACTS,
     REASONS,
+    Cells,
     DecidingWords,
     is_criterion,
     is_missing,
@@ -28,6 +29,7 @@ from reviewdesk.reports.tables.cells import (
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
+from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
 _MOST_WORDS = 6
@@ -110,7 +112,7 @@ class Guesser:
         said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
         if said and not any(map(DecidingWords(options).human, said)):
             del self.roles["human"]  # the column holds names and no labels
-        self.made: dict[str, Any] = {
+        self.made: JsonObject = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
             if role in self.roles
@@ -171,7 +173,7 @@ class Guesser:
                 return _unsure(made, problem, self.see, *places)
         return self.by_cells()
 
-    def of_all(self, rule: dict[str, Any], column: str) -> dict[str, Any]:
+    def of_all(self, rule: JsonObject, column: str) -> JsonObject:
         """Return the rule for every column with an answer of one shape, such as ``judge_2``."""
         if rule.get("judge") != f"={column}":
             return rule
@@ -209,7 +211,7 @@ class Guesser:
             return _unsure(_map(made), problem, hint)
         return Guess(_map(made))
 
-    def unnamed(self, made: dict[str, Any]) -> Guess:
+    def unnamed(self, made: JsonObject) -> Guess:
         """Return the map of a table of judges whose answers are under other names."""
         known = {*self.roles.values(), self.item}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
@@ -245,7 +247,7 @@ class Guesser:
             made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
         return _map(made)
 
-    def columns_rule(self, named: Sequence[str]) -> dict[str, Any]:
+    def columns_rule(self, named: Sequence[str]) -> JsonObject:
         """Return the rule of a wide table for columns, with the columns that belong to them."""
         start, end = _frame(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
@@ -265,7 +267,7 @@ class Guesser:
             }
             return "|".join(found)
 
-        rule: dict[str, Any] = {"columns": stems, "score": f"{start}*{end}"}
+        rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
         if why := beside(REASONS, self.options.reason_suffix):
             rule["reason"] = why
         elif len(named) == 1 and "reason" in self.roles:
@@ -367,17 +369,17 @@ def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
     return Guess(made, judges, False, problem, hint)
 
 
-def _map(made: Mapping[str, Any]) -> TableMap:
+def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
 
 
-def _held(held: Any, path: str, depth: int = 2) -> dict[str, Any] | None:
+def _held(held: Any, path: str, depth: int = 2) -> JsonObject | None:
     """Return the rule for the value at a path, if it holds answers at any depth."""
     named = isinstance(held, dict)
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list) or not elements:
         return None
-    rule: dict[str, Any] = {"each": path, "judge": "@key"}
+    rule: JsonObject = {"each": path, "judge": "@key"}
     if named and any(map(is_criterion, held)):
         rule["dimension"] = "@key"
     if all(map(_is_answer, elements)):
@@ -402,9 +404,7 @@ def _held(held: Any, path: str, depth: int = 2) -> dict[str, Any] | None:
     return next(filter(None, deeper), None)
 
 
-def _of_elements(
-    elements: Sequence[Mapping[str, Any]], rule: Mapping[str, Any], *, named: bool
-) -> dict[str, Any] | None:
+def _of_elements(elements: Sequence[Cells], rule: Cells, *, named: bool) -> JsonObject | None:
     """Return the rule for objects that each hold an answer and, unless named, a judge."""
     roles = roles_of(key for one in elements for key in one)
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, BinaryIO, TypeAlias
@@ -24,7 +24,7 @@ from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import Window, not_utf8
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import roles_of
+from reviewdesk.reports.tables.cells import Cells, roles_of
 from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
@@ -40,7 +40,7 @@ _SYNTAX_ERRORS = {
 }
 
 
-_Found: TypeAlias = tuple[int | str | Path, Mapping[str, Any], str]
+_Found: TypeAlias = tuple[int | str | Path, Cells, str]
 
 
 class TableRow(Struct, frozen=True):
@@ -48,7 +48,7 @@ class TableRow(Struct, frozen=True):
 
     found: int | str | Path
     """The number of its line, its place in words, or its path in a document."""
-    cells: Mapping[str, Any]
+    cells: Cells
     problem: str = ""
     """The reason why this is not a row of the table; empty if it is a row."""
     number: int = 0
@@ -137,9 +137,7 @@ class Layout(Struct, frozen=True):
             yield f"row {show_line(name, 60)}", held, problem
 
 
-def _rows_inside(
-    value: Any, steps: Sequence[str], place: str, around: Mapping[str, Any]
-) -> Iterator[_Found]:
+def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) -> Iterator[_Found]:
     """Yield a value as a row, or the rows of the lists inside it with the objects around them."""
     if not isinstance(value, dict):
         yield place, {}, must_be("an object", value)
@@ -203,7 +201,7 @@ def inside(layout: Layout) -> Layout:
     return layout
 
 
-def _list_inside(document: Mapping[str, Any], depth: int = 3) -> tuple[str, dict[str, Any]] | None:
+def _list_inside(document: Cells, depth: int = 3) -> tuple[str, dict[str, Any]] | None:
     """Return the path and the first element of the first list of objects inside objects."""
     for key, value in document.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -213,7 +211,7 @@ def _list_inside(document: Mapping[str, Any], depth: int = 3) -> tuple[str, dict
     return None
 
 
-def _orient(document: Mapping[str, Any]) -> str:
+def _orient(document: Cells) -> str:
     """Return how a table is laid out in one object, or an empty text for other objects.
 
     If ``named``, each key names an object, and all objects have keys of the first one.
@@ -230,7 +228,7 @@ def _orient(document: Mapping[str, Any]) -> str:
     return "" if any(rows[0].keys().isdisjoint(one) for one in rows) else "named"
 
 
-def _oriented(document: Mapping[str, Any], orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name and the cells of each row of a table in one object."""
     if orient == "split":
         columns = [str(column) for column in document["columns"]]
@@ -268,7 +266,7 @@ def with_columns(layout: Layout, rows: Iterable[TableRow], fail: Fail) -> Layout
     return replace(layout, columns=(*names, *(name for name in inner if name not in names)))
 
 
-def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
+def flat_names(cells: Cells) -> tuple[str, ...]:
     """Return the names of cells; for an object in a cell also ``CELL.KEY`` for its keys."""
     names = []
     for name, value in cells.items():

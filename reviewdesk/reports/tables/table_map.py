@@ -7,12 +7,12 @@ with that prefix, ``a + b`` joins names, and ``^.a`` is the value around an elem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.reports.tables.cells import blank, name, parsed
+from reviewdesk.reports.tables.cells import Cells, blank, name, parsed
 
 Words: TypeAlias = str | list[str]
 
@@ -128,7 +128,7 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     ballots: list[dict[str, Any]] = []
 
 
-Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
+Reader: TypeAlias = Callable[[Cells], Any]
 
 
 def reader(path: str, columns: Sequence[str] = ()) -> Reader:
@@ -147,7 +147,7 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
         for one in ways
     ]
 
-    def first(cells: Mapping[str, Any]) -> Any:
+    def first(cells: Cells) -> Any:
         for key, read in readers:
             value = cells.get(key) if read is None else read(cells)
             if value is not None and not blank(value):
@@ -188,7 +188,7 @@ def at_path(held: Any, path: str) -> Any:
     return None
 
 
-def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> Any:
+def _gathered(cells: Cells, stem: str, columns: Sequence[str]) -> Any:
     """Return the cell whose column begins with a stem, several cells as an object, or None."""
     found = cells.get(stem)
     if not isinstance(found, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, convert
@@ -20,11 +20,19 @@ from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, name
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes, Key, TableSurvey
-from reviewdesk.reports.tables.cells import CellError, blank, is_plain, likely_number, name, names
+from reviewdesk.reports.tables.cells import (
+    CellError,
+    Cells,
+    blank,
+    is_plain,
+    likely_number,
+    name,
+    names,
+)
 from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.wording import FieldProblem, Path
+from reviewdesk.reports.wording import FieldProblem, JsonObject, Path
 
 _MOST_PANELS = 1000
 
@@ -40,12 +48,12 @@ class Draft(Struct, eq=False):
     """The item as stated by the row that was read last."""
     rubric: str = ""
     title: str = ""
-    stated: dict[str, Any] = {}
+    stated: JsonObject = {}
     """The cells of the facts in the row that was read last."""
-    facts: dict[str, Any] = {}
-    ballots: list[tuple[str, float, dict[str, Any]]] = []
-    checks: list[dict[str, Any]] = []
-    human: dict[str, Any] | None = None
+    facts: JsonObject = {}
+    ballots: list[tuple[str, float, JsonObject]] = []
+    checks: list[JsonObject] = []
+    human: JsonObject | None = None
     problem: tuple[str, str] | None = None
     secrets: set[str] = set()
     places: dict[tuple[str, str], TableRow] = {}
@@ -102,7 +110,7 @@ class VerdictMaker:
         if human is not None:
             self._add_human(draft, human)
 
-    def body(self, draft: Draft) -> dict[str, Any]:
+    def body(self, draft: Draft) -> JsonObject:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         item = draft.item
@@ -111,7 +119,7 @@ class VerdictMaker:
         if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
         jurors = self._jurors(draft.ballots)
-        body: dict[str, Any] = {"id": self._names.verdict(name), "case": _case(draft)}
+        body: JsonObject = {"id": self._names.verdict(name), "case": _case(draft)}
         said = facts.get("conversation")
         for role in ("input", "output"):
             text = facts.get(role) or (said and getattr(said, role))
@@ -135,9 +143,7 @@ class VerdictMaker:
         body |= {key: value for key, value in rest.items() if value}
         return body
 
-    def _add_claims(
-        self, body: dict[str, Any], facts: dict[str, Any], jurors: list[dict[str, Any]]
-    ) -> None:
+    def _add_claims(self, body: JsonObject, facts: JsonObject, jurors: list[JsonObject]) -> None:
         """Add the agreement and the reasons for a review that a file states, and a failure."""
         if all("error" in one or one.get("status") in _FAILED for one in jurors):
             # The response or the whole panel failed.
@@ -149,7 +155,7 @@ class VerdictMaker:
             body["escalate_for_review"] = not self._quiet.issuperset(reasons)
             body["escalation_reasons"] = reasons
 
-    def _jurors(self, ballots: list[tuple[str, float, dict[str, Any]]]) -> list[dict[str, Any]]:
+    def _jurors(self, ballots: list[tuple[str, float, JsonObject]]) -> list[JsonObject]:
         """Return ballots in the order of each judge's first row, then of the judge's repeats."""
         judges = tuple([judge for judge, _, _ in ballots])
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
@@ -165,7 +171,7 @@ class VerdictMaker:
             for juror_id, (_, _, ballot) in zip(ids, ballots, strict=True)
         ]
 
-    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, own: Mapping[str, Any]) -> None:
+    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, own: Cells) -> None:
         if not self._repeats:
             if before := draft.places.get(vote.seat):
                 again = f"{_quoted(vote.judge)} rates {_quoted(draft.item.item)} a second time"
@@ -177,7 +183,7 @@ class VerdictMaker:
             draft.places[vote.seat] = row
         draft.ballots.append((vote.judge, vote.order, self._ballot(vote, own, row)))
 
-    def panel(self, ballots: Sequence[Ballot], row: TableRow) -> list[dict[str, Any]]:
+    def panel(self, ballots: Sequence[Ballot], row: TableRow) -> list[JsonObject]:
         """Return the jurors of one row, in its order."""
         ids = VerdictNames.jurors([vote.judge for vote, _ in ballots])
         return [
@@ -185,7 +191,7 @@ class VerdictMaker:
             for juror_id, (vote, own) in zip(ids, ballots, strict=True)
         ]
 
-    def _ballot(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
+    def _ballot(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
         """Return the canonical ballot of a vote, with the fields that belong to it alone."""
         made = self._ballots.make(vote) if vote.made is None else vote.made
         for kind, what in vote.remarks:
@@ -194,7 +200,7 @@ class VerdictMaker:
             return made
         return {**made, **own} if "raw" not in made else {**made, **own, "raw": made["raw"]}
 
-    def _check(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
+    def _check(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
         """Return a program's check. Its score decides only if it is 0 or 1."""
         answer = self._ballot(vote, own, row)
         passed = answer.get("pass")
@@ -276,7 +282,7 @@ def _reference(value: Any) -> str | list[str] | None:
     return value if texts else values.text(value)
 
 
-def _origin(value: Mapping[str, Any]) -> dict[str, str]:
+def _origin(value: Cells) -> dict[str, str]:
     kept = {key: name(one) for key, one in value.items() if not blank(one)}
     return {key: one for key, one in kept.items() if one}
 
@@ -317,7 +323,7 @@ _OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "la
 """The facts that a body holds unchanged."""
 
 
-def _case(draft: Draft) -> dict[str, Any]:
+def _case(draft: Draft) -> JsonObject:
     item = draft.item
     case = {"test": draft.facts.get("test") or draft.title or item.item}
     for role, key in _OF_CASE.items():
@@ -328,7 +334,7 @@ def _case(draft: Draft) -> dict[str, Any]:
     return case
 
 
-def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
+def _generator(facts: JsonObject, jurors: list[JsonObject]) -> JsonObject:
     """Return the fields that say whether a judge shares a family with the writer.
 
     If only the writer of the alternative shares a family with a judge, ``same_family`` is true. If
@@ -355,7 +361,7 @@ class PanelReader:
     All panels are passed to ``look`` first, which learns their scales.
     """
 
-    def __init__(self, rule: Mapping[str, Any], survey: TableSurvey, options: ReadOptions) -> None:
+    def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
         """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""
         made = convert({"name": "tool", "panel": True, **rule}, TableMap)
         self._each = made.each
@@ -371,7 +377,7 @@ class PanelReader:
         """Learn the scales of a panel, before any panel is read."""
         self._survey.add(self._brief.entries(TableRow((), {self._each: panel}), Remarks()))
 
-    def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[JsonObject]]]:
         """Yield the questions that a panel answers, each with its jurors."""
         row = TableRow(place, {self._each: panel})
         for item, ballots, _ in self._reading.entries(row, self.notes):
