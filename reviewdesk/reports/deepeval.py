@@ -29,11 +29,6 @@ _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", 
 _WRAPPED = "testRunData"
 """The key of the last test run in a file that wraps one."""
 
-_CASE_KEYS = frozenset(
-    {"name", "success", "tags", "input", "context", "turns", "scenario", "metrics_data"}
-    | {"actual_output", "order", "index", "expected_output", "retrieval_context", "model"}
-    | {"expected_outcome", "conversational", "multimodal", "flaky", "run_duration"}
-)
 _RULE: JsonObject = {
     "each": "metric", "judge": "juror", "dimension": "base", "score": "score", "pass": "success",
     "reason": "reason", "error": "error", "model": "evaluation_model",
@@ -42,25 +37,16 @@ _RULE: JsonObject = {
     "known": ["name", "threshold", "flaky", "strict_mode", "verbose_logs"],
 }  # fmt: skip
 """The keys of a metric that hold its ballot; ``juror`` and ``base`` come from its name."""
-_METRIC_KEYS = frozenset(
-    {one for path in _RULE.values() if isinstance(path, str) for one in path.split("|")}
-    | {*_RULE["known"]}
-)
-_RUN_KEYS = frozenset(
-    {*_CASES, _WRAPPED, "test_run_id", "identifier"}
-    | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
-    | {"runDuration", "evaluationCost"}
-)
-_CAMEL = {
-    re.sub("_([a-z])", lambda found: found[1].upper(), key): key
-    for key in _CASE_KEYS | _METRIC_KEYS
-}
-"""The keys that we read, by their names in camelCase."""
+
+
+@lru_cache(maxsize=1024)
+def _snake(key: str) -> str:
+    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key)
 
 
 def _plain(record: JsonObject) -> JsonObject:
-    """Return a record with the keys that we read in snake case, which some versions write."""
-    return {_CAMEL.get(key, key): value for key, value in record.items() if value is not None}
+    """Return a record with its keys in snake case, which some versions write."""
+    return {_snake(key): value for key, value in record.items() if value is not None}
 
 
 def _cases(record: Record) -> Iterator[Record]:
@@ -85,9 +71,7 @@ def _cases(record: Record) -> Iterator[Record]:
         for index, span in enumerate(values.listed(spans) if name.endswith(_SPANS) else ()):
             if isinstance(span, dict) and _plain(span).get("metrics_data"):
                 names = [values.label(one.get("name")) for one in (value, span)]
-                kept = {
-                    key: one for key, one in span.items() if _CAMEL.get(key, key) in _KEPT_OF_SPAN
-                }
+                kept = {key: one for key, one in span.items() if _snake(key) in _KEPT_OF_SPAN}
                 kept["name"] = "/".join(name[:200] for name in names if name) or None
                 kept["actual_output"] = span.get("output")
                 yield record.inner(kept, "trace", name, index)
@@ -167,10 +151,9 @@ def _panel(case: JsonObject) -> list[JsonObject]:
 class _Mapper:
     """Maps the test cases of one file to verdicts."""
 
-    def __init__(self, panels: PanelReader, run: JsonObject) -> None:
+    def __init__(self, panels: PanelReader) -> None:
         self._panels = panels
         self.remarks = panels.notes
-        self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
         self._names = foreign.VerdictNames()
         self._cases_read = 0
 
@@ -188,7 +171,6 @@ class _Mapper:
         if not panel:
             self.remarks.count("a test case without a metric is left out")
             return
-        self.remarks.unmapped(values.beyond(case, _CASE_KEYS))
         about = _texts(case)
         name = values.label(case.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
@@ -292,7 +274,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     }
     survey = TableSurvey(scale_by_judge=False, scored=True)
     panels = PanelReader(_RULE, survey, options)
-    run = keys if any(name in keys for name in _CASES) else {}
     fail = failing(source)
     looked = ImportTally(lenient=True)
     some = False
@@ -310,7 +291,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = _Mapper(panels, run)
+        mapper = _Mapper(panels)
         for record in records(stream, look.outline, fail, tally, _CASES):
             secrets = known | named_secrets(record.value)
             if len(secrets) > MOST_SECRETS:

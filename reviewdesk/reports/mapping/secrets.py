@@ -99,7 +99,11 @@ def without_settings(value: Any) -> Any:
     if type(value) is list:
         return [without_settings(item) for item in value]
     if type(value) is dict:
-        return {key: without_settings(item) for key, item in value.items() if not is_setting(key)}
+        return {
+            key: without_settings(item) if type(item) in _HOLDER else item
+            for key, item in value.items()
+            if not is_setting(key)
+        }
     return value
 
 

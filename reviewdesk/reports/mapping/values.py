@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.values import label_decision
@@ -15,7 +15,6 @@ from reviewdesk.reports.wording import JsonObject
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 
 _NUMBERS = frozenset({int, float})
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _DECISIONS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "ok"), "pass"),
     **dict.fromkeys(("fail", "failed", "no", "false"), "fail"),
@@ -121,10 +120,6 @@ def count(value: Any) -> int | None:
 def time(value: Any) -> str | None:
     """Return the value if it is a time in the form of canonical reports, else None."""
     return value if isinstance(value, str) and is_time(value) else None
-
-
-def beyond(record: JsonObject, known: Container[str]) -> list[str]:
-    return [key for key, value in record.items() if key not in known and value not in _NOTHING]
 
 
 def dialogue(turns: Any) -> list[str]:

@@ -279,9 +279,6 @@ _FAILURES = (
     ("parse_fail", re.compile(r"not extract JSON|malformed|not in JSON|parse", re.IGNORECASE)),
     ("empty", re.compile(r"no output|empty (?:output|response)", re.IGNORECASE)),
 )
-ANSWERS = ("pass", "score")
-ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
-"""The keys of a grader's result that do not hold its answer or the reason."""
 
 
 class Provider(Struct, frozen=True):
@@ -362,7 +359,8 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
 _RULE: JsonObject = {
     "each": "grader", "judge": "name", "score": "score", "pass": "pass", "reason": "reason",
     "error": "error", "status": "status", "model": "model", "vendor": "vendor",
-    "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out", "known": [*ABOUT],
+    "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out",
+    "known": ["assertion", "tokensUsed", "metadata", "comment", "componentResults"],
 }  # fmt: skip
 """The keys of the result of ``_element`` that hold a ballot."""
 

@@ -15,13 +15,10 @@ from reviewdesk.reports.mapping.foreign import Models, VerdictNames
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
-    ABOUT,
-    ANSWERS,
     ERROR,
     AssertionJury,
     GradedAssertion,
     Provider,
-    ResultRow,
     RowError,
     ballots,
     graders,
@@ -148,18 +145,9 @@ _SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is bett
 _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
 """The note on a jury that passes in a row that fails although no jury of the row fails."""
 
-_ROW_KEYS = frozenset(
-    {
-        *("id", "testIdx", "promptIdx", "promptId", "success", "score", "error", "failureReason"),
-        *("gradingResult", "testCase", "prompt", "provider", "response"),
-    }
-)
-_RESULT_KEYS = frozenset({*ANSWERS, *ABOUT, "reason"})
-_ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "provider"})
-
 
 class RowMapper:
-    """Maps the rows of one file; remembers the ids it gave and the keys it could not map."""
+    """Maps the rows of one file; remembers the ids it gave and the notes on the import."""
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
         """Start with the survey of all rows and the secrets in the file's configuration."""
@@ -181,7 +169,8 @@ class RowMapper:
         number = self._survey.prompt_numbers[prompt_of(row)]
         test, row = self._secret_remover(row).clean([test, row])
         parts = take_apart(row)
-        self._remark(row, parts)
+        if not parts.panels and not parts.stands_alone:
+            self.remarks.count("a row without judged assertions is left out")
         common = _common(row, test, epoch if self._survey.repeats else None, pointer)
         common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
         common["human"] = _human(parts.human)
@@ -247,21 +236,6 @@ class RowMapper:
         name = "/".join([*steps, *([tag] if tag else [])])
         kept = {key: value for key, value in body.items() if value not in (None, [], {})}
         return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
-
-    def _remark(self, row: JsonObject, parts: ResultRow) -> None:
-        self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
-        graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
-        for part in graded:
-            for stated, known, prefix in (
-                (part.result, _RESULT_KEYS, "result."),
-                (part.assertion, _ASSERTION_KEYS, "assertion."),
-            ):
-                if not known.issuperset(stated):
-                    self.remarks.unmapped((key for key in stated if key not in known), prefix)
-        if parts.human and len(parts.panels) > 1:
-            self.remarks.count("a person's rating of a whole row stands at each of its verdicts")
-        if not parts.panels and not parts.stands_alone:
-            self.remarks.count("a row without judged assertions is left out")
 
 
 def _common(row: JsonObject, test: str, epoch: int | None, pointer: str) -> JsonObject:

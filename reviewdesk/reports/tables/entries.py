@@ -475,7 +475,8 @@ class MapReader:
         for key, one in held.items() if isinstance(held, dict) else enumerate(held):
             inner = one if isinstance(one, dict) else {}
             if not known.issuperset(inner):
-                remarks.unmapped(values.beyond(inner, known), f"{each}.")
+                keys = (name for name, cell in inner.items() if cell not in (None, "", [], {}))
+                remarks.unmapped((name for name in keys if name not in known), f"{each}.")
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
     def _vote(self, place: _Place, scope: Cells, column: str) -> Vote | None:

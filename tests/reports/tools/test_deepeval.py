@@ -116,7 +116,7 @@ def test_a_whole_test_run() -> None:
         "generator": {"model": "claude-4"},
     }
     assert body == WHOLE_BODY
-    assert report.notes == ["keys left out: hyperparameters, comments"]
+    assert report.notes == []
 
 
 def snake(node: Any) -> Any:
