@@ -24,12 +24,10 @@ from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.verdict import PanelReader
 from reviewdesk.reports.wording import FieldProblem, JsonObject, Path, must_be
 
-_MODEL_GRADED = frozenset(
-    {
-        *("llm-rubric", "agent-rubric", "search-rubric", "g-eval", "factuality", "select-best"),
-        *("answer-relevance", "conversation-relevance", "trajectory:goal-success", "pi"),
-    }
-)
+_MODEL_GRADED = {
+    *("llm-rubric", "agent-rubric", "search-rubric", "g-eval", "factuality", "select-best"),
+    *("answer-relevance", "conversation-relevance", "trajectory:goal-success", "pi"),
+}
 _MODEL_GRADED_PREFIXES = ("model-graded-", "context-", "promptfoo:redteam:")
 ERROR = 2
 """The ``failureReason`` of a row without an output that could be graded."""
@@ -248,26 +246,20 @@ def _declared_assertions(asserts: Any) -> list[JsonObject]:
     return [each for each in found if not str(each.get("type")).startswith(_DEFERRED)]
 
 
-_ENDPOINTS = frozenset(
-    {
-        *("chat", "completion", "completions", "responses", "messages", "text-generation"),
-        *("realtime", "assistant", "agents", "live", "generate", "embedding", "embeddings"),
-    }
-)
-_SCRIPTS = frozenset(
-    {
-        *("file", "http", "https", "ws", "wss", "exec", "python", "javascript", "golang", "ruby"),
-        *("webhook", "websocket", "package", "mcp", "browser", "promptfoo", "sequence"),
-    }
-)
+_ENDPOINTS = {
+    *("chat", "completion", "completions", "responses", "messages", "text-generation"),
+    *("realtime", "assistant", "agents", "live", "generate", "embedding", "embeddings"),
+}
+_SCRIPTS = {
+    *("file", "http", "https", "ws", "wss", "exec", "python", "javascript", "golang", "ruby"),
+    *("webhook", "websocket", "package", "mcp", "browser", "promptfoo", "sequence"),
+}
 """Prefixes of provider ids that name a program or an address, not a model."""
 
-_VENDORS = frozenset(
-    {
-        *("openai", "anthropic", "google", "mistral", "cohere", "xai", "deepseek", "moonshot"),
-        *("amazon", "alibaba", "qwen", "nvidia"),
-    }
-)
+_VENDORS = {
+    *("openai", "anthropic", "google", "mistral", "cohere", "xai", "deepseek", "moonshot"),
+    *("amazon", "alibaba", "qwen", "nvidia"),
+}
 """Providers that sell their own models. Other providers host models of several vendors."""
 
 _OWN_ADDRESS = ("apiBaseUrl", "apiHost", "baseUrl", "base_url", "url")

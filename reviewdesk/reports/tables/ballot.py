@@ -219,7 +219,7 @@ class BallotMaker:
             self._remarks.append(("unreadable", (error.column, error.problem)))
             body = {"raw": _text(vote.score)}
             unread = [error.column]
-        who = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
+        who: JsonObject = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
         body = who | body
         sure = likely_number(vote.cells.get("confidence"))
         weight = likely_number(vote.cells.get("weight"))
