@@ -276,6 +276,7 @@ class JuryMapper:
             generator = {key: one for key, one in texts.items() if isinstance(one, str)} or None
         else:
             generator = {"model": generator} if values.filled(generator) else None
+        agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
         body: JsonObject = {
             "id": self._names.verdict(test),
             "case": case,
@@ -283,7 +284,10 @@ class JuryMapper:
             "output": values.text(_nearest(jury, _OUTPUTS)),
             "generator": generator,
             **self._policy(jury),
-            **self._result_fields(facts),
+            "score": self._fitting("score", facts.get("score"), values.unit),
+            "agreement": self._fitting("agreement", agreement, _agreement),
+            "band": self._fitting("confidence", facts.get("confidence"), _band),
+            **{key: one for key, kind in _PLAIN.items() if isinstance(one := facts.get(key), kind)},
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
             "jurors": jurors,
             "provenance": {"pointer": pointer},
@@ -308,15 +312,6 @@ class JuryMapper:
         if found["quorum"] is not None:
             found["strategy"] = "quorum"
         return found
-
-    def _result_fields(self, facts: JsonObject) -> JsonObject:
-        agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
-        return {
-            "score": self._fitting("score", facts.get("score"), values.unit),
-            "agreement": self._fitting("agreement", agreement, _agreement),
-            "band": self._fitting("confidence", facts.get("confidence"), _band),
-            **{key: one for key, kind in _PLAIN.items() if isinstance(one := facts.get(key), kind)},
-        }
 
     def _fitting(self, key: str, stated: Any, fit: Callable[[Any], Any]) -> Any:
         found = None if stated is None else fit(stated)

@@ -260,26 +260,20 @@ def _report(
         "created_at": values.time(spec.get("created")),
         "producer": without_nulls(producer),
     }
+    of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
+    why = f'the run did not succeed: its status is "{show_line(str(status), 40)}"'
+    if filled(status) in {None, "started"}:
+        why = "interrupted log: the run was still going when it was written"
     return Report(
         source,
         DIALECT.name,
         without_nulls(header),
         items,
         skip_bad=options.skip_bad,
-        notes=_notes(run, status, total),
+        notes=() if status == "success" else (f"{why}; {total}{of} samples are in it",),
         looked=looked or ImportTally(lenient=True, odd=True),
         raw=looked is None,
     )
-
-
-def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
-    if status == "success":
-        return ()
-    of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
-    written = f"{total}{of} samples are in it"
-    if filled(status) in {None, "started"}:
-        return (f"interrupted log: the run was still going when it was written; {written}",)
-    return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
 
 
 DIALECT = Dialect(

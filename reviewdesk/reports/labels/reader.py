@@ -105,7 +105,12 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
         line = int(row.place.split()[-1])
         if row.problem:
             raise fail(row.place, row.problem, "")
-        told = {key: _written(row.cells[column]) for key, column in keys.items()}
+        told = {
+            # A cell of a workbook is read as it would be in CSV.
+            key: str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+            for key, column in keys.items()
+            if (cell := row.cells[column]) is not None
+        }
         told = {key: value for key, value in told.items() if not blank(value)}
         if not people:
             if "truth" in told or "correct" in told:
@@ -117,13 +122,6 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
             notes = [row.cells[column] for column in reasons if not blank(row.cells[column])]
             note = {"note": notes[0]} if notes else {}
             yield line, named({**told, "truth": row.cells[answer], "reviewer": person, **note})
-
-
-def _written(cell: Any) -> Any:
-    """Return a cell of a workbook as it would be in CSV."""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return cell if cell is None else str(cell)
 
 
 def _people(columns: Sequence[str]) -> list[tuple[str, str, list[str]]]:

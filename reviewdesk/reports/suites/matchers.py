@@ -163,11 +163,8 @@ def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 def _keyword_problem(path: Path, keyword: str) -> FieldError:
     name = shown(keyword)
-    if keyword.startswith("$"):
-        hint = "Schemas here are draft 2020-12 and refer to nothing: write them out."
-        return FieldError(path, f"has {name}, which is not read", hint)
-    if keyword in {"pattern", "patternProperties"}:
-        hint = "A regular expression can run without end: use enum or exact."
+    if keyword.startswith("$") or keyword in {"pattern", "patternProperties"}:
+        hint = "Schemas here have no references and no regular expressions: use enum or exact."
         return FieldError(path, f"has {name}, which is not read", hint)
     close = get_close_matches(keyword, _KEYWORDS, 1)
     hint = f'Did you mean "{close[0]}"?' if close else f"Known: {', '.join(sorted(_KEYWORDS))}."

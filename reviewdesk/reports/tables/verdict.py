@@ -85,6 +85,37 @@ class VerdictMaker:
         self._panels: dict[tuple[str, ...], list[str]] = {}
         """The ids of the jurors of each panel, by the names of its judges."""
 
+    def drafts(self, rows: Iterable[TableRow], reading: MapReader) -> Iterator[Draft]:
+        """Yield drafts in the order of their first rows, each once it has all of its rows."""
+        waiting: deque[Draft] = deque()
+        drafts: dict[Key, Draft] = {}
+        last: list[Key] = []
+        for row in rows:
+            entries = reading.entries(row, self._notes)
+            if not entries:
+                continue
+            keys = [item.key for item, _, _ in entries]
+            if keys != last:
+                for key in set(last).difference(keys):
+                    drafts[key].runs -= 1
+                    if not drafts[key].runs:
+                        del drafts[key]
+                last = keys
+                while waiting and not waiting[0].runs:
+                    yield waiting.popleft()
+            secrets = named_secrets(row.cells) if reading.holds_secrets else set()
+            for entry in entries:
+                item = entry[0]
+                draft = drafts.get(item.key)
+                if draft is None:
+                    draft = Draft(row, self._table.runs.get(hash(item.key), 1), item)
+                    drafts[item.key] = draft
+                    waiting.append(draft)
+                draft.secrets |= secrets
+                if draft.problem is None:
+                    self.add(draft, row, entry)
+        yield from waiting
+
     def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason against a verdict is kept."""
         item, ballots, human = entry
@@ -402,7 +433,7 @@ def verdicts(
     """
     remarks = BallotNotes()
     maker = VerdictMaker(survey, options, remarks, reading.made)
-    for draft in _drafts(rows, survey, reading, maker, remarks):
+    for draft in maker.drafts(rows, reading):
         body = problem = None
         if draft.problem is not None:
             problem = FieldProblem((), draft.problem[1])
@@ -422,41 +453,3 @@ def verdicts(
         tally.notes.append(
             f"rows of one item that stand apart were brought together ({survey.apart}x)"
         )
-
-
-def _drafts(
-    rows: Iterable[TableRow],
-    survey: TableSurvey,
-    reading: MapReader,
-    maker: VerdictMaker,
-    remarks: Remarks,
-) -> Iterator[Draft]:
-    """Yield drafts in the order of their first rows, each once it has all of its rows."""
-    waiting: deque[Draft] = deque()
-    drafts: dict[Key, Draft] = {}
-    last: list[Key] = []
-    for row in rows:
-        entries = reading.entries(row, remarks)
-        if not entries:
-            continue
-        keys = [item.key for item, _, _ in entries]
-        if keys != last:
-            for key in set(last).difference(keys):
-                drafts[key].runs -= 1
-                if not drafts[key].runs:
-                    del drafts[key]
-            last = keys
-            while waiting and not waiting[0].runs:
-                yield waiting.popleft()
-        secrets = named_secrets(row.cells) if reading.holds_secrets else set()
-        for entry in entries:
-            item = entry[0]
-            draft = drafts.get(item.key)
-            if draft is None:
-                draft = Draft(row, survey.runs.get(hash(item.key), 1), item)
-                drafts[item.key] = draft
-                waiting.append(draft)
-            draft.secrets |= secrets
-            if draft.problem is None:
-                maker.add(draft, row, entry)
-    yield from waiting
