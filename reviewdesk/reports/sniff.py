@@ -150,10 +150,9 @@ def _decide(look: FirstLook, source: Source) -> Dialect:
     outline = look.outline
     fail = failing(source)
     keys = outline.keys
-    if outline.kind == "array" and not outline.length:
-        raise fail("", "is an empty list: it holds no verdicts", "Write the report again.")
-    if outline.kind == "object" and not keys and not outline.goes_on:
-        raise fail("", "is an empty object: it holds no verdicts", "Write the report again.")
+    if not (keys or outline.length or outline.goes_on):
+        what = "list" if outline.kind == "array" else "object"
+        raise fail("", f"is an empty {what}: it holds no verdicts", "Write the report again.")
     if outline.kind == "object" and "schema" in keys:
         schema = keys["schema"]
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
@@ -49,7 +49,12 @@ class JoinedTexts:
         """Return a verdict with the texts that it lacks."""
         if not isinstance(item.value, dict):
             return item
-        found = next((self._texts[name] for name in _names(item.value) if name in self._texts), {})
+        # The ids by which a row of texts may refer to a verdict, the most specific first.
+        body = item.value
+        origin = (body.get("meta") or {}).get("origin") or {}
+        ids = [body.get("id"), *map(origin.get, _PLACES), (body.get("case") or {}).get("test")]
+        known = (one for one in ids if isinstance(one, str) and one in self._texts)
+        found = self._texts.get(next(known, ""), {})
         lacking = {key: text for key, text in found.items() if not item.value.get(key)}
         if not lacking:
             return item
@@ -74,13 +79,3 @@ def _texts(cells: Cells, roles: Mapping[str, str]) -> dict[str, str]:
     if said is not None:
         found = {"input": said.input, "output": said.output, **found}
     return {role: without_likely(text) for role, text in found.items() if text}
-
-
-def _names(body: Cells) -> Iterator[str]:
-    """Yield the ids by which a row of texts may refer to a verdict, the most specific first."""
-    if isinstance(name := body.get("id"), str):
-        yield name
-    origin = (body.get("meta") or {}).get("origin") or {}
-    yield from (origin[place] for place in _PLACES if place in origin)
-    if isinstance(test := (body.get("case") or {}).get("test"), str):
-        yield test

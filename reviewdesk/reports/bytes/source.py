@@ -9,6 +9,7 @@ import os
 import shlex
 import stat
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -113,7 +114,22 @@ class Source:
         return raw
 
 
-class Feed(io.RawIOBase):
+class Blocks(io.RawIOBase):
+    """A stream whose ``block`` returns up to some bytes, and none at the end."""
+
+    block: Callable[[int], bytes]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        block = self.block(len(view))
+        view[: len(block)] = block
+        return len(block)
+
+
+class Feed(Blocks):
     """The unpacked stream of a source; ``position`` counts the bytes read from the file."""
 
     def __init__(self, raw: BinaryIO, source: Source) -> None:
@@ -132,16 +148,11 @@ class Feed(io.RawIOBase):
             raise
         self._start = b"" if start == _BOM else start
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; raise ReportError if the bytes are damaged or unpack to too much."""
-        view = memoryview(buffer)
-        block = self._start or self._read(len(view))
+    def block(self, size: int) -> bytes:
+        """Return more bytes; raise ReportError if they are damaged or unpack to too much."""
+        block = self._start or self._read(size)
         self._start = b""
-        view[: len(block)] = block
-        return len(block)
+        return block
 
     def close(self) -> None:
         """Close this stream and the file below it."""

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
+from reviewdesk.reports.bytes.source import Blocks
 from reviewdesk.reports.bytes.strict_json import Fail
 
 MAX_MEMBERS = 200_000
@@ -121,7 +122,7 @@ class _BoundedReads:
         return block
 
 
-class _Member(io.RawIOBase):
+class _Member(Blocks):
     """The unpacked bytes of a member, checked against the size and checksum of the directory."""
 
     def __init__(
@@ -134,13 +135,9 @@ class _Member(io.RawIOBase):
         self._broken = broken
         self._given = self._sum = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
+    def block(self, size: int) -> bytes:
         try:
-            block = self._body.read(len(view))
+            block: bytes = self._body.read(size)
         except (*_DAMAGED, self._broken) as error:
             raise self._damaged from error
         self._given += len(block)
@@ -148,27 +145,21 @@ class _Member(io.RawIOBase):
         whole = bool(block) or (self._given, self._sum) == (self._info.file_size, self._info.CRC)
         if self._given > self._info.file_size or not whole:
             raise self._damaged
-        view[: len(block)] = block
-        return len(block)
+        return block
 
 
-class _PackedBytes(io.RawIOBase):
+class _PackedBytes(Blocks):
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
         super().__init__()
         self._stream = stream
         self._at = start
         self._end = start + size
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
+    def block(self, size: int) -> bytes:
         self._stream.seek(self._at)
-        block = self._stream.read(min(len(view), self._end - self._at))
+        block = self._stream.read(min(size, self._end - self._at))
         self._at += len(block)
-        view[: len(block)] = block
-        return len(block)
+        return block
 
 
 def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, type[Exception]]:

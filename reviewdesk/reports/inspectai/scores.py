@@ -18,7 +18,7 @@ from reviewdesk.reports.inspectai.transcript import (
     Transcript,
 )
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import slow_or_error, understood
+from reviewdesk.reports.mapping.ballots import failure, understood
 from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, Models, Remarks, Scales
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
@@ -272,7 +272,7 @@ class BallotContext(Struct, frozen=True):
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
         ballot = self._juror_fields(shown or "scorer", PanelSeat(name, None), call)
-        return {**ballot, "status": slow_or_error(message), "error": {"message": message}}
+        return {**ballot, **failure(message)}
 
     def _single(
         self, name: str, scorer: Scorer, score: JsonObject, calls: list[ModelCall], key: str
@@ -385,6 +385,5 @@ def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ba
     failed = call.failed if call else None
     message = failed or explanation or _UNSCORED
     unreadable = reason == _UNREADABLE or (call is not None and reason is None)
-    status = slow_or_error(failed) if failed else "parse_fail" if unreadable else "error"
-    error = values.without_nulls({"type": reason, "message": message})
-    return {"status": status, "error": error}
+    status = None if failed else "parse_fail" if unreadable else "error"
+    return failure(message, status, reason or "")

@@ -105,18 +105,12 @@ class UnreadBallots:
 
 
 _STATUS_BY_WORD = (
-    ("parse_fail", re.compile(r"parse[_ ]?fail|invalid json|not return a json", re.IGNORECASE)),
-    ("empty", re.compile(r"empty[_ ]response", re.IGNORECASE)),
-    ("timeout", re.compile(r"timeout|timed out", re.IGNORECASE)),
+    ("timeout", re.compile(r"time[d ]*-?out", re.IGNORECASE)),
+    ("parse_fail", re.compile(r"parse|malformed|invalid json|not (\w+ )*json", re.IGNORECASE)),
+    ("empty", re.compile(r"no output|empty[_ ](?:output|response)", re.IGNORECASE)),
     ("missing_key", re.compile(r"missing api[_ ]key|api[_ ]key .{0,40}missing", re.IGNORECASE)),
 )
 _HEAD_LENGTH = 2000
-
-
-def slow_or_error(message: str) -> str:
-    """Return the status of a failed call by its message: ``timeout`` or ``error``."""
-    words = message.lower()
-    return "timeout" if "timeout" in words or "timed out" in words else "error"
 
 
 def failure(message: str, status: str | None = None, kind: str = "") -> JsonObject:

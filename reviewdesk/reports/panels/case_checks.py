@@ -7,7 +7,7 @@ evaluated has failed; a check that runs out of time has no result, and the jury 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import regex  # type: ignore[import-untyped]
@@ -41,7 +41,7 @@ def run_checks(case: Case) -> tuple[CheckResult, ...]:
     for check in case.checks:
         passed: bool | None
         try:
-            reason = _KINDS[check.kind](check.value, case.output)
+            reason = _problem(check.kind, check.value, case.output)
             passed = (reason is None) is not check.negated
             if check.negated:
                 reason = (
@@ -66,35 +66,31 @@ def check_problem(check: Check) -> str | None:
     return None
 
 
-def _exact(value: Any, output: str) -> str | None:
-    if isinstance(value, str):
+def _problem(kind: str, value: Any, output: str) -> str | None:
+    """Return what is wrong with a response, or None."""
+    if kind == "contains":
+        wanted = value if isinstance(value, list | tuple) else [value]
+        missing = [str(part) for part in wanted if str(part) not in output]
+        return f"does not contain {', '.join(map(shown, missing))}" if missing else None
+    if kind == "regex":
+        return None if _matches(value, output) else f"has nothing that matches {shown(value)}"
+    if kind == "exact" and isinstance(value, str):
         return None if output == value else f"is not exactly {shown(value)}"
-    parsed = _parse_json(output)
-    return None if same(parsed, value) else f"is {shown(parsed)} and not {shown(value)}"
-
-
-def _contains(value: Any, output: str) -> str | None:
-    wanted = value if isinstance(value, list | tuple) else [value]
-    missing = [str(part) for part in wanted if str(part) not in output]
-    return f"does not contain {', '.join(map(shown, missing))}" if missing else None
-
-
-def _regex(value: Any, output: str) -> str | None:
-    return None if _matches(value, output) else f"has nothing that matches {shown(value)}"
-
-
-def _schema(value: Any, output: str) -> str | None:
-    _check_schema(value)
-    parsed = _parse_json(output)
+    if kind == "schema":
+        _check_schema(value)
+    try:
+        parsed = json.loads(output, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _UndecidedError(f"the response is not JSON: {_short(error)}") from error
+    if kind == "exact":
+        return None if same(parsed, value) else f"is {shown(parsed)} and not {shown(value)}"
     try:
         wrong = best_match(_Validator(value, registry=Registry()).iter_errors(parsed))
     except Unresolvable as error:
         raise _UndecidedError(f"the schema refers to what is not in it: {_short(error)}") from error
     except RecursionError as error:
         raise _UndecidedError("the schema or the response is nested too deeply") from error
-    if wrong is None:
-        return None
-    return f"{spell_path(list(wrong.absolute_path))}: {_short(wrong.message)}"
+    return wrong and f"{spell_path(list(wrong.absolute_path))}: {_short(wrong.message)}"
 
 
 def _check_schema(schema: Any) -> None:
@@ -109,22 +105,6 @@ def _check_schema(schema: Any) -> None:
 
 
 _META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-_KINDS: dict[str, Callable[[Any, str], str | None]] = {
-    "exact": _exact,
-    "contains": _contains,
-    "regex": _regex,
-    "schema": _schema,
-}
-"""Per kind, the function that returns what is wrong with a response, or ``None``."""
-
-KINDS = tuple(_KINDS)
-
-
-def _parse_json(output: str) -> Any:
-    try:
-        return json.loads(output, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise _UndecidedError(f"the response is not JSON: {_short(error)}") from error
 
 
 def _no_constant(word: str) -> Any:

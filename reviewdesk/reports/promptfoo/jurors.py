@@ -22,7 +22,7 @@ from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.verdict import PanelReader
-from reviewdesk.reports.wording import FieldProblem, JsonObject, Path, must_be
+from reviewdesk.reports.wording import FieldError, JsonObject, Path, must_be
 
 _MODEL_GRADED = {
     *("llm-rubric", "agent-rubric", "search-rubric", "g-eval", "factuality", "select-best"),
@@ -41,14 +41,6 @@ _DEFERRED = ("select-", "max-score")
 
 Their results follow all other results of a row.
 """
-
-
-class RowError(Exception):
-    """A row does not have the structure that promptfoo writes."""
-
-    def __init__(self, path: Path, value: Any, expected: str) -> None:
-        super().__init__(expected)
-        self.problem = FieldProblem(path, must_be(expected, value))
 
 
 class GradedAssertion(Struct, frozen=True):
@@ -154,11 +146,11 @@ def take_apart(row: JsonObject) -> ResultRow:
     """Return the juries, checks and human rating of a row, with each component counted once.
 
     Raises:
-        RowError: the grading is not what promptfoo writes, or has too many rubrics.
+        FieldError: the grading is not what promptfoo writes, or has too many rubrics.
     """
     grading = row.get("gradingResult")
     if grading is not None and not isinstance(grading, dict):
-        raise RowError(("gradingResult",), grading, "an object")
+        raise FieldError(("gradingResult",), must_be("an object", grading))
     case = record(row, "testCase")
     whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
     scopes = [whole]
@@ -190,7 +182,9 @@ def take_apart(row: JsonObject) -> ResultRow:
     panels = [*juries.values()]
     if len(panels) > _MOST_PANELS:
         # Each verdict repeats the whole input and output, so a small file could grow huge.
-        raise RowError(("gradingResult",), len(panels), f"at most {_MOST_PANELS} rubrics")
+        raise FieldError(
+            ("gradingResult",), must_be(f"at most {_MOST_PANELS} rubrics", len(panels))
+        )
     failed = row.get("failureReason") == ERROR or bool(row.get("error"))
     return ResultRow(panels, checks, human, failed and not panels and not checks)
 
@@ -202,7 +196,7 @@ def _components(result: JsonObject, path: Path) -> Iterator[JsonObject]:
         return
     path = (*path, "componentResults")
     if not isinstance(listed, list):
-        raise RowError(path, listed, "a list")
+        raise FieldError(path, must_be("a list", listed))
     copies: Iterator[Any] = iter(())
     copy = None
     for at, component in enumerate(listed):
@@ -210,7 +204,7 @@ def _components(result: JsonObject, path: Path) -> Iterator[JsonObject]:
             # An unfilled place for a comparison of outputs.
             continue
         if not isinstance(component, dict):
-            raise RowError((*path, at), component, "an object")
+            raise FieldError((*path, at), must_be("an object", component))
         if isinstance(copy, dict) and all(
             component.get(key) == copy.get(key) for key in ("pass", "score", "reason")
         ):
@@ -266,11 +260,6 @@ _OWN_ADDRESS = ("apiBaseUrl", "apiHost", "baseUrl", "base_url", "url")
 _LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
 _KINDS = {"pi": "reward_model"}
-_FAILURES = (
-    ("timeout", re.compile(r"time[d ]*-?out", re.IGNORECASE)),
-    ("parse_fail", re.compile(r"not extract JSON|malformed|not in JSON|parse", re.IGNORECASE)),
-    ("empty", re.compile(r"no output|empty (?:output|response)", re.IGNORECASE)),
-)
 
 
 class Provider(Struct, frozen=True):
@@ -350,7 +339,7 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
 
 _RULE: JsonObject = {
     "each": "grader", "judge": "name", "score": "score", "pass": "pass", "reason": "reason",
-    "error": "error", "status": "status", "model": "model", "vendor": "vendor",
+    "error": "error", "model": "model", "vendor": "vendor",
     "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out",
     "known": ["assertion", "tokensUsed", "metadata", "comment", "componentResults"],
 }  # fmt: skip
@@ -417,9 +406,7 @@ def _element(part: GradedAssertion, remarks: Remarks) -> JsonObject:
         "tokens_out": values.count(used.get("completion")),
     }
     if part.failed:
-        message = without_likely(reason) if reason else "the grader failed"
-        status = next((name for name, found in _FAILURES if found.search(message)), "error")
-        return {**found, "error": message, "status": status}
+        return {**found, "error": without_likely(reason) if reason else "the grader failed"}
     stated = result.get("pass")
     score = result.get("score")
     if not stated and reason and reason.startswith("Model grader produced a malformed response"):

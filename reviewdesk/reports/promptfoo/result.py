@@ -18,7 +18,7 @@ from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.promptfoo.jurors import RowError, record
+from reviewdesk.reports.promptfoo.jurors import record
 from reviewdesk.reports.promptfoo.verdicts import RowMapper, survey
 from reviewdesk.reports.report import (
     Dialect,
@@ -29,7 +29,7 @@ from reviewdesk.reports.report import (
     elements,
     records,
 )
-from reviewdesk.reports.wording import FieldProblem, JsonObject, must_be, spell_path
+from reviewdesk.reports.wording import FieldError, FieldProblem, JsonObject, must_be, spell_path
 
 _LONGEST_YAML = 8 << 20
 _SHARED = 1 << 20
@@ -91,7 +91,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             try:
                 for verdict in mapper.verdicts(found.value, place):
                     yield found.item(verdict)
-            except RowError as error:
+            except FieldError as error:
                 yield found.refused(error.problem)
         tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes()])
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))

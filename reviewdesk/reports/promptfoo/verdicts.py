@@ -19,7 +19,6 @@ from reviewdesk.reports.promptfoo.jurors import (
     AssertionJury,
     GradedAssertion,
     Provider,
-    RowError,
     ballots,
     graders,
     panel_reader,
@@ -30,7 +29,7 @@ from reviewdesk.reports.promptfoo.jurors import (
     weigh,
 )
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.wording import JsonObject
+from reviewdesk.reports.wording import FieldError, JsonObject, must_be
 
 _NAME_LENGTH = 200
 
@@ -103,7 +102,7 @@ def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
             if not found.some or _is_raw(record(row, "gradingResult")):
                 try:
                     parts = take_apart(row)
-                except RowError:
+                except FieldError:
                     found.some = True
                 else:
                     for panel in parts.panels:
@@ -215,14 +214,15 @@ class RowMapper:
         """Return the remover of all secrets in the configuration of the file and of the row.
 
         Raises:
-            RowError: the row shows too many secrets.
+            FieldError: the row shows too many secrets.
         """
         own = named_secrets(row, _CONTENT)
         for _ in own - self._known_secrets:
             self.remarks.count(_SECRET_NOTE)
         self._known_secrets |= own
         if len(own) + len(self._secrets) > _MOST_SECRETS:
-            raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
+            expected = f"a row with at most {_MOST_SECRETS} keys in clear"
+            raise FieldError((), must_be(expected, len(own)))
         return SecretRemover(self._secrets | own)
 
     def _with_id(self, body: JsonObject, prompt: int, tag: str) -> JsonObject:
