@@ -489,16 +489,11 @@ class MapReader:
             if (known := place.known.get(key)) is not None:
                 return known
         except TypeError:  # a list or an object in a cell
-            return self._new_vote(place, scope, column)[0]
-        vote, depends = self._new_vote(place, scope, column)
-        if vote is not None and not depends:
-            if len(place.known) >= _MOST_KNOWN:
-                place.known.clear()
-            place.known[key] = vote
-        return vote
+            key = None
+        return self._new_vote(place, scope, column, key)
 
-    def _new_vote(self, place: _Place, scope: Cells, column: str) -> tuple[Vote | None, bool]:
-        """Return a vote, and whether it depends on more than its own cells."""
+    def _new_vote(self, place: _Place, scope: Cells, column: str, key: Any) -> Vote | None:
+        """Return a vote, which is kept under its key if it depends on its own cells alone."""
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}
@@ -509,7 +504,7 @@ class MapReader:
         unasked = bool(self.made.name) and "dimension" not in place.read
         labelled = self._last_human is not None
         if silent and (unasked if listed else labelled and not judge):
-            return None, True
+            return None
         if not self.made.name:
             # In a plain table an empty cell means no vote; an absent column means nothing.
             for role, column_name in place.asked.items():
@@ -538,7 +533,11 @@ class MapReader:
             self._unread(place, scope) if silent and not listed else (),
             place.rule.as_ == "check",
         )
-        return vote, silent or has_failed
+        if key is not None and not silent and not has_failed:
+            if len(place.known) >= _MOST_KNOWN:
+                place.known.clear()
+            place.known[key] = vote
+        return vote
 
     def _unread(self, place: _Place, scope: Cells) -> Sequence[str]:
         """Return the columns or keys that may hold the answer of a ballot without one."""

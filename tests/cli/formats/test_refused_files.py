@@ -48,7 +48,6 @@ WITHOUT = {
     "a.jpg": (b"\xff\xd8\xff\xe0\0", "is a JPEG image"),
     "a.pdf": (b"%PDF-1.7", "is a PDF document"),
     "a.pkl": (pickle.dumps({"a": 1}), "is a Python pickle, which may run code"),
-    "a.bin": (b"\x7fELF\2\1", "is a program"),
     "a.html": (HTML, "is an HTML page"),
     "a.svg": (b'<?xml version="1.0"?>\n<svg/>', "is an SVG image"),
     "a.xml": (b"<testsuites/>", "is a JUnit XML report, which has no ballots"),
