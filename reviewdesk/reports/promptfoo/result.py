@@ -6,8 +6,13 @@ a row form one jury. Rows are read one by one, and no configuration is copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeAlias
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, BinaryIO, TypeAlias
+
+import msgspec
 
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.outline import Outline
@@ -16,10 +21,23 @@ from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, f
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
+from reviewdesk.reports.mapping.foreign import Models, VerdictNames
+from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.promptfoo.jurors import record
-from reviewdesk.reports.promptfoo.verdicts import RowMapper, survey
+from reviewdesk.reports.promptfoo.jurors import (
+    ERROR,
+    AssertionJury,
+    GradedAssertion,
+    Provider,
+    ballots,
+    graders,
+    panel_reader,
+    record,
+    shared_line,
+    shown_address,
+    take_apart,
+    weigh,
+)
 from reviewdesk.reports.report import (
     Dialect,
     FirstLook,
@@ -29,7 +47,328 @@ from reviewdesk.reports.report import (
     elements,
     records,
 )
+from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.wording import FieldError, FieldProblem, JsonObject, must_be, spell_path
+
+_NAME_LENGTH = 200
+
+
+@dataclass
+class ResultSurvey:
+    """Counts and names from a first pass over all rows."""
+
+    providers: set[str | None] = field(default_factory=set)
+    prompts: dict[str, int] = field(default_factory=dict)
+    repeats: bool = False
+    seen: TableSurvey = field(
+        default_factory=lambda: TableSurvey(scale_by_judge=True, scored=False)
+    )
+    """The scores of the graders."""
+    some: bool = False
+    """Whether any row may give a verdict."""
+    rows: int = 0
+
+    @cached_property
+    def prompt_numbers(self) -> dict[str, int]:
+        """The number of each prompt, from 1 in the order of the columns."""
+        ordered = sorted(self.prompts, key=lambda prompt: self.prompts[prompt])
+        return {prompt: number for number, prompt in enumerate(ordered, 1)}
+
+
+class TestNames:
+    """Names tests, and counts the repetitions of each one."""
+
+    def __init__(self) -> None:
+        """Start with no rows."""
+        self._first: dict[bytes, str] = {}
+        self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+
+    def place(self, row: JsonObject) -> tuple[str, int]:
+        """Count a row, and return its test's name and repetition.
+
+        The repetition counts from 1, for each prompt and provider.
+        """
+        case = record(row, "testCase")
+        identity = [case.get(key) for key in ("description", "vars", "assert")]
+        digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).digest()
+        described = case.get("description")
+        if not (isinstance(described, str) and described.strip()):
+            index = row.get("testIdx")
+            described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
+        name = self._first.setdefault(digest, described)
+        key = (digest, Provider.of(row.get("provider")).name, prompt_of(row))
+        self._epochs[key] = self._epochs.get(key, 0) + 1
+        return name, self._epochs[key]
+
+
+def prompt_of(row: JsonObject) -> str:
+    """Return the identity of a row's prompt: its id, else its label, else its column."""
+    label = record(row, "prompt").get("label")
+    stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
+    return str(stated)[:_NAME_LENGTH]
+
+
+def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
+    """Survey all rows. A row that cannot be read may give a verdict."""
+    found = ResultSurvey()
+    panels = panel_reader(found.seen, options)
+    tests = TestNames()
+    for row in rows:
+        found.rows += 1
+        if not isinstance(row, dict):
+            found.some = True
+        else:
+            if not found.some or _is_raw(record(row, "gradingResult")):
+                try:
+                    parts = take_apart(row)
+                except FieldError:
+                    found.some = True
+                else:
+                    for panel in parts.panels:
+                        weigh(panel, default_grader(row), panels)
+                    found.some |= bool(parts.panels) or parts.stands_alone
+            found.providers.add(Provider.of(row.get("provider")).name)
+            prompt = prompt_of(row)
+            index = row.get("promptIdx")
+            at = index if isinstance(index, int) else 0
+            found.prompts[prompt] = min(at, found.prompts.get(prompt, at))
+            found.repeats |= tests.place(row)[1] > 1
+    return found
+
+
+def default_grader(row: JsonObject) -> Any:
+    return record(record(row, "testCase"), "options").get("provider")
+
+
+def _is_raw(result: JsonObject) -> bool:
+    """Return True if a result or one of its parts has a score outside 0..1."""
+    score = values.number(result.get("score"))
+    parts = result.get("componentResults")
+    return (score is not None and not 0 <= score <= 1) or (
+        isinstance(parts, list) and any(_is_raw(part) for part in parts if isinstance(part, dict))
+    )
+
+
+_REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
+"""Assertions whose value is the correct answer, not a rubric."""
+
+_CONTENT = frozenset({"vars", "output", "outputPath"})
+"""Keys of the judged content, which holds no configuration and thus no named secrets."""
+
+_CODE = frozenset({"javascript", "python", "ruby"})
+"""Types of assertions whose value is a program."""
+
+_MOST_SECRETS = 100
+_SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
+_FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
+"""The note on a jury that passes in a row that fails although no jury of the row fails."""
+
+
+class RowMapper:
+    """Maps the rows of one file; remembers the ids it gave and the notes on the import."""
+
+    def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
+        """Start with the survey of all rows and the secrets in the file's configuration."""
+        self.panels = panel_reader(seen.seen, options)
+        self.remarks = self.panels.notes
+        for _ in secrets:
+            self.remarks.count(_SECRET_NOTE)
+        self.models = Models(options)
+        self._survey = seen
+        self._options = options
+        self._secrets = frozenset(secrets)
+        self._known_secrets = set(secrets)
+        self._names = VerdictNames()
+        self._tests = TestNames()
+
+    def verdicts(self, row: JsonObject, pointer: str) -> Iterator[JsonObject]:
+        """Yield the canonical verdicts of a row, one for each jury."""
+        test, epoch = self._tests.place(row)
+        number = self._survey.prompt_numbers[prompt_of(row)]
+        test, row = self._secret_remover(row).clean([test, row])
+        parts = take_apart(row)
+        if not parts.panels and not parts.stands_alone:
+            self.remarks.count("a row without judged assertions is left out")
+        common = _common(row, test, epoch if self._survey.repeats else None, pointer)
+        common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
+        common["human"] = _human(parts.human)
+        if parts.stands_alone:
+            no_jury: JsonObject = {"jurors": [], "decision": "error" if parts.errored else None}
+            yield self._with_id({**common, **no_jury}, number, "")
+        kinds = [panel.kind for panel in parts.panels]
+        bodies = []
+        for panel in parts.panels:
+            body = {**common, **_rubric_fields(panel)}
+            body["case"] = {**common["case"], "target": panel.kind}
+            jury_graders = graders(panel, default_grader(row))
+            body["jurors"] = ballots(panel, jury_graders, self._options, self.models, self.panels)
+            off = self._survey.seen.off_scale
+            raw = self._options.scale is None and any(off(one.name, "") for one in jury_graders)
+            body["threshold"] = None if raw else shared_line(panel, self._options)
+            body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
+            if raw:
+                body["score"] = None
+            body["meta"] = dict(common["meta"])
+            if panel.scope.assert_set:
+                # The result and threshold of an assert-set belong to no single juror.
+                passed = panel.scope.outcome.get("pass")
+                set_facts = {
+                    "name": panel.scope.set_name,
+                    "pass": passed if isinstance(passed, bool) else None,
+                    "score": values.number(panel.scope.outcome.get("score")),
+                    "threshold": panel.scope.bar,
+                }
+                body["meta"]["assert_set"] = values.without_nulls(set_facts)
+            bodies.append(body)
+        if row.get("success") is False and not any(one["decision"] == "fail" for one in bodies):
+            for body in bodies:
+                if body["decision"] == "pass":
+                    body["meta"]["contradictions"] = [_FAILED_TEST]
+        for at, (body, kind) in enumerate(zip(bodies, kinds, strict=True)):
+            # Each of several juries has its type in its name, numbered if the type repeats.
+            nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
+            yield self._with_id(body, number, f"{kind[:80]}{nth}" if len(kinds) > 1 else "")
+
+    def _secret_remover(self, row: JsonObject) -> SecretRemover:
+        """Return the remover of all secrets in the configuration of the file and of the row.
+
+        Raises:
+            FieldError: the row shows too many secrets.
+        """
+        own = named_secrets(row, _CONTENT)
+        for _ in own - self._known_secrets:
+            self.remarks.count(_SECRET_NOTE)
+        self._known_secrets |= own
+        if len(own) + len(self._secrets) > _MOST_SECRETS:
+            expected = f"a row with at most {_MOST_SECRETS} keys in clear"
+            raise FieldError((), must_be(expected, len(own)))
+        return SecretRemover(self._secrets | own)
+
+    def _with_id(self, body: JsonObject, prompt: int, tag: str) -> JsonObject:
+        steps = [body["case"]["test"][:_NAME_LENGTH]]
+        if len(self._survey.prompts) > 1:
+            steps.append(f"prompt {prompt}")
+        if len(self._survey.providers) > 1:
+            steps.append(body["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
+        if "epoch" in body["case"]:
+            steps.append(f"epoch {body['case']['epoch']}")
+        name = "/".join([*steps, *([tag] if tag else [])])
+        kept = {key: value for key, value in body.items() if value not in (None, [], {})}
+        return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
+
+
+def _common(row: JsonObject, test: str, epoch: int | None, pointer: str) -> JsonObject:
+    provider = Provider.of(row.get("provider"))
+    generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
+    prompt = record(row, "prompt")
+    case = record(row, "testCase")
+    error = row.get("error") if row.get("failureReason") == ERROR else None
+    facts = {
+        "id": row.get("id"),
+        "pass": row.get("success"),
+        "score": row.get("score"),
+        "threshold": case.get("threshold"),
+        "test": row.get("testIdx"),
+        "prompt": prompt.get("label"),
+        "provider": provider.name,
+        "error": without_likely(error) if isinstance(error, str) else None,
+    }
+    plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
+    result = values.label(row.get("id"))
+    response = row.get("response")
+    return {
+        "case": values.without_nulls({"test": test, "epoch": epoch}),
+        "input": values.text(prompt.get("raw")),
+        "output": values.text(response.get("output") if isinstance(response, dict) else response),
+        "generator": generator,
+        "provenance": {"pointer": pointer},
+        "meta": {"row": plain, **({"origin": {"result": result}} if result else {})},
+    }
+
+
+def _check(check: GradedAssertion, at: int) -> JsonObject:
+    value = check.value
+    name = check.assertion.get("metric") or check.kind or f"check {at}"
+    is_code = check.kind.removeprefix("not-") in _CODE
+    if name == check.kind and isinstance(value, str | int | float) and not is_code:
+        name = f"{name}: {shown_address(value) if isinstance(value, str) else value}"
+    passed = check.result.get("pass")
+    return values.without_nulls(
+        {
+            "name": without_likely(str(name))[:_NAME_LENGTH],
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": values.text(check.result.get("reason")),
+        },
+        "pass",
+    )
+
+
+def _human(rating: GradedAssertion | None) -> JsonObject | None:
+    """Return a person's rating of the row, which promptfoo lists among its assertions."""
+    if rating is None:
+        return None
+    label = {True: "pass", False: "fail"}
+    stated = rating.result.get("pass")
+    result = rating.result
+    sources = (result, rating.metadata, rating.assertion)
+    by, at = (
+        next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
+        for key in ("author", "timestamp")
+    )
+    return values.without_nulls(
+        {
+            "label": label[stated] if isinstance(stated, bool) else "unsure",
+            "by": by,
+            "at": values.time(at),
+            "note": values.text(result.get("comment") or result.get("reason") or None),
+        }
+    )
+
+
+def _rubric_fields(panel: AssertionJury) -> JsonObject:
+    """Return the rubric of a jury, and the reference if its output is compared with one."""
+    base = panel.kind.removeprefix("not-")
+    value = panel.value
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        value = "\n".join(value)
+    asserted = values.text(value)
+    rubric = base if base in _REFERENCES or not asserted else asserted
+    return {
+        "rubric": f"not: {rubric}" if panel.negated else rubric,
+        "reference": asserted if base in _REFERENCES else None,
+    }
+
+
+def _jury_decision(
+    panel: AssertionJury, jurors: list[JsonObject], *, overruled: bool
+) -> JsonObject:
+    """Return the decision and score that promptfoo's rules give the jury.
+
+    If a row or an assert-set holds only this jury, its result is the jury's. Otherwise every
+    assertion of the jury must pass, which is promptfoo's rule without a threshold. A threshold
+    that other assertions share leaves a jury of several undecided. If a person rated the row
+    (``overruled``), its result is that rating and is not used.
+    """
+    outcome = {} if overruled and not panel.scope.assert_set else panel.scope.outcome
+    stated = outcome.get("pass") if panel.alone else None
+    score = values.unit(outcome.get("score")) if panel.alone else None
+    if not isinstance(stated, bool):
+        votes = [
+            None if one.failed or one.result.get("score", 0) is None else one.result.get("pass")
+            for one in panel.ballots
+        ]
+        if panel.scope.bar is not None and len(votes) > 1:
+            stated = None
+        elif any(vote is False for vote in votes):
+            stated = False
+        else:
+            stated = True if all(vote is True for vote in votes) else None
+    if len(jurors) == 1 and "score" in jurors[0]:
+        score = jurors[0]["score"]
+    if all("error" in juror for juror in jurors):
+        return {"decision": "error"}
+    return {"decision": values.decision(stated), "score": score}
+
 
 _LONGEST_YAML = 8 << 20
 _SHARED = 1 << 20
