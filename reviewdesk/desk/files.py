@@ -137,8 +137,7 @@ def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[
     """
     # Imported here, as below, because it loads numpy and estimators.
     from reviewdesk.desk.labels import rows
-    from reviewdesk.reports.labels.feedback import TOOLS, feedback
-    from reviewdesk.reports.labels.writer import as_csv, as_jsonl, as_yaml
+    from reviewdesk.reports.labels.writer import TOOLS, as_csv, as_jsonl, as_yaml, feedback
 
     if kind in {"full", "csv"}:
         found = rows.full_rows(desk, run, source)

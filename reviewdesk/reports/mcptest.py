@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
-from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import (
     UNCLEAN,
@@ -24,7 +23,7 @@ from reviewdesk.reports.bytes.strict_json import (
     failing,
     syntax_problem,
 )
-from reviewdesk.reports.bytes.window import decode_utf8, read_lines
+from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import VerdictNames

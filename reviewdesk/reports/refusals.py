@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.bytes.window import Outline
 from reviewdesk.reports.report import FirstLook
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'

@@ -16,10 +16,9 @@ from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError
-from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
-from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guard, without_likely

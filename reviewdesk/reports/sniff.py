@@ -7,10 +7,9 @@ import re
 
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import refusals
-from reviewdesk.reports.bytes.outline import Outline, outline_array, outline_object
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.window import Outline, Window, outline_array, outline_object
 from reviewdesk.reports.canonical import reader
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.report import Dialect, FirstLook

@@ -31,8 +31,8 @@ from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.suites.draw import read_suite_labels
 from reviewdesk.reports.suites.matchers import Schema
+from reviewdesk.reports.suites.suite import read_suite_labels
 from reviewdesk.store import figures
 
 if TYPE_CHECKING:

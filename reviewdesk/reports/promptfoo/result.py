@@ -15,10 +15,9 @@ from typing import Any, BinaryIO, TypeAlias
 import msgspec
 
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.window import Outline, Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Models, VerdictNames

@@ -18,10 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
-from reviewdesk.reports.bytes.window import Window, not_utf8
+from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import Cells, roles_of

@@ -6,9 +6,8 @@ import json
 import pytest
 
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.bytes.outline import Outline, outline_object
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.window import Outline, Window, outline_object
 from tests.reports.pieces import PieceSource
 
 FAIL = failing(PieceSource.of("a.json", b"", (1,)))

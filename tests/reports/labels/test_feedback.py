@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports.labels.feedback import NAME, TOOLS, feedback
+from reviewdesk.reports.labels.writer import NAME, TOOLS, feedback
 
 RUN = "0f2c5d8e-3d52-4f5c-9d63-6f3f6f0f8a11"
 ORIGINS = {
