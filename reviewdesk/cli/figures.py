@@ -136,11 +136,11 @@ def ask(
     *, question: str | None, width: float | None, planned: int, level: float, closing: bool,
     run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Ask how good the judge is, and when one may stop labelling.
+    """Ask how good the judge is, and when you may stop labelling.
 
     QUESTION is a figure with a limit, such as "accuracy >= 0.9", "pass rate <= 40%" or "accuracy of
     panel less JUROR >= 0", or a figure with --width. Ask before you label: the interval then holds
-    however often you look. Without QUESTION, the answer so far.
+    however often you look. Without QUESTION, shows the answer so far.
     """
     from reviewdesk.desk.figures import question as questions
     from reviewdesk.domain.labels.question import parse_question
@@ -231,7 +231,7 @@ def whatif(
     and each juror left out. Options may be repeated and are combined, under the run's own rule if
     no --strategy is given.
 
-    For one VERDICT also shows the outlier rules (sigma, tukey, winsorised), and how far bought
+    For one VERDICT, also shows the outlier rules (sigma, tukey, winsorised), and how far bought
     jurors could move each rule. A changed threshold also changes how jurors' scores vote.
     """
     from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item

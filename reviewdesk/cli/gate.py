@@ -33,7 +33,7 @@ _MOST_KEPT = 100
 @option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
 @option("--junit", "FILE", "Also write JUnit XML to FILE.")
 @option("--markdown", "FILE", "Also write the result as Markdown to FILE.")
-@flag("--require-representative strict", "Exit 3 if labels do not stand for a whole run.")
+@flag("--require-representative strict", "Exit 3 if labels are too few, or not of a whole run.")
 @json_option
 @reading_options
 @options()

@@ -191,9 +191,9 @@ def try_(
 ) -> None:  # fmt: skip
     """Try a candidate on the holdout: better, not shown or worse.
 
-    Both panels are asked anew about the same items, unless stored ballots tell. The answer is one
-    word; each further try on a holdout needs more to be shown. The same command continues a try
-    that was cut off, and pays for no answer twice.
+    Both panels are asked anew about the same items, unless the stored ballots are enough. The
+    answer is one word; each further try on a holdout needs more to be shown. The same command
+    continues a try that was cut off, and pays for no answer twice.
     """
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
@@ -59,6 +60,12 @@ class _Label(click.Group):
         return super().make_context(info_name, args, parent, **more)
 
 
+def _first_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> completion.Items:
+    """Offer the commands of ``label`` before the verdicts."""
+    commands = [CompletionItem(name) for name in label.commands if name.startswith(incomplete)]
+    return commands + completion.verdicts(ctx, param, incomplete)
+
+
 @click.group(
     cls=_Label,
     invoke_without_command=True,
@@ -66,7 +73,7 @@ class _Label(click.Group):
     subcommand_metavar="",
     epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'",
 )
-@click.argument("verdict", shell_complete=completion.verdicts)
+@click.argument("verdict", shell_complete=_first_word)
 @click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Note to keep with the label.")
 @click.option("--tag", "tags", multiple=True, help="Tag to add to the item; repeatable.")

@@ -122,11 +122,18 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     named_keys(settings)
     opening: Opening | str
     if shared:
-        opening = _shared(run_name, settings)
+        from reviewdesk.desk.review.runs import Opening
+        from reviewdesk.desk.samples import share
+        from reviewdesk.domain.records import View
+
+        # For reading, with the labels of whoever shares it.
+        desk = share(desk_path(), run_name or "", settings.reviewer or None)
+        opening = Opening(desk, desk.run(), View(), "")
     elif named:
         opening = _opened(settings.reviewer, run_name, settings)
     else:
-        opening = _door(run_name)
+        with open_desk() as desk:
+            opening = desk.run(run_name).name
     app = VisitorApp(opening, lambda name: _opened(name, run_name, settings), settings)
     app.started = keep_what_is_loaded
     try:
@@ -137,22 +144,6 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
             app.opening.desk.close()
     if app.return_code:
         raise app.fault or RuntimeError("the console stopped unexpectedly")
-
-
-def _door(run_name: str | None) -> str:
-    """Return the name of the run that waits behind the door."""
-    with open_desk() as desk:
-        return desk.run(run_name).name
-
-
-def _shared(run_name: str | None, settings: Settings) -> Opening:
-    """Open a run for reading, with the labels of whoever shares it."""
-    from reviewdesk.desk.review.runs import Opening
-    from reviewdesk.desk.samples import share
-    from reviewdesk.domain.records import View
-
-    desk = share(desk_path(), run_name or "", settings.reviewer or None)
-    return Opening(desk, desk.run(), View(), "")
 
 
 def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:

@@ -28,17 +28,14 @@ def gates(result: SuiteResult, *, representative: bool = False) -> Document:
     tone = Tone.FAIL if result.errors or result.count(GateStatus.FAIL) else Tone.TEXT
     blocks: list[Block] = [Paragraph(counts(result), tone)]
     for entry in result.entries:
-        blocks += _entry(entry)
+        word = _word(entry)
+        checked = () if entry.error else (" ", outside(headline(entry)))
+        lead = Text(f"{word} ", _TONES[word])
+        blocks.append(Paragraph((outside(entry.name, 200), *checked), lead=lead))
+        if lines := "\n".join(_below(entry)):
+            blocks.append(Quote(lines))
     blocks += [Quote(line) for line in doubt_lines(result, strict=representative)]
     return Document((Section("Gates", tuple(blocks), outside(result.suite)),))
-
-
-def _entry(entry: EntryResult) -> Iterator[Block]:
-    word = _word(entry)
-    checked = () if entry.error else (" ", outside(headline(entry)))
-    yield Paragraph((outside(entry.name, 200), *checked), lead=Text(f"{word} ", _TONES[word]))
-    if lines := "\n".join(_below(entry)):
-        yield Quote(lines)
 
 
 def text(result: SuiteResult) -> Iterator[str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from reviewdesk.domain.labels.split import (
     Adoption,
     ImprovePage,
-    LabelledCase,
     PanelAdopted,
     TryFigures,
     TryVerdict,
@@ -60,9 +59,10 @@ def improve(found: ImprovePage) -> Document:
         Tone.STRONG,
     )
     blocks: list[Block] = [lead]
+    cells: list[list[Words]]
     for name, rows in (("tag", wrong.tags), ("note", wrong.notes)):
         if rows:
-            cells: list[list[Words]] = [
+            cells = [
                 [outside(text, 200), f"{passes:,}", f"{fails:,}"]
                 for text, passes, fails in rows[:_MOST]
             ]
@@ -70,30 +70,32 @@ def improve(found: ImprovePage) -> Document:
             blocks.append(table(heads, cells, f"Wrong items by {name}"))
     if wrong.cases:
         heads_ = ("item", Column("panel", right=False), Column("said of it", right=False))
-        blocks.append(table(heads_, [_wrong(one) for one in wrong.cases[:_MOST]], "Wrong items"))
+        cells = [
+            [
+                outside(one.id, 80),
+                "passed" if one.decided else "failed",
+                joined([outside(text, 120) for text in (*one.tags, *one.notes)]),
+            ]
+            for one in wrong.cases[:_MOST]
+        ]
+        blocks.append(table(heads_, cells, "Wrong items"))
     if len(wrong.cases) > _MOST:
         blocks.append(Paragraph(f"{len(wrong.cases) - _MOST:,} more are wrong.", Tone.MUTED))
     return Document((Section("Where it is wrong", tuple(blocks)), _split(found), *_offers(found)))
 
 
-def _wrong(one: LabelledCase) -> list[Words]:
-    said = "passed" if one.decided else "failed"
-    return [
-        outside(one.id, 80),
-        said,
-        joined([outside(text, 120) for text in (*one.tags, *one.notes)]),
-    ]
-
-
 def _split(found: ImprovePage) -> Section:
     labels = found.labels
+    tries = [
+        (outside(one.begun.file, 80), f": {one.verdict or 'cut off'}") for one in labels.split.tries
+    ]
     if not labels.split.tuning and not labels.split.holdout:
         text = "No split yet. It keeps half of the labels aside, to test a change on."
         return Section("Split", (Paragraph(text, Tone.STRONG),))
     facts = [
         Fact("tuning half", f"{plural(len(labels.tuning), 'item')}: lists and examples use these"),
         Fact("holdout", f"{plural(len(labels.holdout), 'item')}, {_gain(found.gain)}"),
-        Fact("tries", _tries(found)),
+        Fact("tries", joined(tries) or "none yet"),
     ]
     if labels.later:
         facts.append(Fact("later", f"{plural(labels.later, 'label')} came since: split them"))
@@ -101,18 +103,6 @@ def _split(found: ImprovePage) -> Section:
         facts.append(Fact("left out", f"{plural(labels.left_out, 'label')} not given blind"))
     note = (Paragraph(_OPEN, Tone.WARN),) if labels.split.open_labels else ()
     return Section("Split", (Facts(tuple(facts)), *note))
-
-
-def _tries(found: ImprovePage) -> Words:
-    tries = found.labels.split.tries
-    if not tries:
-        return "none yet"
-    return joined(
-        [
-            (outside(one.begun.file, 80), f": {one.verdict or 'cut off'}")
-            for one in tries
-        ]
-    )  # fmt: skip
 
 
 def _gain(gain: float | None) -> str:

@@ -17,7 +17,7 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import VolatileCase
-from reviewdesk.domain.stats.figures import Ranged, Target
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -299,8 +299,11 @@ def _offsets(page: JurorsPage) -> Section:
 
 def _offset(one: JurorFacts) -> list[Words]:
     offset = one.offset
-    level = (one.level.score, one.level.passes) if one.level else ()
-    moved = [_moved(change) for change in level] or [NONE] * 2
+    moved: list[Words] = [NONE, NONE]
+    for place, change in enumerate((one.level.score, one.level.passes) if one.level else ()):
+        if change.value is not None:
+            ends = words.interval(change.low, change.high, 2, "+")
+            moved[place] = f"{change.value:+.2f} {ends}"
     if offset is None:
         return [_name(one), *[NONE] * 6, *moved]
     cells = [number(offset.mean, sign="+"), str(offset.n)]
@@ -312,11 +315,6 @@ def _offset(one: JurorFacts) -> list[Words]:
     ends = words.interval(drift.low, drift.high, 3, "+")
     cells += [number(drift.change, sign="+"), ends, f"{against} {drift.before}", number(drift.q)]
     return [_name(one), *cells, *moved]
-
-
-def _moved(change: Ranged) -> str:
-    ends = words.interval(change.low, change.high, 2, "+")
-    return NONE if change.value is None else f"{change.value:+.2f} {ends}"
 
 
 def _seats(found: Sequence[JurorFacts]) -> Section:

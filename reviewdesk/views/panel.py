@@ -169,7 +169,15 @@ def consent(
     facts.append(Fact("calls", calls))
     facts += _batches(plan)
     if plan.again:
-        facts.append(Fact("again", _repeated_calls(plan)))
+        count = words.plural(sum(plan.again.values()), "call was", "calls were")
+        most = "" if plan.again_usd is None else f", at most {money(plan.again_usd)}"
+        why = fault_counts(plan.again)
+        text = (
+            f"{count} made before and brought no answer (",
+            *why,
+            f"), and will be made again{most}",
+        )
+        facts.append(Fact("again", text))
     sha = Text(f"payload sha256, nonces aside: {plan.payload_sha256}", Tone.MUTED)
     facts += [Fact("cost", cost), Fact("hash", sha)]
     return Section("What leaves this machine", (Facts(tuple(facts), _COLUMN),))
@@ -211,15 +219,6 @@ def _host(host: Host) -> Fact:
         return Fact("host", text)
     pieces = (Text(piece) if isinstance(piece, str) else piece for piece in text)
     return Fact("host", tuple(Text(one.text, Tone.WARN, one.outside) for one in pieces))
-
-
-def _repeated_calls(plan: ConsentPlan) -> Words:
-    count = sum(plan.again.values())
-    cost = "" if plan.again_usd is None else f", at most {money(plan.again_usd)}"
-    calls = words.plural(count, "call was", "calls were")
-    kinds = fault_counts(plan.again)
-    end = f"), and will be made again{cost}"
-    return f"{calls} made before and brought no answer (", *kinds, end
 
 
 # Turnout

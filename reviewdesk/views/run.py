@@ -64,7 +64,7 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
     made = found.tally.decisions
     decisions: _Pairs = [
         (
-            _outcome(word),
+            "none stated" if word is None else words.decided(word),
             f"{made.get(word, 0):,}  {words.share(made.get(word, 0), found.run.whole)}",
         )
         for word in (*Decision, None)
@@ -152,6 +152,8 @@ def _section(name: str, pairs: Sequence[tuple[str, Words]], note: Words = "") ->
 
 def _about(found: RunDetails, *, blind: bool) -> _Pairs:
     run = found.run
+    unknown = found.tally.unknown_ballots
+    ballots = f"{run.ballots:,}, {run.failed_ballots:,} of them failed"
     pairs: _Pairs = [
         ("file", outside(run.file, 1000)),
         ("format", outside(run.format, 80)),
@@ -164,15 +166,9 @@ def _about(found: RunDetails, *, blind: bool) -> _Pairs:
     return [
         *pairs,
         *([("human labels", _file_labels_text(found))] if run.human_labels else []),
-        ("ballots", _ballots_text(found)),
+        ("ballots", ballots + (f", {unknown:,} not understood" if unknown else "")),
         ("skipped rows", f"{run.skipped:,}"),
     ]
-
-
-def _ballots_text(found: RunDetails) -> str:
-    unknown = found.tally.unknown_ballots
-    text = f"{found.run.ballots:,}, {found.run.failed_ballots:,} of them failed"
-    return f"{text}, {unknown:,} not understood" if unknown else text
 
 
 def _file_labels_text(found: RunDetails) -> str:
@@ -279,10 +275,6 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
         ("run hash", outside(found.run.hash, 80)),
         ("file sha256", outside(found.file_hash, 80)),
     ]
-
-
-def _outcome(value: Decision | None) -> str:
-    return "none stated" if value is None else words.decided(value)
 
 
 def over_runs(found: AgainstEarlier | None) -> list[Section]:

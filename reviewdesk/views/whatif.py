@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import Decision, Rounding
+from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Group,
@@ -203,12 +203,12 @@ def item_what_if(item: Item) -> Section:
     names = seat_names([ballot.id for ballot in item.verdict.ballots])[:MOST_LEFT_OUT]
     variants = settings(names)
     own, *found = outcomes(item.verdict, (Variant(), *variants))
-    turned = [
-        (one.variant, one.decision)
-        for one in found
-        if one.decision
-        not in {None, standing, _compared_decision(one.variant, own.decision, standing)}
-    ]
+    turned = []
+    for one in found:
+        # A policy that keeps the own rule is compared with what that rule gives.
+        keeps = one.variant.group in {Group.THRESHOLDS, Group.JURORS}
+        if one.decision not in {None, standing, own.decision if keeps else standing}:
+            turned.append((one.variant, one.decision))
     blocks: list[Block] = []
     if own.decision not in {None, standing}:
         text = f"Its own rule, of the seats, gives {own.decision}: what follows starts from there."
@@ -228,13 +228,6 @@ def item_what_if(item: Item) -> Section:
             blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
     word = words.decided(standing)
     return Section("What if", tuple(blocks), f"what would turn this {word}")
-
-
-def _compared_decision(
-    variant: Variant, own: Decision | None, standing: Decision | None
-) -> Decision | None:
-    """Return the decision to compare with: the own rule's if the policy keeps that rule."""
-    return own if variant.group in {Group.THRESHOLDS, Group.JURORS} else standing
 
 
 def _policy_names(group: Group, variants: Sequence[Variant]) -> list[str | Text]:
@@ -273,17 +266,15 @@ def _attacks(found: Sequence[tuple[Variant, Sequence[Attack]]]) -> list[Section]
     most = max((len(made) for _, made in found), default=0)
     if not most:
         return []
-    rows: list[list[Words]] = [
-        [_name(variant), *map(_change, made), *[""] * (most - len(made))]
-        for variant, made in found
-        if made
-    ]
+    rows: list[list[Words]] = []
+    for variant, made in found:
+        cells: list[Words] = [_name(variant)]
+        for one in made:
+            tone = Tone.WARN if one.decisions else Tone.TEXT
+            cells.append(Text(number(one.change) + (" !" if one.decisions else "  "), tone))
+        if made:
+            rows.append([*cells, *[""] * (most - len(made))])
     heads = ["rule", *(f"{n} bought" for n in range(1, most + 1))]
     text = "the largest change of the value that so many bought jurors force; !: the decision turns"
     blocks = (table(heads, rows, "What bought jurors could force"), Paragraph(text, Tone.MUTED))
     return [Section("Attack", blocks)]
-
-
-def _change(found: Attack) -> Text:
-    turns = " !" if found.decisions else "  "
-    return Text(number(found.change) + turns, Tone.WARN if found.decisions else Tone.TEXT)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.app.keys.actions import ACTIONS, THEMES
@@ -44,24 +45,15 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
     )
     found = cli("config", "--json", "--reviewer", "ben").json
     assert (found["file"], found["exists"]) == (str(file.path), True)
-    assert found["settings"] == {
-        "theme": {"value": "desk", "source": "default"},
+    own = {
         "blind": {"value": True, "source": f"{file.path}: line 1"},
-        "feedback": {"value": "after", "source": "default"},
-        "audit_share": {"value": 0.1, "source": "default"},
-        "repeat_guard": {"value": 150, "source": "default"},
         "reviewer": {"value": "ben", "source": "--reviewer"},
         "desk": {"value": str(desk_path), "source": "REVIEWDESK_DESK"},
-        "panel": {"value": "", "source": "default"},
-        "prices": {"value": "", "source": "default"},
-        "repeat": {"value": 0.0, "source": "default"},
-        "double": {"value": 0.0, "source": "default"},
-        "opinions": {"value": 2, "source": "default"},
-        "tags": {"value": [], "source": "default"},
-        "tags_after_fail": {"value": False, "source": "default"},
-        "api_key_command": {"value": {}, "source": "default"},
-        "api_key_keyring": {"value": {}, "source": "default"},
-        "backups": {"value": 7, "source": "default"},
+    }
+    plain = to_builtins(Settings())
+    assert found["settings"] == {
+        one.name: own.get(one.name, {"value": plain[one.name], "source": "default"})
+        for one in SETTINGS
     }
     # undo was given the key that it has.
     line = f"{file.path}: line"

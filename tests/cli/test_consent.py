@@ -1,6 +1,7 @@
 """Nothing is sent before a person has read the question and agreed, whatever was typed before."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,8 +13,6 @@ from tests.helpers import load, open_desk, report, verdict
 from tests.judgekit import Room
 from tests.live.server import Seen, Server
 from tests.live.server import verdict as verdict_of
-
-EARLY = [b"y", b"y\n", b"yyyy"]
 
 
 @pytest.fixture
@@ -34,25 +33,18 @@ def rerun(room: Room, url: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("early", EARLY)
-async def test_judge_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
+@pytest.mark.parametrize("early", [b"y", b"y\n", b"yyyy"])
+@pytest.mark.parametrize("command", [judge, rerun])
+async def test_no_key_typed_before_the_question_counts(
+    room: Room, command: Callable[[Room, str], list[str]], early: bytes
+) -> None:
     async with Server() as server:
-        asked = judge(room, server.url)
+        asked = command(room, server.url)
         code, shown = await at_a_terminal(asked, room.folder / "desk.db", b"n", early)
         assert (code, server.connections) == (130, 0)
     assert shown.count(QUESTION.decode()) == 1
     assert "nothing was sent" in shown
     assert not room.report.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("early", EARLY)
-async def test_rerun_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
-    async with Server() as server:
-        asked = rerun(room, server.url)
-        code, shown = await at_a_terminal(asked, room.folder / "desk.db", b"n", early)
-        assert (code, server.connections) == (130, 0)
-    assert "nothing was sent" in shown
 
 
 @pytest.mark.slow

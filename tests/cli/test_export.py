@@ -116,14 +116,6 @@ def test_a_name_that_cannot_be_written_is_one_line(loaded: Cli, tmp_path: Path) 
     assert "no such file or directory" in done.lines[1]
 
 
-def test_the_desk_is_never_written_over(loaded: Cli, desk_path: Path) -> None:
-    before = desk_path.read_bytes()
-    done = loaded("export", "report", "-o", desk_path)
-    assert done.code == 2
-    assert "is the desk itself" in done.err
-    assert desk_path.read_bytes() == before
-
-
 def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
     assert loaded("export", "report", "-o", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()

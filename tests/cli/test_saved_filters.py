@@ -1,11 +1,14 @@
 """Filters from the shell: kept by name, used by name, and searches that index first."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk import Desk
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
+from reviewdesk.domain.records import View
 from tests.cli.conftest import Cli
 from tests.helpers import report, verdict
 
@@ -76,48 +79,29 @@ def test_open_takes_saved_filters_and_searches(loaded: Cli) -> None:
     assert "a" in line.split()
 
 
-def test_a_kept_filter_that_cannot_be_asked_is_dropped(loaded: Cli, desk_path: Path) -> None:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import View
-
-    desk = Desk.open(desk_path, reviewer="ann")
-    desk.save_view(desk.run(), View(filter="run:gone", order="file"))
-    desk.close()
+@pytest.mark.parametrize(
+    ("filter_", "order", "shown", "told"),
+    [
+        ("text~wheel", "file", 2, []),
+        ("run:gone", "file", 3, ["the filter you left is dropped: filter, column 5: no run"]),
+        ("breach:band", "-share", 3, [
+            "the filter you left is dropped: filter, column 1: no fact 'breach'",
+            "the order you left is dropped: no order '-share'",
+        ]),
+    ],
+)  # fmt: skip
+def test_a_kept_filter_or_order_that_cannot_be_asked_is_dropped(
+    loaded: Cli, desk_path: Path, filter_: str, order: str, shown: int, told: list[str]
+) -> None:
+    with closing(Desk.open(desk_path, reviewer="ann")) as desk:
+        desk.save_view(desk.run(), View(filter=filter_, order=order))
     done = loaded("open")
-    assert done.code == 0
-    assert len(done.out.splitlines()) == 1 + 3
-    assert done.lines == [
-        "the filter you left is dropped: filter, column 5: no run 'gone'. Loaded runs: run."
-    ]
-    # One that is asked for must hold.
-    assert loaded("open", "--filter", "run:gone").code == 2
-
-
-def test_a_kept_filter_and_order_of_retired_words_are_dropped(loaded: Cli, desk_path: Path) -> None:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import View
-
-    desk = Desk.open(desk_path, reviewer="ann")
-    desk.save_view(desk.run(), View(filter="breach:band", order="-share"))
-    desk.close()
-    done = loaded("open")
-    assert (done.code, len(done.out.splitlines())) == (0, 1 + 3)
-    assert done.lines[0].startswith(
-        "the filter you left is dropped: filter, column 1: no fact 'breach'"
+    assert (done.code, len(done.out.splitlines()), len(done.lines)) == (0, 1 + shown, len(told))
+    assert [line.startswith(start) for line, start in zip(done.lines, told, strict=True)] == (
+        [True] * len(told)
     )
-    assert done.lines[1].startswith("the order you left is dropped: no order '-share'")
-
-
-def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import View
-
-    desk = Desk.open(desk_path, reviewer="ann")
-    desk.save_view(desk.run(), View(filter="text~wheel", order="file"))
-    desk.close()
-    done = loaded("open")
-    assert (done.code, done.err) == (0, "")
-    assert len(done.out.splitlines()) == 1 + 2
+    # One that is asked for must hold.
+    assert loaded("open", "--filter", filter_).code == (2 if told else 0)
 
 
 def test_the_help_of_the_queue_says_how_words_are_put_together(cli: Cli) -> None:

@@ -54,6 +54,7 @@ def test_commands_and_options_are_offered(offered: Offered) -> None:
     assert offered("open", "--strategy", "me") == ["mean", "median"]
     assert offered("ingest", "--format", "promp") == ["promptfoo"]
     assert offered("labels", "ex") == ["export"]
+    assert offered("label", "un") == ["undo"]
     assert offered("improve", "l") == ["lineage"]
     assert "corrected" in offered("explain", "cor")
     assert offered("explain", "Corrected", "") == ["rate"]

@@ -25,7 +25,7 @@ from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.batch import Order
-    from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan
+    from reviewdesk.domain.panel.turnout import BatchSummary, ConsentPlan
 
 _EPILOG = """\b
 Examples:
@@ -38,7 +38,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("cases", shell_complete=completion.files)
 @option("--panel", "FILE", "Panel file, YAML or TOML.", required=True)
-@option("-o --output report", "REPORT", "Report: .jsonl for JSON Lines, else JSON.")
+@option("-o --output report", "REPORT", "Report to write; .jsonl means JSON Lines.")
 @flag("--resume", "Continue a run that was stopped.")
 @force_option
 @limit_options
@@ -72,8 +72,16 @@ def judge(
     --max-cost needs a price for each juror, and counts every open call at its worst case.
     """
     settings = current_settings()  # they may name the keys
+    stdin = sys.stdin.buffer if cases == "-" else None
     if dry_run:
-        _dry_run(cases, panel)
+        from reviewdesk.desk.live.batch import preview
+        from reviewdesk.views.document import Facts, Section
+        from reviewdesk.views.panel import hosts
+
+        plan, sent = preview(cases, panel, stdin=stdin)
+        say_section(Section("", (Facts(tuple(hosts(plan.hosts, plan.missing_keys))),)))
+        for one in sent:
+            click.echo(dump(one))
         return
     if report is None or report == "-":
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
@@ -84,12 +92,13 @@ def judge(
         stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
         desk=desk_path() if settings.source("desk") == "--desk" else None, **limits(given),
     )  # fmt: skip
-    _judge(order, as_json=as_json)
+    _judge(order, stdin, as_json=as_json)
 
 
-def _judge(order: Order, *, as_json: bool) -> None:
+def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
     """Carry out the order with the progress on stderr, and print the figures of the run."""
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
+    from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent
 
     if not order.yes:
@@ -99,55 +108,22 @@ def _judge(order: Order, *, as_json: bool) -> None:
     def agreed(plan: ConsentPlan) -> bool:
         return consented(consent(plan), yes=order.yes, note="see it all with --dry-run")
 
-    listener = BatchListener(agreed, line, line.note)
-    pending = None
     try:
-        found = judge_cases(order, listener, stdin=_stdin(order.cases))
+        found = judge_cases(order, BatchListener(agreed, line, line.note), stdin=stdin)
+        problem, failed = found.problem, bool(found.problem)
     except CallsPendingError as told:
+        found = None
         pending = told.pending
+        problem, failed = pending.text, bool(pending.unsent)
     finally:
         line.done()
-    if pending is not None:
-        _put_pending(pending, as_json=as_json)
-    else:
-        _put(found, as_json=as_json)
-
-
-def _stdin(cases: str) -> BinaryIO | None:
-    return sys.stdin.buffer if cases == "-" else None
-
-
-def _dry_run(cases: str, panel: str) -> None:
-    from reviewdesk.desk.live.batch import preview
-    from reviewdesk.views.document import Facts, Section
-    from reviewdesk.views.panel import hosts
-
-    plan, sent = preview(cases, panel, stdin=_stdin(cases))
-    facts = tuple(hosts(plan.hosts, plan.missing_keys))
-    say_section(Section("", (Facts(facts),)))
-    for one in sent:
-        click.echo(dump(one))
-
-
-def _put_pending(found: BatchesPending, *, as_json: bool) -> None:
-    from reviewdesk.views.json import figures as shapes
-
     if as_json:
-        put_json(shapes.pending(found))
-    say(found.text)
-    if found.unsent:
-        click.get_current_context().exit(ExitCode.FAILED)
-
-
-def _put(found: BatchSummary, *, as_json: bool) -> None:
-    from reviewdesk.views.json import figures as shapes
-
-    if as_json:
-        put_json(shapes.batch(found))
-    else:
+        put_json(shapes.pending(pending) if found is None else shapes.batch(found))
+    elif found is not None:
         _put_plain(found)
-    if found.problem:
-        say(found.problem)
+    if problem:
+        say(problem)
+    if failed:
         click.get_current_context().exit(ExitCode.FAILED)
 
 

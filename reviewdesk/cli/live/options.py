@@ -24,7 +24,7 @@ _LIMITS = (
     ("--per-host", "N", None, "Simultaneous calls to one host."),
     (
         "--deadline", "SECONDS", None,
-        "Seconds to try for each ballot; 600 by default.",
+        "Seconds to keep trying for each ballot; 600 by default.",
     ),
     (
         "--max-wait", "SECONDS", None,

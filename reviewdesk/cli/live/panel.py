@@ -16,7 +16,6 @@ from reviewdesk.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel_new import PanelDraft
     from reviewdesk.domain.panel.spec import PanelSpec
-    from reviewdesk.domain.verdict import CanonicalBallot
 
 
 @click.group()
@@ -108,6 +107,7 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
 def _probe(path: str, *, yes: bool) -> bool:
     import asyncio
 
+    from reviewdesk.cli.live.rerun import plain_ballot
     from reviewdesk.desk.live import panel_new
     from reviewdesk.desk.live.rerun import panel_from
     from reviewdesk.views.panel import consent
@@ -118,14 +118,8 @@ def _probe(path: str, *, yes: bool) -> bool:
         click.get_current_context().exit(ExitCode.INTERRUPTED)
     ballots = asyncio.run(panel_new.probe(spec))
     for ballot in ballots:
-        say(_ballot_line(ballot))
+        cost = ballot.get("cost_usd")
+        seconds = (ballot.get("latency_ms") or 0) / 1000
+        price = "" if cost is None else f" · ${cost:.2g}"
+        say(f"{plain_ballot(ballot)} · {seconds:.1f} s{price}")
     return all(ballot.get("status") in {"ok", "abstained"} for ballot in ballots)
-
-
-def _ballot_line(ballot: CanonicalBallot) -> str:
-    from reviewdesk.cli.live.rerun import plain_ballot
-
-    line = plain_ballot(ballot)
-    cost = ballot.get("cost_usd")
-    seconds = (ballot.get("latency_ms") or 0) / 1000
-    return f"{line} · {seconds:.1f} s" + ("" if cost is None else f" · ${cost:.2g}")

@@ -25,7 +25,7 @@ from reviewdesk.errors import Cancelled, ExitCode, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
-    from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
+    from reviewdesk.domain.panel.rerun import RerunSummary
     from reviewdesk.domain.verdict import CanonicalBallot
 
 _EPILOG = """\b
@@ -62,8 +62,17 @@ def rerun(
     --max-failed allows.
     """
     from reviewdesk.desk.live.rerun import RerunOrder, payloads
+    from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
-    wish = _request(jurors, missing=missing)
+    if jurors and missing:
+        raise UsageError("--juror and --missing ask different jurors", "Give one of them.")
+    if len(set(jurors)) > 1:
+        raise UsageError(
+            "--juror asks one juror, and more than one is named", "Ask them one after the other."
+        )
+    wish = RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL)
+    if jurors:
+        wish = RerunRequest(RerunScope.JUROR, jurors[0])
     if sum((bool(verdicts), filter_ is not None, resume, give_up)) != 1:
         raise UsageError(
             "rerun takes verdicts, --filter, --resume or --give-up",
@@ -87,20 +96,6 @@ def rerun(
             return
         for one in found:
             _carry_out(desk, one, as_json=as_json)
-
-
-def _request(jurors: tuple[str, ...], *, missing: bool) -> RerunRequest:
-    from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
-
-    if jurors and missing:
-        raise UsageError("--juror and --missing ask different jurors", "Give one of them.")
-    if len(set(jurors)) > 1:
-        raise UsageError(
-            "--juror asks one juror, and more than one is named", "Ask them one after the other."
-        )
-    if jurors:
-        return RerunRequest(RerunScope.JUROR, jurors[0])
-    return RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL)
 
 
 def _chosen(

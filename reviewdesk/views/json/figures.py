@@ -15,10 +15,10 @@ from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.labels.split import ImprovePage, PanelAdopted
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, Turnout
+from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.domain.whatif.policies import PolicyResult, WhatIfTable
@@ -69,7 +69,7 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
         **({} if page.answer is None else {"question": asked(page.answer)}),
-        **({} if page.people is None else {"people": _people(page.people)}),
+        **({} if page.people is None else {"people": shape(page.people, _PEOPLE)}),
         "blockers": [shape(one, "id waiting") for one in page.blockers],
         "blind": _side(page.split.blind),
         "open": _side(page.split.open),
@@ -98,12 +98,10 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 def _intervals(page: CalibrationPage) -> dict[str, Any]:
     """Return the intervals of this run, which follow its draw, and the figures of such items."""
-    values = shape(page.calibration.headline, " ".join((*_THREE, "brier", "gap", "kappa")))
-    return {
-        **_drawn(page.intervals),
-        "target": Target.RUN,
-        "such_items": values | _such(page.such),
-    }
+    such = shape(page.calibration.headline, " ".join((*_THREE, "brier", "gap", "kappa")))
+    if page.such is not None:
+        such |= _drawn(page.such) | shape(page.such, "labels=counted tests")
+    return {**_drawn(page.intervals), "target": Target.RUN, "such_items": such}
 
 
 def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
@@ -111,10 +109,6 @@ def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
         return {}
     made = shape(found, _DRAWN)
     return made if found.counted else dict.fromkeys(made)
-
-
-def _such(found: PanelIntervals | None) -> dict[str, Any]:
-    return {} if found is None else _drawn(found) | shape(found, "labels=counted tests")
 
 
 def _side(line: Metrics) -> dict[str, Any]:
@@ -304,9 +298,10 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult], *, every: bool) -> li
     ]
 
 
-def _people(found: PeopleErr) -> dict[str, Any]:
-    keys = "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
-    return shape(found, f"{keys} ceiling=error.ceiling more_opinions=error.more accuracy_band=band")
+_PEOPLE = (
+    "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
+    "ceiling=error.ceiling more_opinions=error.more accuracy_band=band"
+)
 
 
 def asked(found: RunAnswer) -> dict[str, Any]:
@@ -432,15 +427,13 @@ def figures(found: BatchSummary) -> dict[str, Any]:
 
 def batch(found: BatchSummary) -> dict[str, Any]:
     """Return ``judge --json``: the figures, with the counts of each juror's ballots by status."""
-    jurors = [_turnout(one) for one in found.turnouts.by_juror.values()]
+    jurors = []
+    for one in found.turnouts.by_juror.values():
+        made = shape(one, "id=juror answered abstained failed why stopped")
+        made |= {"not_asked": one.not_asked} if one.not_asked else {}
+        differing, pairs = one.flips
+        jurors.append(made | ({"flips": differing, "repeated_pairs": pairs} if pairs else {}))
     return {**figures(found), "jurors": jurors}
-
-
-def _turnout(one: Turnout) -> dict[str, Any]:
-    made = shape(one, "id=juror answered abstained failed why stopped")
-    made |= {"not_asked": one.not_asked} if one.not_asked else {}
-    differing, pairs = one.flips
-    return made | ({"flips": differing, "repeated_pairs": pairs} if pairs else {})
 
 
 def pending(found: BatchesPending) -> dict[str, Any]:

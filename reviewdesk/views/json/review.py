@@ -12,7 +12,6 @@ from reviewdesk.domain.assessment.result import (
     Assessment,
     Breach,
     Flag,
-    Seat,
     ballot_counts,
     kinds,
     names,
@@ -23,7 +22,7 @@ from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
-from reviewdesk.domain.verdict import CanonicalBallot, Decision, Verdict
+from reviewdesk.domain.verdict import Decision, Verdict
 
 
 def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
@@ -195,12 +194,13 @@ def _decision(item: Item) -> dict[str, Any]:
 def ballots(stated: Verdict, found: Assessment) -> list[dict[str, Any]]:
     """Return the ballots of a verdict, as ``show --json`` has them under ``jurors``."""
     bodies = stated.body["jurors"]
-    return [_juror(seat, bodies[seat.ballot.seat]) for seat in found.seats]
-
-
-def _juror(seat: Seat, body: CanonicalBallot) -> dict[str, Any]:
-    made = shape({"seat": seat, "ballot": seat.ballot, "body": body}, _JUROR)
-    return made | ({"samples": body["samples"]} if body.get("samples") else {})
+    made = []
+    for seat in found.seats:
+        body = bodies[seat.ballot.seat]
+        samples = {"samples": body["samples"]} if body.get("samples") else {}
+        record = {"seat": seat, "ballot": seat.ballot, "body": body}
+        made.append(shape(record, _JUROR) | samples)
+    return made
 
 
 _JUROR = (

@@ -24,10 +24,18 @@ def shown(done: Done) -> tuple[str, str]:
     return done.json["run"], done.json["id"]
 
 
-def test_an_id_that_is_unique_needs_no_run(two: Cli) -> None:
-    assert shown(two("show", "first", "--json")) == ("one", "first")
-    assert shown(two("show", "second", "--json")) == ("two", "second")
-    assert shown(two("show", "a:b", "--json")) == ("one", "a:b")
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("first", ("one", "first")), ("second", ("two", "second")), ("a:b", ("one", "a:b")),
+        ("one:both", ("one", "both")), ("two:both", ("two", "both")),
+        ("one:a:b", ("one", "a:b")), ("both --run two", ("two", "both")),
+    ],
+)  # fmt: skip
+def test_an_id_needs_a_run_only_where_two_have_it(
+    two: Cli, words: str, found: tuple[str, str]
+) -> None:
+    assert shown(two("show", *words.split(), "--json")) == found
 
 
 @pytest.mark.parametrize(
@@ -40,13 +48,6 @@ def test_an_ambiguous_id_lists_the_candidates(two: Cli, command: tuple[str, ...]
     assert "one:both" in line
     assert "two:both" in line
     assert two("desk", "verify", "--json").json["events"] == 2
-
-
-def test_a_run_in_front_of_the_id(two: Cli) -> None:
-    assert shown(two("show", "one:both", "--json")) == ("one", "both")
-    assert shown(two("show", "two:both", "--json")) == ("two", "both")
-    assert shown(two("show", "one:a:b", "--json")) == ("one", "a:b")
-    assert shown(two("show", "both", "--run", "two", "--json")) == ("two", "both")
 
 
 def test_an_id_that_reads_like_a_run_and_an_id(two: Cli, write: Write) -> None:
