@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 from msgspec import Struct
@@ -242,7 +242,8 @@ def method_section(method: FigureMethod) -> Section:
 
 def mentioned(texts: Iterable[str]) -> tuple[GlossaryTerm, ...]:
     """Return the terms that occur in texts, in order and without repetition."""
-    found = (_by_name()[_folded(hit)] for text in texts for hit in _named(text))
+    names = (hit[0] for text in texts for hit in _pattern().finditer(text))
+    found = (_by_name()[_folded(name)] for name in names)
     return tuple(dict.fromkeys(term for term in found if term.group not in GENERAL))
 
 
@@ -253,10 +254,6 @@ def of_verdict(notes: Iterable[FlagNote], rule: str | None) -> tuple[GlossaryTer
     names += ["threshold", "agreement", "band", "dissent", "margin", "closeness", "SD", "range"]
     terms = [FLAG_TERMS[flag] for flag in WORDS if flag in flags]
     return (*terms, *(_by_name()[_folded(name)] for name in names if _folded(name) in _by_name()))
-
-
-def _named(text: str) -> Iterator[str]:
-    return (hit[0] for hit in _pattern().finditer(text))
 
 
 @cache

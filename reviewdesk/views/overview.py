@@ -98,11 +98,7 @@ def short_overview(found: RunOverview) -> Document:
 
 
 def _about(found: RunOverview) -> tuple[Block, ...]:
-    return Paragraph(_judged(found)), Paragraph(_labelled(found))
-
-
-def _judged(found: RunOverview) -> Words:
-    """Say how many verdicts there are, what they decide, and which jurors gave them."""
+    """Say what the verdicts decide, which jurors gave them, and who labelled how many."""
     run = found.details.run
     made: Counter[str] = Counter()
     for one, count in found.details.tally.decisions.items():
@@ -112,22 +108,20 @@ def _judged(found: RunOverview) -> Words:
     shown = joined([outside(name, 80) for name in names[:_MOST_NAMES]])
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     text = f"{words.held(run)}: {', '.join(decided) or 'none decided'}."
-    if not names:
-        return f"{text} No juror is named."
-    return (f"{text} Judged by {plural(len(names), 'juror')}: ", *shown, f"{more}.")
-
-
-def _labelled(found: RunOverview) -> Words:
-    """Say how many verdicts have a label, and who gave them."""
-    text = progress(found.calibration)
-    if not found.labellers:
-        return text
-    many = len(found.labellers) > 1
+    judged: Words = f"{text} No juror is named."
+    if names:
+        judged = (f"{text} Judged by {plural(len(names), 'juror')}: ", *shown, f"{more}.")
+    people = found.labellers
     who = [
-        (outside(name, 80), f" ({count:,})" * many) for name, count in found.labellers[:_MOST_NAMES]
+        (outside(name, 80), f" ({count:,})" * (len(people) > 1))
+        for name, count in people[:_MOST_NAMES]
     ]
-    left = len(found.labellers) - _MOST_NAMES
-    return (f"{text} Labelled by ", *joined(who), f" and {left} more." if left > 0 else ".")
+    left = len(people) - _MOST_NAMES
+    labelled: Words = progress(found.calibration)
+    if people:
+        end = f" and {left} more." if left > 0 else "."
+        labelled = (f"{labelled} Labelled by ", *joined(who), end)
+    return Paragraph(judged), Paragraph(labelled)
 
 
 def _wrong(found: RunOverview) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import CanonicalBallot, Decision
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import (
     Column,
     Document,
@@ -104,22 +104,20 @@ def proposed(made: ProposedMap) -> Section:
     """Return the first verdicts of a table as a proposed map reads them."""
     blocks = []
     for body in made.verdicts:
-        said = [(outside(one["id"], 60), " ", outside(_answer(one), 60)) for one in body["jurors"]]
+        said = []
+        for one in body["jurors"]:
+            values: list[object] = [one.get(key) for key in ("score", "raw_score", "label")]
+            if (vote := one.get("pass")) is not None:
+                values = ["pass" if vote else "fail"]
+            if one.get("status") not in {None, "ok"}:
+                values = [one["status"]]
+            known = next((value for value in values if value is not None), NONE)
+            said.append((outside(one["id"], 60), " ", outside(known, 60)))
         human = body.get("human")
         person = f"   a person: {human['label']}" if human else ""
         blocks.append(Paragraph((outside(body["id"], 80), ":  ", *joined(said, "   "), person)))
     notes = [Paragraph(("note: ", outside(note, 500))) for note in made.notes]
     return Section("", (*blocks, *notes))
-
-
-def _answer(juror: CanonicalBallot) -> str:
-    """Return a juror's answer as a word or a number."""
-    if juror.get("status") not in (None, "ok"):
-        return str(juror["status"])
-    if (vote := juror.get("pass")) is not None:
-        return "pass" if vote else "fail"
-    found = (juror.get(key) for key in ("score", "raw_score", "label"))
-    return str(next((one for one in found if one is not None), NONE))
 
 
 def file_labels(found: int) -> str:

@@ -58,7 +58,12 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
     about = _section("Run", _about(found, blind=blind), outside(found.run.name, 300))
     report = _section("Report", _report(found))
     labels = _section("Labels", _labels(found, blind=blind))
-    desk = _section("Desk", _desk(found, blind=blind))
+    kept: _Pairs = [("file", outside(found.desk, 1000))] if found.desk else []
+    kept.append(("seed", outside(found.run.seed, 200)))
+    if not blind:
+        kept.append(("run hash", outside(found.run.hash, 80)))
+        kept.append(("file sha256", outside(found.file_hash, 80)))
+    desk = _section("Desk", kept)
     if blind:
         return Document((about, report, labels, desk), end=(Paragraph(_HIDDEN, Tone.NOTE),))
     made = found.tally.decisions
@@ -69,6 +74,15 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
         )
         for word in (*Decision, None)
     ]
+    counted = found.tally.breaches
+    broken: _Pairs = [
+        (kind.label, f"{counted[kind]:,}  {text}")
+        for kind, text in _BREACHES.items()
+        if counted.get(kind)
+    ]
+    # A rounded quorum is counted with the breaches, but it is not a breach.
+    if counted.keys() <= {Breach.ROUNDING}:
+        broken.insert(0, ("none", "no verdict breaks a rule of the report"))
     carried = found.tally.flags
     flags: _Pairs = [
         (word, f"{carried[flag]:,}") for flag, word in WORDS.items() if carried.get(flag)
@@ -84,7 +98,7 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
             about,
             _section("Agreement", _agreement(found), "of the jurors, over all verdicts"),
             *over_runs(found.earlier),
-            _section("Broken rules", _breaches(found), "rules of the report's own"),
+            _section("Broken rules", broken, "rules of the report's own"),
             report,
             labels,
             desk,
@@ -233,20 +247,6 @@ def _agreement(found: RunDetails) -> _Pairs:
     ]
 
 
-def _breaches(found: RunDetails) -> list[tuple[str, str]]:
-    """Return how many verdicts breach each rule."""
-    counted = found.tally.breaches
-    broken = [
-        (kind.label, f"{counted[kind]:,}  {text}")
-        for kind, text in _BREACHES.items()
-        if counted.get(kind)
-    ]
-    # A rounded quorum is counted with the breaches, but it is not a breach.
-    if counted.keys() <= {Breach.ROUNDING}:
-        return [("none", "no verdict breaks a rule of the report"), *broken]
-    return broken
-
-
 def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
     labels = found.labels
     done = found.progress
@@ -261,19 +261,6 @@ def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
         *pairs,
         ("flagged", f"{done.flagged_done:,} of {done.flagged:,} have a label"),
         ("random check", f"{done.audit_done:,} of {done.audit:,} have a label"),
-    ]
-
-
-def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
-    """Return the desk's file, the seed of the run, and the hashes that identify it."""
-    pairs: _Pairs = [("file", outside(found.desk, 1000))] if found.desk else []
-    pairs.append(("seed", outside(found.run.seed, 200)))
-    if blind:
-        return pairs
-    return [
-        *pairs,
-        ("run hash", outside(found.run.hash, 80)),
-        ("file sha256", outside(found.file_hash, 80)),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
-from reviewdesk.domain.labels.team import Disagreement, PairAgreement, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import Disagreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.alternative import EDGE, AlternativeTest
 from reviewdesk.domain.stats.calibration_page import PeopleErr
@@ -76,7 +76,14 @@ def _agreement(page: TeamPage) -> Section:
     if not found.n:
         return Section("Agreement", (Paragraph(_ALONE, Tone.MUTED),))
     heads = ("", "alike", "95%", "kappa")
-    rows = [_pair(one, drawn=page.drawn) for one in found.pairs]
+    rows: list[Sequence[Words]] = []
+    for one in found.pairs:
+        alike = f"{one.same:,} of {one.n:,}"
+        if page.drawn:
+            alike += f" ({number(one.raw.value, 2)} after weighting by group)"
+        names = (outside(one.one, 40), " and ", outside(one.two, 40))
+        ends = Text(interval(one.raw.low, one.raw.high), Tone.MUTED)
+        rows.append((names, alike, ends, number(one.kappa.value)))
     blocks: list[Block] = [table(heads, rows, "Every two people")]
     alpha = found.alpha
     text = f"Krippendorff's alpha of all: {number(alpha.value)}"
@@ -88,16 +95,6 @@ def _agreement(page: TeamPage) -> Section:
     text += f"; {page.adjudicated:,} adjudicated"
     blocks.append(Paragraph(text, Tone.WARN if open_ else Tone.TEXT))
     return Section("Agreement", tuple(blocks), f"{plural(page.items, 'item')} with two labels")
-
-
-def _pair(found: PairAgreement, *, drawn: bool) -> Sequence[Words]:
-    """Return a row such as ``ann and ben  9 of 10 (0.92 after weighting by group)``."""
-    alike = f"{found.same:,} of {found.n:,}"
-    if drawn:
-        alike += f" ({number(found.raw.value, 2)} after weighting by group)"
-    names = (outside(found.one, 40), " and ", outside(found.two, 40))
-    ends = Text(interval(found.raw.low, found.raw.high), Tone.MUTED)
-    return names, alike, ends, number(found.kappa.value)
 
 
 def _members(members: Sequence[TeamMember]) -> Section:
@@ -125,22 +122,23 @@ def _disagreements(found: Sequence[Disagreement], *, blind: bool) -> Section:
     people = (outside(name, 24, Tone.STRONG) for name in names)
     heads: tuple[Words, ...] = ("item", *people, *(() if blind else ("panel",)), "truth")
     columns = tuple(Column(head, right=False) for head in heads)
-    rows = tuple(_row(item, names, blind=blind) for item in found)
+    rows = []
+    for item in found:
+        said = {one.reviewer: one for one in item.opinions}
+        settled = item.adjudication
+        truth: Words = NONE
+        if settled is not None:
+            truth = (TRUTHS[settled.label], " by ", outside(settled.reviewer, 24))
+        cells: tuple[Words, ...] = (
+            outside(item.id, 60),
+            *(TRUTHS[said[name].label] if name in said else NONE for name in names),
+            *(() if blind else (decision(item.decision),)),
+            truth,
+        )
+        rows.append(Row(cells, below=tuple(_notes(item))))
     open_ = sum(one.adjudication is None for one in found)
     note = f"{plural(open_, 'verdict')} to settle, {len(found) - open_:,} settled"
-    return Section("Disagreements", (Table(columns, rows),), note)
-
-
-def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
-    said = {one.reviewer: one for one in item.opinions}
-    settled = item.adjudication
-    cells: tuple[Words, ...] = (
-        outside(item.id, 60),
-        *(TRUTHS[said[name].label] if name in said else NONE for name in names),
-        *(() if blind else (decision(item.decision),)),
-        NONE if settled is None else (TRUTHS[settled.label], " by ", outside(settled.reviewer, 24)),
-    )
-    return Row(cells, below=tuple(_notes(item)))
+    return Section("Disagreements", (Table(columns, tuple(rows)),), note)
 
 
 def _notes(item: Disagreement) -> Iterator[Quote]:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.rerun import (
-    Arrival,
     Change,
     FlipRate,
     OpenRerun,
@@ -298,22 +297,20 @@ def running(found: OpenRerun | None) -> tuple[Section, ...]:
         answer = next((one for one in came if one.juror == name), None)
         if answer is not None:
             came.remove(answer)
-        rows.append(Row((outside(short[name], 200), _arrival(answer)), Text("  ")))
+        shown: Words = Text("waiting", Tone.MUTED)
+        if answer is not None and answer.error:
+            error = outside(answer.error, 200, Tone.WARN)
+            shown = outside(answer.status, 40, Tone.WARN), Text(": ", Tone.WARN), error
+        elif answer is not None and answer.status == Status.ABSTAINED:
+            shown = answer.status
+        elif answer is not None:
+            score = "" if answer.score is None else f" {answer.score:.3f}"
+            shown = words.VOTES[answer.vote] + score
+        rows.append(Row((outside(short[name], 200), shown), Text("  ")))
     stopping = ", stopping" if found.stopping else ""
     note = f"{len(found.came)} of {len(found.asked)} came back{stopping}"
     columns = Column("juror", most=24, right=False), Column("answer", right=False, folds=True)
     return (Section("Asking again", (Table(columns, tuple(rows), least=10),), note),)
-
-
-def _arrival(found: Arrival | None) -> Words:
-    if found is None:
-        return Text("waiting", Tone.MUTED)
-    if found.error:
-        error = outside(found.error, 200, Tone.WARN)
-        return outside(found.status, 40, Tone.WARN), Text(": ", Tone.WARN), error
-    if found.status == Status.ABSTAINED:
-        return found.status
-    return words.VOTES[found.vote] + ("" if found.score is None else f" {found.score:.3f}")
 
 
 def reruns(item: Item, found: RerunHistory, *, whole: bool = True) -> tuple[Section, ...]:
@@ -327,7 +324,16 @@ def reruns(item: Item, found: RerunHistory, *, whole: bool = True) -> tuple[Sect
     blocks: list[Block] = []
     for made in reversed(found.reruns):
         blocks += [*([Gap()] if blocks else []), *rerun(item, made, whole=whole)]
-    blocks += [Gap(), *_rates(found)] if found.in_run else []
+    if found.in_run:
+        text = "flip rate: votes turned, of those given twice"
+        here = {rate.juror: rate for rate in found.here}
+        names = words.short_names(rate.juror for rate in found.in_run)
+        rows = [
+            (outside(names[rate.juror], 200), _rate(here.get(rate.juror)), _rate(rate))
+            for rate in found.in_run
+        ]
+        rates = table(("juror", "this item", "this run"), rows, text)
+        blocks += [Gap(), Paragraph(text, Tone.MUTED), rates]
     note = f"{count}, the newest first" if count > 1 else ""
     return (Section("Re-runs", tuple(blocks), note),)
 
@@ -471,17 +477,6 @@ def _ballot_text(cast: Ballot | None) -> str:
     if not cast.usable:
         return cast.status.value if cast.status.failed else cast.status.words
     return f"{words.VOTES[cast.vote]} {number(cast.score)}"
-
-
-def _rates(found: RerunHistory) -> tuple[Block, ...]:
-    here = {rate.juror: rate for rate in found.here}
-    names = words.short_names(rate.juror for rate in found.in_run)
-    rows = [
-        (outside(names[rate.juror], 200), _rate(here.get(rate.juror)), _rate(rate))
-        for rate in found.in_run
-    ]
-    text = "flip rate: votes turned, of those given twice"
-    return Paragraph(text, Tone.MUTED), table(("juror", "this item", "this run"), rows, text)
 
 
 def _rate(rate: FlipRate | None) -> str:

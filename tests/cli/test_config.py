@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.app.keys.actions import ACTIONS, THEMES
@@ -50,11 +49,15 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
         "reviewer": {"value": "ben", "source": "--reviewer"},
         "desk": {"value": str(desk_path), "source": "REVIEWDESK_DESK"},
     }
-    plain = to_builtins(Settings())
-    assert found["settings"] == {
-        one.name: own.get(one.name, {"value": plain[one.name], "source": "default"})
-        for one in SETTINGS
-    }
+    plain = {one.name: getattr(Settings(), one.name) for one in SETTINGS}
+    assert (
+        found["settings"]
+        == {
+            name: {"value": list(value) if value == () else value, "source": "default"}
+            for name, value in plain.items()
+        }
+        | own
+    )
     # undo was given the key that it has.
     line = f"{file.path}: line"
     assert found["keys"] == {

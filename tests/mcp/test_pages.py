@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.errors import UsageError
-from reviewdesk.mcp.pages import LONGEST_TEXT, MOST, part, whole
+from reviewdesk.mcp.tools import LONGEST_TEXT, MOST, part, whole
 
 
 def test_what_fits_is_given_as_it_is() -> None:
