@@ -59,11 +59,7 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
     settings = load_settings({"desk": named, "reviewer": reviewer})
     given = load_options({**options, "audit_share": settings.audit_share})
     limit = size_of(max_size)
-    for one in reports:
-        if not isinstance(one, str | os.PathLike):
-            hint = "Name each report by itself: reviewdesk.open(*PATHS)."
-            raise UsageError(f"a {type(one).__name__} is not the path of a report", hint)
-    sources = [files.source(str(files.named(os.fspath(one))), limit) for one in reports]
+    sources = [files.source(str(files.named(_path(one))), limit) for one in reports]
     with ExitStack() as stack:
         path = files.named(settings.desk) if settings.desk else None
         if named == MEMORY:
@@ -85,6 +81,13 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
             notes += [f"{made.run.name}: {note}" for note in made.notes]
         opened = _Opened(held, stack.pop_all(), in_memory=named == MEMORY)
         return ReviewDesk(opened, run, tuple(notes))
+
+
+def _path(report: object) -> str:
+    if not isinstance(report, str | os.PathLike):
+        hint = "Name each report by itself: reviewdesk.open(*PATHS)."
+        raise UsageError(f"a {type(report).__name__} is not the path of a report", hint)
+    return os.fspath(report)
 
 
 class _Opened:
