@@ -61,7 +61,6 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         quorums=(QUORUM,),
         shares=(None,),
         minima=(None,),
-        most=1.0,
     )
 
 

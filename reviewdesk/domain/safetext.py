@@ -63,10 +63,14 @@ def show(text: str, limit: int = 20_000) -> str:
     The limit counts the characters given. Line breaks stay, a tab becomes four spaces, and the end
     says how many characters were cut.
     """
-    head, more = _cut(text, limit)
-    shown = _visible(head) if _is_suspect(head) else head
+    if 0 < limit < len(text) and text[limit - 1] == "\r" and text[limit] == "\n":
+        limit -= 1  # a pair of CR and LF is one line break
+    shown = text[:limit]
+    if _is_suspect(shown):
+        head = shown.replace("\r\n", "\n")
+        shown = re.sub(_SUSPECT, lambda match: _replacement(head, match.start()), head)
     shown = cap_marks(shown, lambda marks: f"<{len(marks)} more marks>")
-    return f"{shown}… {more} more" if more else shown
+    return f"{shown}… {len(text) - limit} more" if len(text) > limit else shown
 
 
 def show_line(text: str, limit: int = 500) -> str:
@@ -135,20 +139,6 @@ def _is_suspect(text: str) -> bool:
     if text.isascii():
         return not text.replace("\n", "").isprintable()
     return re.search(_SUSPECT, text) is not None
-
-
-def _cut(text: str, limit: int) -> tuple[str, int]:
-    """Return the first ``limit`` characters and how many follow; never split a CR LF pair."""
-    if len(text) <= limit:
-        return text, 0
-    if limit > 0 and text[limit - 1] == "\r" and text[limit] == "\n":
-        limit -= 1
-    return text[:limit], len(text) - limit
-
-
-def _visible(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    return re.sub(_SUSPECT, lambda match: _replacement(text, match.start()), text)
 
 
 def _replacement(text: str, at: int) -> str:

@@ -76,14 +76,20 @@ def trim_fraction(place: str, value: object) -> float:
     return _checked(place, value, lambda one: 0 <= one < 0.5, "Give a number from 0 and under 0.5")
 
 
+def _exact(value: object) -> Fraction:
+    """Return a number, or a text such as "2/3", exactly; 0 for anything else."""
+    if isinstance(value, str) and _SHARE.fullmatch(value):
+        return Fraction(value) if int(value.partition("/")[2] or 1) else Fraction(0)
+    return Fraction(repr(float(value))) if _is_finite(value) else Fraction(0)
+
+
 def quorum(place: str, value: object) -> float | str:
     """Return a share in (0, 1] as a float, or "k/n" as written; raise UsageError for others."""
-    if isinstance(value, str):
-        k, _, n = value.partition("/")
-        if re.fullmatch("[0-9]+/[0-9]+", value, re.ASCII) and 0 < int(k) <= int(n):
-            return value
-    elif _is_finite(value) and 0 < value <= 1:
-        return float(value)
+    exact = _exact(value)
+    if 0 < exact <= 1 and not isinstance(value, str):
+        return float(exact)
+    if 0 < exact <= 1 and isinstance(value, str) and "/" in value:
+        return value
     raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')
 
 
@@ -95,12 +101,9 @@ def min_answered(place: str, value: object) -> int | str:
     """
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    share = Fraction(0)
-    if isinstance(value, str) and "/" in value and _SHARE.fullmatch(value):
-        share = Fraction(value) if int(value.partition("/")[2]) else share
-    elif isinstance(value, float) and math.isfinite(value):
-        share = Fraction(repr(value))
-    if not 0 < share <= 1:
+    share = _exact(value)
+    counts = isinstance(value, int) or (isinstance(value, str) and "/" not in value)
+    if counts or not 0 < share <= 1:
         hint = 'Give a count, such as 3, or a share, such as 0.6 or "2/3"'
         raise UsageError(f"{place} is {value!r}", hint)
     return f"{share.numerator}/{share.denominator}"
@@ -111,12 +114,7 @@ def supermajority(place: str, value: object) -> Fraction:
 
     Above one half, no two labels can both reach it. A text such as "2/3" is read exactly.
     """
-    exact = Fraction(0)
-    if isinstance(value, str) and _SHARE.fullmatch(value):
-        denominator = value.partition("/")[2]
-        exact = Fraction(value) if not denominator or int(denominator) else Fraction(0)
-    elif _is_finite(value):
-        exact = Fraction(repr(float(value)))
+    exact = _exact(value)
     if not Fraction(1, 2) < exact <= 1:
         raise UsageError(f"{place} is {value!r}", 'Give a share over 1/2, up to 1, such as "2/3"')
     return exact

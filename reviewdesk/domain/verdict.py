@@ -235,15 +235,11 @@ def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
 
 
 class Answer(NamedTuple):
-    """How a juror's call ended, with the score and the vote that count.
-
-    ``derived`` is the vote that score and threshold give, whatever the juror states.
-    """
+    """How a juror's call ended, with the score and the vote that count."""
 
     status: Status
     score: float | None
     vote: bool | None
-    derived: bool | None
 
 
 class Agreement(Struct, frozen=True):
@@ -405,17 +401,17 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
         juror.get("status"), juror.get("error"), juror.get("label"), answered=answered
     )
     if status is not Status.OK:
-        return Answer(status, None, None, None)
+        return Answer(status, None, None)
     derived = None
     if score is not None and threshold is not None:
         derived = score >= threshold - SLACK
     # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
-    return Answer(status, score, stated if "pass" in juror else derived, derived)
+    return Answer(status, score, stated if "pass" in juror else derived)
 
 
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
-    status, score, vote, _ = answer(juror, policy.threshold)
+    status, score, vote = answer(juror, policy.threshold)
     stated = juror.get("pass")
     label = juror.get("label")
     line = number((juror.get("meta") or {}).get("threshold"))
@@ -472,8 +468,12 @@ def stated_trim(body: CanonicalVerdict) -> StatedTrim:
 
 def read_trim(trim: Mapping[str, Any], marks: Sequence[tuple[str, str | None]]) -> StatedTrim:
     """Return the trim that a verdict states; ``marks`` are its jurors' ids and own marks."""
-    low = _trimmed_ids(trim.get("dropped_low"), marks, "low")
-    high = _trimmed_ids(trim.get("dropped_high"), marks, "high")
+    sides: list[tuple[str, ...] | None] = []
+    for side in ("low", "high"):
+        listed = trim.get(f"dropped_{side}")
+        ids = tuple(listed or [name for name, mark in marks if mark == side])
+        sides.append(ids if ids or listed is not None else None)
+    low, high = sides
     # "none" trims nobody, and a median leaves out no juror by name.
     if low is not None or high is not None or trim.get("method") in {"none", "median"}:
         low = low or ()
@@ -488,18 +488,6 @@ def read_trim(trim: Mapping[str, Any], marks: Sequence[tuple[str, str | None]]) 
         degraded=trim.get("degraded"),
         per_side=trim.get("per_side"),
     )
-
-
-def _trimmed_ids(
-    listed: list[str] | None, marks: Sequence[tuple[str, str | None]], side: str
-) -> tuple[str, ...] | None:
-    """Return the ids trimmed on one side, by the list or by ballots' marks, or ``None``."""
-    if listed:
-        return tuple(listed)
-    marked = tuple([name for name, mark in marks if mark == side])
-    if marked:
-        return marked
-    return () if listed is not None else None
 
 
 def ballot(

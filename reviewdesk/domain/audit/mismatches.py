@@ -195,7 +195,8 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     Columns show that most reports agree with their rules. ``read`` builds the other verdicts by
     their places, because their words and votes may allow more than one reading.
     """
-    bits = np.where(found.rounded, int(Breach.ROUNDING), 0)
+    rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
+    bits = np.where(rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():
         for one in mismatches(AuditedVerdict(read(at), found, at)):
             bits[at] |= int(one.kind)
@@ -222,7 +223,7 @@ def _doubtful_decision(found: Verdicts) -> Bools:
     stated = sheet.claims.decision
     facts = sheet.facts
     by_quorum = sheet.of_policy([one.policy.strategy in {None, Strategy.QUORUM} for one in facts])
-    quorum = found.made["quorum"]
+    quorum = found.panels.by(Strategy.QUORUM)
     doubt = by_quorum & (quorum != NOTHING) & (stated != quorum)
     doubt &= stated != found.panels.quorum_answered
     ours = found.panels.decision.astype(np.int64)
@@ -303,13 +304,6 @@ class Trail(Struct, frozen=True):
         given = sorted((text for text in self.ballots_at if text), key=_comparable_time)
         return (given[0], given[-1]) if given else None
 
-    @property
-    def committed_late(self) -> bool:
-        """Whether the panel was committed after its first ballot."""
-        if self.committed_at is None or self.span is None:
-            return False
-        return _comparable_time(self.span[0]) < _comparable_time(self.committed_at) < _UNREADABLE
-
 
 def trail(verdict: Verdict, found: Assessment) -> Trail:
     """Collect the audit trail of one verdict."""
@@ -368,7 +362,9 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
         weights = f"weight 1 assumed for {', '.join(without)}"
     strange = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
     answers = "1 answer" if len(strange) == 1 else f"{len(strange)} answers"
-    late = trail(verdict, found).committed_late
+    committed = (verdict.body.get("provenance") or {}).get("committed_at") or ""
+    times = [_comparable_time(at) for one in verdict.body["jurors"] if (at := one.get("at"))]
+    late = bool(times) and min(times) < _comparable_time(committed) < _UNREADABLE
     texts = (
         rounding if Breach.ROUNDING in found.marks else None,
         weights,

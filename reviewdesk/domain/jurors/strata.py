@@ -277,7 +277,7 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
     ``stated`` gives, by row, the trimmed seats that the report itself names. On other rows the
     seats of our own trim are used if a trimmed mean decided or no rule is known.
     """
-    scores = Scores(found.scores, found.weights, most=found.most)
+    scores = Scores(found.scores, found.weights)
     low, high = scores.ends(scores.cuts(found.fraction, found.rounding))
     gone = (low | high) & np.isin(found.strategy, _TRIMS)
     for row, seats in stated.items():

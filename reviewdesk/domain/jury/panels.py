@@ -30,7 +30,7 @@ from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
-from reviewdesk.domain.stats.dense import cases, counted, every, looked_up, parts
+from reviewdesk.domain.stats.dense import cases, counted, every, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 
@@ -48,8 +48,8 @@ def code(decision: Decision | None) -> int:
 class Cast:
     """The answers of n panels: their scores, and the counts of their votes.
 
-    If ``exact``, values are those of single panels to the last bit; else a value may be off by a
-    rounding error, and only decisions, which are never off, should be used.
+    If ``exact``, values are those of single panels to the last bit; else they may be off by a
+    rounding error, far less than the slack of a threshold.
     """
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
@@ -61,7 +61,7 @@ class Cast:
     def scores(self) -> Scores:
         """The scores, with the figures that rules on scores read."""
         columns = self.columns
-        return Scores(columns.scores, columns.weights, most=columns.most, exact=self.exact)
+        return Scores(columns.scores, columns.weights, exact=self.exact)
 
     @cached_property
     def passes(self) -> Ints:
@@ -157,7 +157,7 @@ class Panels:
             method = METHODS[strategy]
             if method.reads is Reads.SCORES:
                 value = self.valued_by(strategy)
-                self._by[strategy] = self.compared(value, cautious=method.cautious, again=strategy)
+                self._by[strategy] = self.compared(value, cautious=method.cautious)
             else:
                 made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
                 self._by[strategy] = made
@@ -219,32 +219,19 @@ class Panels:
 
         return self.by_votes(turns)
 
-    def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
+    def compared(self, value: Floats, *, cautious: bool) -> Small:
         """Compare values with the threshold; a panel without votes stays undecided.
 
-        A cautious rule is inconclusive if a missing score could fall under the threshold. Inexact
-        values that are too near to it are computed ``again`` by their strategy.
+        A cautious rule is inconclusive if a missing score could fall under the threshold.
         """
         threshold = self.columns.threshold
-        passed = np.empty(len(value), np.bool_)
+        apart = value - (threshold - SLACK)
         # A fail is stored as 0 and a pass as 1.
-        found = passed.view(np.int8)
-        near = [np.empty(0, np.intp)]
-        for here in parts(len(value)):
-            apart = value[here] - (threshold[here] - SLACK)
-            np.greater_equal(apart, 0, out=passed[here])
-            distance = np.abs(apart)
-            # The least is NaN if any is, and most blocks have neither a NaN nor a near one.
-            if not np.minimum.reduce(distance) > self.scores.doubt:
-                near.append(here.start + np.flatnonzero(distance <= self.scores.doubt))
-                found[here][np.isnan(apart)] = NOTHING
-        found[self.cast.answered == 0] = NOTHING
+        found = (apart >= 0).view(np.int8)
+        found[np.isnan(apart) | (self.cast.answered == 0)] = NOTHING
         if cautious:
             open_ = (self.cast.silent[2] > 0) & (threshold > SLACK)
             found[open_ & (found == PASS)] = INCONCLUSIVE
-        doubtful = np.concatenate(near)
-        if len(doubtful) and again is not None and not self.cast.exact:
-            found[doubtful] = self.at(doubtful).by(again)
         found[self.too_few] = ERROR
         return found
 

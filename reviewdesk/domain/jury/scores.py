@@ -218,20 +218,16 @@ class Scores:
     """The scores of n panels, ``[s, n]``, with NaN for a missing score.
 
     Every figure is ``[n]``, NaN for a panel without scores. If ``exact``, a sum is rounded once, as
-    ``math.fsum`` rounds it; else after each term, so that a figure is off by ``doubt`` at most.
+    ``math.fsum`` rounds it; else after each term.
     """
 
-    def __init__(
-        self, scores: Floats, weights: Floats, *, most: float = 1.0, exact: bool = False
-    ) -> None:
-        """Keep scores and weights; a missing weight counts as 1, and no score exceeds ``most``."""
+    def __init__(self, scores: Floats, weights: Floats, *, exact: bool = False) -> None:
+        """Keep scores and weights; a missing weight counts as 1."""
         self.scores = scores
         self._weights = weights
         self._exact = exact
         self._sum = exact_sums if exact else _sums
         self.count = given(scores)
-        # Each of s sums, s products and a quotient is off by half a unit in the last place.
-        self.doubt = 8 * (len(scores) + 1) * float(np.finfo(np.float64).eps) * most
 
     def value(self, strategy: Strategy | None, fraction: Floats, rounding: Ints) -> Floats:
         """Return the panel score of a rule on scores; the mean for any other rule."""

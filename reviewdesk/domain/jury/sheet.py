@@ -106,18 +106,16 @@ class Policies:
             for one in verdicts
         ]
         places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        facts = [self._policy(key) for key in places]
+        for key in places:
+            if key not in self._known:
+                *values, own = key
+                bare: Any = {"id": "", "case": {"test": ""}, "jurors": []}
+                bare |= dict(zip(_OWN_KEYS, values, strict=True))
+                bare["meta"] = {"reviewdesk": json.loads(own or "{}")}
+                read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
+                self._known[key] = PolicyFacts.of(read)
+        facts = [self._known[key] for key in places]
         return facts, np.array([places[key] for key in keys], np.int64)
-
-    def _policy(self, key: tuple[Any, ...]) -> PolicyFacts:
-        if key not in self._known:
-            *values, own = key
-            bare: Any = {"id": "", "case": {"test": ""}, "jurors": []}
-            bare |= dict(zip(_OWN_KEYS, values, strict=True))
-            bare["meta"] = {"reviewdesk": json.loads(own or "{}")}
-            read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
-            self._known[key] = PolicyFacts.of(read)
-        return self._known[key]
 
 
 def _own(meta: dict[str, Any] | UnsetType) -> str | None:
@@ -388,7 +386,6 @@ def _columns(
         quorums=tuple(1.0 if one.quorum is None else one.quorum for one in policies),
         shares=(*(one.supermajority for one in policies), None),
         minima=(*(one.min_answered for one in policies), None),
-        most=1.0,
     )
 
 

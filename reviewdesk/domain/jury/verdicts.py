@@ -20,7 +20,7 @@ from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.scores import LOW, bands, pairs_agreement, scores_agreement
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
-from reviewdesk.domain.run.columns import Bools, Floats, Ints, Small
+from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.values import LABEL_RULES
@@ -120,21 +120,16 @@ class Verdicts(Answers):
         columns = self.sheet.columns
         asked = (columns.juror != NOTHING) & ~columns.not_asked
         failed = asked.any(axis=0) & (columns.failed | ~asked).all(axis=0)
-        empty = (found == NOTHING) | self.undecided_word
-        found = np.where(empty, np.where(failed, ERROR, NOTHING), found)
-        return np.where(self.panels.too_few, ERROR, found)
-
-    @cached_property
-    def undecided_word(self) -> Bools:
-        """Whether the report states no decision, only a label that is neither pass nor fail."""
         claims = self.sheet.claims
         words = self.sheet.labels.words
-        found = (claims.decision == NOTHING) & (claims.label != words.code(""))
-        for (place, label), rows in cases(self.sheet.place, claims.label) if found.any() else ():
+        overruled = (claims.decision == NOTHING) & (claims.label != words.code(""))
+        groups = cases(self.sheet.place, claims.label) if overruled.any() else ()
+        for (place, label), rows in groups:
             meant = self.sheet.facts[place].rules.decision(words.spelled[label])
-            found[rows] &= meant is None
-        marks: Bools = found
-        return marks
+            overruled[rows] &= meant is None
+        empty = (found == NOTHING) | overruled
+        found = np.where(empty, np.where(failed, ERROR, NOTHING), found)
+        return np.where(self.panels.too_few, ERROR, found)
 
     @cached_property
     def score(self) -> Floats:
@@ -146,13 +141,6 @@ class Verdicts(Answers):
         found = np.where(self.panels.too_few, np.nan, found)
         stated = self.sheet.claims.score
         return np.where(np.isnan(stated), found, stated)
-
-    @cached_property
-    def made(self) -> dict[str, Small]:
-        """The decision of every compared rule, and of the quorum under other readings."""
-        found = {one.value: self.panels.by(one) for one in COMPARED}
-        found["quorum_strict"] = self.panels.quorum_strictly
-        return found
 
     # Agreement
 
@@ -386,25 +374,12 @@ class Verdicts(Answers):
         return np.where(self.says, self.kinds > 1, votes)
 
     @cached_property
-    def absent(self) -> Bools:
-        """Whether missing answers prevent an outcome or could change it."""
-        return self.panels.too_few | self.open[0]
-
-    @cached_property
     def escalated(self) -> Bools:
         """Whether recomputation finds a reason to escalate."""
         turns = self.split & (self.pivotal.any(axis=0) | self.uses(Strategy.UNANIMOUS))
-        marks: Bools = self.absent | (~self.stopped & ((self.band == LOW) | turns))
-        return marks
-
-    @cached_property
-    def regime_sensitive(self) -> Bools:
-        """Whether the compared rules reach different decisions."""
-        sides = [self.made[one.value] for one in COMPARED]
-        known = [np.where(one == NOTHING, np.int8(9), one) for one in sides]
-        low = np.minimum.reduce(known)
-        high = np.maximum.reduce(sides)
-        marks: Bools = (low < high) & ~self.stopped & ~self.says
+        marks: Bools = (
+            self.panels.too_few | self.open[0] | (~self.stopped & ((self.band == LOW) | turns))
+        )
         return marks
 
     @cached_property
@@ -413,6 +388,10 @@ class Verdicts(Answers):
         shared = self.shared == 1
         dissent = (self.trimmed & self.dissents).any(axis=0)
         undecided = (self.decision != PASS) & (self.decision != FAIL)
+        # The compared rules disagree; an undecided one disagrees with none.
+        made = [self.panels.by(one) for one in COMPARED]
+        low = np.minimum.reduce([np.where(one == NOTHING, np.int8(9), one) for one in made])
+        differ = (low < np.maximum.reduce(made)) & ~self.stopped & ~self.says
         where = {
             Flag.ESCALATED: self.sheet.claims.escalate == 1,
             Flag.BIAS_WARNING: self.defined_low & shared,
@@ -420,7 +399,7 @@ class Verdicts(Answers):
             Flag.DISPUTE: self.disputed,
             Flag.NO_VERDICT: undecided,
             Flag.TRIMMED_DISSENT: dissent & ~self.stopped,
-            Flag.REGIME_SENSITIVE: self.regime_sensitive,
+            Flag.REGIME_SENSITIVE: differ,
             Flag.DEGRADED: self.degraded,
             Flag.PIVOTAL: np.any(self.pivotal, axis=0),
             Flag.SPLIT: self.split,
@@ -428,12 +407,6 @@ class Verdicts(Answers):
             Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
         }
         found: Ints = np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
-        return found
-
-    @cached_property
-    def rounded(self) -> Bools:
-        """Whether rounding decides the quorum."""
-        found: Bools = self.made["quorum"] != self.made["quorum_strict"]
         return found
 
 

@@ -347,24 +347,20 @@ class _Reader:
         if (word := self._take(Piece.WORD)) is not None:
             return self._word(word, depth)
         if (opened := self._take(Piece.OPEN)) is not None:
-            return self._group(opened, depth + 1)
+            column = opened.end - 1
+            if depth >= DEEPEST:
+                deep = f"parentheses stand more than {DEEPEST} deep"
+                raise FilterError(deep, column, "Use fewer of them.")
+            found = self._filter(depth + 1)
+            if (closed := self._take(Piece.CLOSE)) is None:
+                raise FilterError("a parenthesis is not closed", column, "Close it with ).")
+            if not found.groups:
+                raise FilterError("a condition is missing here", closed.start, _hint())
+            return Nested(found, negated=opened.end - opened.start > 1)
         column = self._next.start if self._next else len(self.text)
         no_spaces = f"No spaces around |: esc|bias. {_hint()}"
         bar = self.text.startswith("|", column) or self.text[:column].endswith("|")
         raise FilterError("a condition is missing here", column, no_spaces if bar else _hint())
-
-    def _group(self, opened: Token, depth: int) -> Nested:
-        column = opened.end - 1
-        if depth > DEEPEST:
-            raise FilterError(
-                f"parentheses stand more than {DEEPEST} deep", column, "Use fewer of them."
-            )
-        found = self._filter(depth)
-        if (closed := self._take(Piece.CLOSE)) is None:
-            raise FilterError("a parenthesis is not closed", column, "Close it with ).")
-        if not found.groups:
-            raise FilterError("a condition is missing here", closed.start, _hint())
-        return Nested(found, negated=opened.end - opened.start > 1)
 
     def _word(self, token: Token, depth: int) -> Part:
         word = self.text[token.start : token.end]

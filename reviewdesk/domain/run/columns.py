@@ -148,8 +148,6 @@ class Columns(Struct, frozen=True):
     quorums: tuple[float | str, ...]
     shares: tuple[float | str | None, ...]
     minima: tuple[float | str | None, ...]
-    most: float
-    """The largest size of a score, which bounds the rounding errors of their sums."""
 
     def __len__(self) -> int:
         return len(self.key)
@@ -178,12 +176,10 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
     rest = {
         name: lean(_column(found, name)) for name in PER_VERDICT if name not in {"seated", "quorum"}
     }
-    scores = seat("scores", np.nan)
     votes = seat("votes", NOTHING)
-    ends = (np.fmin.reduce(scores, None, initial=0), np.fmax.reduce(scores, None, initial=0))
     return Columns(
         key=np.asarray(keys, np.int64),
-        scores=scores,
+        scores=seat("scores", np.nan),
         votes=votes,
         withheld=lean((seat("stated", 0) != 0) & (votes == NOTHING)),
         **{name: lean(marks) for name, marks in silent_seats(failed).items()},
@@ -198,7 +194,6 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         quorums=tuple(1.0 if quorum is None else quorum for quorum, _, _ in bars),
         shares=(*(share for _, share, _ in bars), None),
         minima=(*(minimum for _, _, minimum in bars), None),
-        most=float(np.abs(ends).max()),
         **rest,
     )
 

@@ -17,24 +17,13 @@ RULES = 3
 versions were counted. A change of the rules adds 1 and a migration that recomputes runs."""
 _SHORT = 32
 """The number of hexadecimal digits of a column's hash, which only tells columns apart."""
-_TEXTS = frozenset(
-    {"id", "test", "decision", "band", "agreement_source", "ours_band", "body", "item", "tag"}
-)
-_WHOLE = frozenset(
-    {
-        "passes",
-        "answered",
-        "seated",
-        "marks",
-        "flags",
-        "stratum",
-        "rank",
-        "draw",
-        "mix",
-        "audit",
-        "place",
-    }
-)
+_TEXTS = frozenset({
+    "id", "test", "decision", "band", "agreement_source", "ours_band", "body", "item", "tag",
+})  # fmt: skip
+_WHOLE = frozenset({
+    "passes", "answered", "seated", "marks", "flags", "stratum", "rank", "draw", "mix", "audit",
+    "place",
+})  # fmt: skip
 
 
 class RunDigest:
