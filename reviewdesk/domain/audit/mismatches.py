@@ -205,74 +205,50 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
 
 def doubtful(found: Verdicts) -> Bools:
     """Return which verdicts state something that their ballots do not give at first sight."""
-    marks: Bools = (
-        _doubtful_decision(found)
-        | _doubtful_label(found)
-        | _doubtful_agreement(found)
-        | _doubtful_trim(found)
-        | found.stopped
-        | found.sheet.contradicts.any(axis=0)
-        | np.array(["contradictions" in (one.meta or ()) for one in found.sheet.verdicts], np.bool_)
-    )
-    return marks
-
-
-def _doubtful_decision(found: Verdicts) -> Bools:
     sheet = found.sheet
+    claims = sheet.claims
     cast = found.panels.cast
-    stated = sheet.claims.decision
-    facts = sheet.facts
-    by_quorum = sheet.of_policy([one.policy.strategy in {None, Strategy.QUORUM} for one in facts])
+    policies = [one.policy for one in sheet.facts]
+    # The decision, by the quorum or by another rule, and against every vote.
+    stated = claims.decision
+    by_quorum = sheet.of_policy([one.strategy in {None, Strategy.QUORUM} for one in policies])
     quorum = found.panels.by(Strategy.QUORUM)
-    doubt = by_quorum & (quorum != NOTHING) & (stated != quorum)
-    doubt &= stated != found.panels.quorum_answered
+    decision = by_quorum & (quorum != NOTHING) & (stated != quorum)
+    decision &= stated != found.panels.quorum_answered
     ours = found.panels.decision.astype(np.int64)
     if found.counts.any():
         ours = np.where(found.counts & found.declares, found.words.decision, ours)
     # A rule that finds no vote decides nothing; but a stated trim may have more than one mean.
-    trims = sheet.of_policy([one.policy.strategy is Strategy.TRIMMED_MEAN for one in facts])
+    trims = sheet.of_policy([one.strategy is Strategy.TRIMMED_MEAN for one in policies])
     empty = (cast.answered == 0) & ~found.counts & ~trims & ~found.panels.too_few
-    doubt |= ~by_quorum & (stated != ours) & ~empty
+    decision |= ~by_quorum & (stated != ours) & ~empty
     sided = np.where(stated == PASS, cast.passes, cast.answered - cast.passes)
     against = ((stated == PASS) | (stated == FAIL)) & (sided == 0) & (cast.answered > 0)
-    doubt |= against & (stated != found.panels.decision)
-    marks: Bools = doubt & (stated != NOTHING)
-    return marks
-
-
-def _doubtful_label(found: Verdicts) -> Bools:
-    sheet = found.sheet
-    label = sheet.claims.label
-    doubt = label != sheet.labels.words.code("")
-    rules = [one.policy.strategy in LABEL_RULES for one in sheet.facts]
-    doubt &= sheet.of_policy(rules) & ((found.labelled > 0) | found.declares)
-    marks: Bools = doubt & ~(found.counts & (found.words.label == label))
-    return marks
-
-
-def _doubtful_agreement(found: Verdicts) -> Bools:
-    claims = found.sheet.claims
+    decision |= against & (stated != found.panels.decision)
+    # The consensus label.
+    label = claims.label != sheet.labels.words.code("")
+    label &= sheet.of_policy([one.strategy in LABEL_RULES for one in policies])
+    label &= (found.labelled > 0) | found.declares
+    label &= ~(found.counts & (found.words.label == claims.label))
+    # Band, escalation and family, beside the agreement.
     own = bands(claims.value)
-    ours = bands(found.whole_agreement)
-    ours = np.where(claims.metric == R_WG, ours, own)
+    raw = np.where(claims.metric == R_WG, bands(found.whole_agreement), own)
     known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
-    doubt = (claims.band != NOTHING) & ((claims.band != own) | ((ours != NOTHING) & (ours != own)))
-    doubt |= (claims.escalate == 1) & (own != LOW)
-    doubt |= (claims.escalate == 0) & ((own == LOW) | (ours == LOW))
-    kin = (claims.same_family != NOTHING) & (found.sheet.shared != NOTHING)
-    marks: Bools = (known & doubt) | (kin & (claims.same_family != found.sheet.shared))
-    return marks
-
-
-def _doubtful_trim(found: Verdicts) -> Bools:
-    claims = found.sheet.claims
-    cut = found.cut
+    agreement = (claims.band != own) | ((raw != NOTHING) & (raw != own))
+    agreement &= claims.band != NOTHING
+    agreement |= (claims.escalate == 1) & (own != LOW)
+    agreement |= (claims.escalate == 0) & ((own == LOW) | (raw == LOW))
+    kin = (claims.same_family != NOTHING) & (sheet.shared != NOTHING)
+    kin &= claims.same_family != sheet.shared
+    # The trim.
     low, high = found.ends
     same = ((claims.low == low) & (claims.high == high)).all(axis=0)
-    same &= (claims.listed[0] == cut) & (claims.listed[1] == cut)
-    per_side = (claims.per_side == NOTHING) | (claims.per_side == cut)
-    marks: Bools = claims.trim & ~(per_side & (same | ~claims.named))
-    return marks
+    same &= (claims.listed == found.cut).all(axis=0)
+    per_side = (claims.per_side == NOTHING) | (claims.per_side == found.cut)
+    trim = claims.trim & ~(per_side & (same | ~claims.named))
+    noted = ["contradictions" in (one.meta or ()) for one in sheet.verdicts]
+    marks: Bools = (decision & (stated != NOTHING)) | label | (known & agreement) | kin | trim
+    return marks | found.stopped | sheet.contradicts.any(axis=0) | np.array(noted, np.bool_)
 
 
 # how a verdict was reached

@@ -82,8 +82,6 @@ def under(panels: Panels, variant: Variant) -> Panels:
 
 _PASS = DECISIONS.index(Decision.PASS)
 _FAIL = DECISIONS.index(Decision.FAIL)
-SUPPORT = "support"
-VOTE_SHARE = "vote_share"
 
 
 class Truths(Struct, frozen=True):
@@ -174,9 +172,24 @@ def results(
     rows = []
     for panels, made, ours in _decided(columns, variants):
         found = ours if known is None else known[ours.variant]
+        # The labelled verdicts that the policy decides; values are computed exactly for them alone.
+        kept = _is_decided(made[labels.row])
+        row = labels.row[kept]
+        labelled = panels.at(row)
+        passed = made[row] == _PASS
+        cast = labelled.cast
         # One mapping to a confidence serves all verdicts that the policy decides.
-        source = SUPPORT if found.valued else VOTE_SHARE
-        rows.append(result(found, counters_of(_rows(panels, made, source, labels)), source))
+        sure = labelled.value if found.valued else cast.passes / cast.answered
+        figures = counters_of(
+            Rows(
+                np.where(passed, sure, 1 - sure),
+                passed == labels.good[kept],
+                labels.weight[kept],
+                passed,
+                None if labels.content is None else labels.content[kept],
+            )
+        )
+        rows.append(result(found, figures, "support" if found.valued else "vote_share"))
     return tuple(rows)
 
 
@@ -211,25 +224,6 @@ def ballots_of(variant: Variant) -> Variant:
 def _is_decided(decision: Small) -> Bools:
     found: Bools = (decision == _PASS) | (decision == _FAIL)
     return found
-
-
-def _rows(panels: Panels, made: Small, source: str, labels: Truths) -> Rows:
-    """Return the labelled verdicts that the policy decides, as calibration rows."""
-    kept = _is_decided(made[labels.row])
-    row = labels.row[kept]
-    # Values are computed exactly, so only for the labelled panels.
-    labelled = panels.at(row)
-    passed = made[row] == _PASS
-    by_value = source == SUPPORT
-    cast = labelled.cast
-    sure = labelled.value if by_value else cast.passes / cast.answered
-    return Rows(
-        np.where(passed, sure, 1 - sure),
-        passed == labels.good[kept],
-        labels.weight[kept],
-        passed,
-        None if labels.content is None else labels.content[kept],
-    )
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:
