@@ -240,13 +240,6 @@ def test_the_median_takes_over_and_says_so() -> None:
     assert stays.score == pytest.approx(3.5 / 11)
 
 
-def test_nobody_answered() -> None:
-    found = _assess(panel(None, None), threshold=0.5, quorum=0.5)
-    assert (found.decision, found.score, found.band) == (Decision.ERROR, None, None)
-    assert _states(found) == ["failed", "failed"]
-    assert found.agreement.range is found.agreement.margin is None
-
-
 @pytest.mark.parametrize("rule", ["quorum", "weighted_average", "external", None])
 def test_a_panel_that_failed_whole_is_an_error(rule: str | None) -> None:
     value = panel(None, None, threshold=0.5, quorum=0.5, **({"strategy": rule} if rule else {}))
@@ -258,12 +251,6 @@ def test_a_panel_that_failed_whole_is_an_error(rule: str | None) -> None:
     # A stated one is the report's own, and other rules are compared with it.
     stated = _assess(value | {"decision": "error"})
     assert (stated.ruled, "decision" in stated.derived) == (Decision.ERROR, False)
-
-
-def test_who_abstains_did_not_fail() -> None:
-    for seats in ([], [juror("a", status="abstained"), juror("b", status="timeout")]):
-        found = _assess(body(*seats, threshold=0.5, quorum=0.5, strategy="quorum"))
-        assert found.decision is None
 
 
 def test_a_consensus_word_that_decides_nothing_is_left_undecided() -> None:
@@ -336,39 +323,41 @@ def test_votes_against_a_quorum(
     assert _pivotal(_votes(*votes), quorum=quorum) == pivotal
 
 
-def test_votes_under_other_rules() -> None:
-    # 3 of 4 is a majority, 2 of 4 a tie, which decides otherwise.
-    assert _pivotal(_votes(True, True, True, False), strategy="majority") == (0, 1, 2)
-    # Two dissents: no single vote makes it unanimous.
-    assert _pivotal(_votes(True, True, False, False), strategy="unanimous") == ()
-    assert _pivotal(_votes(True, True, False), strategy="unanimous") == (2,)
-    assert _pivotal(_votes(False), strategy="single") == (0,)
-
-
-def test_no_rule_no_pivot() -> None:
-    assert _pivotal(panel(0.9, 0.9, 0.1), threshold=0.5) == ()
-    assert _pivotal(panel(0.9, 0.9, 0.1), threshold=0.5, strategy="external") == ()
-
-
-def test_scores_move_just_over_the_threshold_and_no_further() -> None:
-    # Mean of .9 .9 .9 at .7 is .9; one of them just under .7 leaves 2.5/3 = .83.
-    assert _pivotal(panel(0.9, 0.9, 0.9), threshold=0.7, strategy="mean") == ()
-    # Mean of .72 .7 .7 is .7067; with .72 at .699999 it is .6999997, under; a .7 at .699999
-    # leaves .70667.
-    assert _pivotal(panel(0.72, 0.7, 0.7), threshold=0.7, strategy="mean") == (0,)
-    # Mean of .6 .7 .8 is .7; raising the .6 to .7 keeps the pass, lowering .8 to .69 fails it,
-    # lowering the .7 to .699999 does as well.
-    assert _pivotal(panel(0.6, 0.7, 0.8), threshold=0.7, strategy="mean") == (1, 2)
-
-
-def test_every_juror_counts_unless_the_trim_rule_decides() -> None:
-    # The lowest of .6 .8 .9 is .6: it alone fails the panel. Our trim would leave it out.
-    assert _pivotal(panel(0.6, 0.8, 0.9), threshold=0.7, strategy="lowest") == (0,)
-    assert _pivotal(panel(0.6, 0.5, 0.9), threshold=0.7, strategy="highest") == (2,)
-    # The median of .6 .75 .9 is .75; .75 or .9 just under .7 makes it that.
-    assert _pivotal(panel(0.6, 0.75, 0.9), threshold=0.7, strategy="median") == (1, 2)
-    # Under the trim rule of three only the middle one counts.
-    assert _pivotal(panel(0.6, 0.75, 0.9), threshold=0.7, strategy="trimmed_mean") == (1,)
+@pytest.mark.parametrize(
+    ("strategy", "scores", "pivotal"),
+    [
+        # Mean of .9 .9 .9 at .7 is .9; one of them just under .7 leaves 2.5/3 = .83.
+        ("mean", (0.9, 0.9, 0.9), ()),
+        # Mean of .72 .7 .7 is .7067; with .72 at .699999 it is .6999997, under; a .7 at .699999
+        # leaves .70667.
+        ("mean", (0.72, 0.7, 0.7), (0,)),
+        # Mean of .6 .7 .8 is .7; raising the .6 to .7 keeps the pass, lowering .8 to .69 fails it,
+        # lowering the .7 to .699999 does as well.
+        ("mean", (0.6, 0.7, 0.8), (1, 2)),
+        # The lowest of .6 .8 .9 is .6: it alone fails the panel. Our trim would leave it out.
+        ("lowest", (0.6, 0.8, 0.9), (0,)),
+        ("highest", (0.6, 0.5, 0.9), (2,)),
+        # The median of .6 .75 .9 is .75; .75 or .9 just under .7 makes it that.
+        ("median", (0.6, 0.75, 0.9), (1, 2)),
+        # Under the trim rule of three only the middle one counts.
+        ("trimmed_mean", (0.6, 0.75, 0.9), (1,)),
+        # The middle one of these is the lowest at .699999, and cut; .71 still passes.
+        ("trimmed_mean", (0.71, 0.72, 0.73), ()),
+        # Only the producer knows the rule, or nobody.
+        ("external", (0.9, 0.9, 0.1), ()),
+        (None, (0.9, 0.9, 0.1), ()),
+        # 3 of 4 is a majority, 2 of 4 a tie, which decides otherwise.
+        ("majority", (1.0, 1.0, 1.0, 0.0), (0, 1, 2)),
+        # Two dissents: no single vote makes it unanimous.
+        ("unanimous", (1.0, 1.0, 0.0, 0.0), ()),
+        ("unanimous", (1.0, 1.0, 0.0), (2,)),
+        ("single", (0.0,), (0,)),
+    ],
+)
+def test_who_turns_the_decision_by_moving_just_over_the_threshold(
+    strategy: str | None, scores: tuple[float, ...], pivotal: tuple[int, ...]
+) -> None:
+    assert _pivotal(panel(*scores), threshold=0.7, strategy=strategy) == pivotal
 
 
 def test_a_withheld_vote_cannot_turn() -> None:
@@ -377,11 +366,6 @@ def test_a_withheld_vote_cannot_turn() -> None:
     assert _pivotal(value, threshold=0.7, strategy="mean") == ()
     # Under "lowest" the withheld .6 decides, but it casts no vote that could turn.
     assert _pivotal(value, threshold=0.7, strategy="lowest") == ()
-
-
-def test_a_turned_score_is_trimmed_anew() -> None:
-    # Of .71 .72 .73 the middle counts; at .699999 it is the lowest and cut, and .71 still passes.
-    assert _pivotal(panel(0.71, 0.72, 0.73), threshold=0.7, strategy="trimmed_mean") == ()
 
 
 def walked(value: dict[str, Any], **defaults: Any) -> Trail:

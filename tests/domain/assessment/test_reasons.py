@@ -184,53 +184,62 @@ def test_a_panel_with_nothing_to_tell() -> None:
     assert told(diverse(0.9, 0.8, 0.85, 0.95, 0.1), threshold=0.7, quorum=0.6) == ()
 
 
-def test_quorum_rounding_is_named_where_it_decides() -> None:
-    # 2 of 3 is 0.6667: rounded to two places it meets 0.67, as a bare fraction it does not.
-    (text,) = about("quorum", panel(0.9, 0.8, 0.1), threshold=0.7, quorum=0.67)
-    assert text == "quorum rounding: 2 of 3 against 0.67 is pass as written, fail to the letter"
-    assert about("quorum", panel(0.9, 0.8, 0.1), threshold=0.7, quorum=0.5) == ()
-    # 1 of 3 is .33 and needs .67 either way.
-    assert about("quorum", panel(0.9, 0.1, 0.1), threshold=0.7, quorum=0.67) == ()
+SEVEN: Any = {"threshold": 0.7}
+WEIGHED = [juror("a", score=0.9, weight=2.0), juror("b", score=0.8), juror("c", score=0.1)]
+LATE = [juror("a", score=0.9, weight=2.0), juror("b", status="timeout")]
+OWN = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": ["j4"]}
+WIDE = {"method": "quantile", "dropped_low": ["j0", "j1"], "dropped_high": ["j3", "j4"]}
+TWO_FAMILIES = [juror(f"j{i}", 0.5, model=FAMILIES[i % 2]) for i in range(4)]
+TWO_FAMILIES += [juror("j4", 0.5, model="house-model")]
+GEMINI = [juror("a", 0.5, model="gemma-2"), juror("b", 0.5, model="gemini-2.5-pro")]
+TIED = "trimmed (tie): {} scored as much as a juror that was kept"
 
 
-def test_a_missing_weight_is_told_where_weights_count() -> None:
-    jurors = [juror("a", score=0.9, weight=2.0), juror("b", score=0.8), juror("c", score=0.1)]
-    assert about("weight", body(jurors=jurors)) == ("weight 1 assumed for b, c",)
-    assert about("weight", panel(0.9, 0.8, 0.1)) == ()
-    unweighted = about("weight", panel(0.9, 0.8, 0.1), strategy="weighted_average")
-    assert unweighted == ("weight 1 assumed for every juror",)
-    # A juror that failed has no score to weigh.
-    late = [juror("a", score=0.9, weight=2.0), juror("b", status="timeout")]
-    assert about("weight", body(jurors=late)) == ()
-
-
-def test_unanimity_is_told_twice() -> None:
-    assert about("unanimous", panel(0.8, 0.8, 0.8), threshold=0.7) == (
-        "unanimous: equal scores",
-        "unanimous: equal votes",
-    )
-    assert about("unanimous", panel(0.8, 0.9), threshold=0.7) == ("unanimous: equal votes",)
-    # .69 and .71 split, and no two scores are one.
-    assert about("unanimous", panel(0.69, 0.71), threshold=0.7) == ()
-    assert about("unanimous", panel(0.8), threshold=0.7) == ()
-
-
-def test_what_is_too_small_to_trim() -> None:
-    untrimmed = ("untrimmed: one or two scores have no ends",)
-    assert about("untrimmed", panel(0.9, 0.2)) == untrimmed
-    assert about("untrimmed", panel(0.9, None, None)) == untrimmed
-    assert about("untrimmed", panel(0.9, 0.2, 0.3)) == about("untrimmed", panel(None)) == ()
-
-
-def test_a_tie_at_the_cut_is_told() -> None:
-    # A fifth of five drops one at each end: of the two .2 one goes, the lone .9 ties with nobody.
-    (text,) = about("trimmed (tie)", panel(0.2, 0.2, 0.5, 0.6, 0.9))
-    assert text == "trimmed (tie): j0 scored as much as a juror that was kept"
-    assert about("trimmed (tie)", panel(0.1, 0.2, 0.5, 0.6, 0.9)) == ()
-    # The report's own choice among equals is told as well.
-    own = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": ["j4"]}
-    (text,) = about("trimmed (tie)", panel(0.2, 0.2, 0.5, 0.6, 0.9, trim=own))
-    assert "j1" in text
+@pytest.mark.parametrize(
+    ("word", "value", "rule", "expected"),
+    [
+        # 2 of 3 is 0.6667: rounded to two places it meets 0.67, as a bare fraction it does not.
+        ("quorum", panel(0.9, 0.8, 0.1), {"quorum": 0.67, **SEVEN},
+         ("quorum rounding: 2 of 3 against 0.67 is pass as written, fail to the letter",)),
+        ("quorum", panel(0.9, 0.8, 0.1), {"quorum": 0.5, **SEVEN}, ()),
+        # 1 of 3 is .33 and needs .67 either way.
+        ("quorum", panel(0.9, 0.1, 0.1), {"quorum": 0.67, **SEVEN}, ()),
+        ("weight", body(jurors=WEIGHED), {}, ("weight 1 assumed for b, c",)),
+        ("weight", panel(0.9, 0.8, 0.1), {}, ()),
+        ("weight", panel(0.9, 0.8, 0.1), {"strategy": "weighted_average"},
+         ("weight 1 assumed for every juror",)),
+        # A juror that failed has no score to weigh.
+        ("weight", body(jurors=LATE), {}, ()),
+        ("unanimous", panel(0.8, 0.8, 0.8), SEVEN,
+         ("unanimous: equal scores", "unanimous: equal votes")),
+        ("unanimous", panel(0.8, 0.9), SEVEN, ("unanimous: equal votes",)),
+        # .69 and .71 split, and no two scores are one.
+        ("unanimous", panel(0.69, 0.71), SEVEN, ()),
+        ("unanimous", panel(0.8), SEVEN, ()),
+        ("untrimmed", panel(0.9, 0.2), {}, ("untrimmed: one or two scores have no ends",)),
+        ("untrimmed", panel(0.9, None, None), {}, ("untrimmed: one or two scores have no ends",)),
+        ("untrimmed", panel(0.9, 0.2, 0.3), {}, ()),
+        ("untrimmed", panel(None), {}, ()),
+        # A fifth of five drops one at each end: of the two .2 one goes, the .9 ties with nobody.
+        ("trimmed (tie)", panel(0.2, 0.2, 0.5, 0.6, 0.9), {}, (TIED.format("j0"),)),
+        ("trimmed (tie)", panel(0.1, 0.2, 0.5, 0.6, 0.9), {}, ()),
+        # The report's own choice among equals is told as well.
+        ("trimmed (tie)", panel(0.2, 0.2, 0.5, 0.6, 0.9, trim=OWN), {}, (TIED.format("j1"),)),
+        ("breakdown", panel(0.1, 0.2, 0.5, 0.6, 0.9, trim=WIDE), {"strategy": "mean"},
+         ("breakdown of the stated trim: tolerates 2 of 5, breaks at 3",)),
+        ("panel", diverse(0.9, 0.8, 0.7), {}, ("panel of 3: under five jurors",)),
+        ("panel", body(jurors=TWO_FAMILIES), {},
+         ("panel of 2 known model families, 1 of 5 jurors unknown: under three",)),
+        # gemma is of the gemini family: two models, one family.
+        ("panel of 1", body(jurors=GEMINI), {},
+         ("panel of 1 known model families, 0 of 2 jurors unknown: under three",)),
+        ("panel", body(), {}, ()),
+    ],
+)  # fmt: skip
+def test_a_remark_and_when_there_is_none(
+    word: str, value: Any, rule: Any, expected: tuple[str, ...]
+) -> None:
+    assert about(word, value, **rule) == expected
 
 
 @pytest.mark.parametrize(
@@ -252,14 +261,6 @@ def test_how_many_jurors_the_trim_tolerates(
     assert about("breakdown", panel(*scores), strategy="mean") == ()
 
 
-def test_a_stated_trim_has_a_breakdown_under_any_rule() -> None:
-    own = {"method": "quantile", "dropped_low": ["j0", "j1"], "dropped_high": ["j3", "j4"]}
-    value = panel(0.1, 0.2, 0.5, 0.6, 0.9, trim=own)
-    assert about("breakdown", value, strategy="mean") == (
-        "breakdown of the stated trim: tolerates 2 of 5, breaks at 3",
-    )
-
-
 def test_a_bribe_has_a_price_only_where_every_ballot_has_one() -> None:
     costs = (0.003, 0.001, 0.002, 0.004, 0.005)
     seats = [juror(f"j{i}", 0.5, cost_usd=cost) for i, cost in enumerate(costs)]
@@ -269,19 +270,6 @@ def test_a_bribe_has_a_price_only_where_every_ballot_has_one() -> None:
     assert about("bribe", body(jurors=seats), strategy="quorum") == ()
     seats[0].pop("cost_usd")
     assert about("bribe", body(jurors=seats), strategy="trimmed_mean") == ()
-
-
-def test_panels_that_are_small_or_of_few_families() -> None:
-    assert about("panel", diverse(0.9, 0.8, 0.7)) == ("panel of 3: under five jurors",)
-    seats = [juror(f"j{i}", 0.5, model=FAMILIES[i % 2]) for i in range(4)]
-    seats.append(juror("j4", 0.5, model="house-model"))
-    assert about("panel", body(jurors=seats)) == (
-        "panel of 2 known model families, 1 of 5 jurors unknown: under three",
-    )
-    # gemma is of the gemini family: two models, one family.
-    kin = [juror("a", 0.5, model="gemma-2"), juror("b", 0.5, model="gemini-2.5-pro")]
-    assert "panel of 1 known model families" in about("panel", body(jurors=kin))[1]
-    assert about("panel", body()) == ()
 
 
 def test_kinship_by_the_extended_list_is_told_where_the_report_denies_it() -> None:
