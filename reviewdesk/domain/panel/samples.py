@@ -86,10 +86,10 @@ def _agreed(
         majority([choice(one, threshold, labels=labels) for one in order]) for order in orders
     }
     won = chosen.pop() if len(chosen) == 1 else None
-    scores = [score for one in every if (score := one.get("score")) is not None]
-    sure = [value for one in every if (value := one.get("confidence")) is not None]
-    latest = max((one.get("at") or "" for one in every), default="") or None
-    times = [value for one in every if (value := one.get("latency_ms")) is not None]
+    scores, sure, times, dates = (
+        [value for one in every if (value := one.get(key)) is not None]
+        for key in ("score", "confidence", "latency_ms", "at")
+    )
     score = median(scores) if scores else None
     first: CanonicalBallot = next(
         one for one in every if won in {None, choice(one, threshold, labels=labels)}
@@ -103,7 +103,7 @@ def _agreed(
             "confidence": median(sure) if sure and won is not None else None,
             "reason": first.get("reason"),
             "latency_ms": max(times, default=None),
-            "at": latest,
+            "at": max(dates, default=None),
         }
     )
     if not isinstance(won, str):

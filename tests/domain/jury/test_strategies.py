@@ -10,7 +10,7 @@ from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Decisions, Flag, Values
 from reviewdesk.domain.jury.label_rules import supermajority
-from reviewdesk.domain.jury.rules import STRATEGIES, Reads, Votes, own_share, strategy_named
+from reviewdesk.domain.jury.rules import STRATEGIES, Reads, Votes, own_share
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown
 from reviewdesk.domain.panel.hash import panel_hash
@@ -20,7 +20,7 @@ from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Decision, Policy, Strategy, ballot
 from reviewdesk.errors import UsageError
-from tests.domain.bodies import GRID, body, juror, maybe, panel, read, values
+from tests.domain.bodies import GRID, body, juror, maybe, panel, read
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 SEATS = st.lists(st.tuples(maybe(GRID), st.floats(0.1, 9)), min_size=1, max_size=8)
@@ -45,12 +45,6 @@ def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> 
     assert {s for s, method in STRATEGIES.items() if method.reads is Reads.LABELS} <= set(
         LABEL_RULES
     )
-
-
-def test_an_unknown_strategy_is_refused_with_those_there_are() -> None:
-    assert strategy_named("median") is Strategy.MEDIAN
-    with pytest.raises(UsageError, match=r"no strategy 'mode'.*quorum, majority.*external"):
-        strategy_named("mode")
 
 
 @pytest.mark.parametrize(
@@ -90,56 +84,12 @@ def test_a_split_under_unanimity_has_no_value_and_goes_to_a_person() -> None:
     assert "the rule asks for unanimity, and the jurors differ" not in other.escalation
 
 
-ADR = {"claude-sonnet": 0.5, "claude-haiku": 0.2, "gpt-4o": 0.3}
-"""The weights of the multi-judge decision record."""
-
-
-def _adr(sonnet: Any, haiku: Any, gpt: Any) -> Any:
-    scores = dict(zip(ADR, (sonnet, haiku, gpt), strict=True))
-    return body(*(juror(name, score) for name, score in scores.items()), weights=ADR)
-
-
-def test_the_records_weights() -> None:
-    # .5*.9 + .2*.6 + .3*.4 = .45 + .12 + .12 = .69, under .7; the plain mean is 1.9/3 = .633.
-    found = _found(_adr(0.9, 0.6, 0.4), threshold=0.7, strategy="weighted_average")
-    assert found.score == pytest.approx(0.69)
-    assert (found.decision, found.assumed_weights) == (FAIL, ())
-
-
-def test_the_weights_of_jurors_that_did_not_answer_are_not_kept() -> None:
-    # gpt-4o abstains: (.5*.9 + .2*.6) / (.5 + .2) = .57/.7 = .8143. Kept, it would be .57.
-    found = _found(_adr(0.9, 0.6, None), threshold=0.7, strategy="weighted_average")
-    assert found.score == pytest.approx(0.57 / 0.7)
-    assert (found.decision, found.rule.used) == (PASS, Strategy.WEIGHTED_AVERAGE)
-
-
-def test_a_juror_without_a_weight_counts_as_one_and_is_named() -> None:
-    value = body(juror("a", 0.9), juror("b", 0.3), weights={"a": 3.0})
-    found = _found(value, threshold=0.7, strategy="weighted_average")
-    # (3*.9 + 1*.3) / 4 = .75.
-    assert found.score == pytest.approx(0.75)
-    assert found.assumed_weights == ("b",)
-    assert _found(value, threshold=0.7, strategy="mean").assumed_weights == ()
-
-
 def test_a_failed_juror_lowers_no_average() -> None:
     # .8 and .9 with a timeout between them: .85 by every rule; with a 0 it would be .567.
     found = _found(panel(0.8, None, 0.9), threshold=0.7).values
     for value in (found.mean, found.trimmed_mean, found.median, found.weighted_average):
         assert value == pytest.approx(0.85)
     assert found.lowest == 0.8
-
-
-def test_two_of_three_meet_a_quorum_of_two_thirds_as_it_is_written() -> None:
-    # 2/3 = .6667 is .67 to the two places that the quorum is written with.
-    found = _found(panel(0.9, 0.8, 0.1), threshold=0.7, quorum=0.67, strategy="quorum")
-    assert (found.decision, found.decisions.quorum_strict) == (PASS, FAIL)
-
-
-def test_three_and_four_scores_lose_one_at_each_end() -> None:
-    # 20% of 3 is .6 and of 4 is .8: floor 0, over a half, so one; what is left is .8 and (.7+.8)/2.
-    assert values([0.1, 0.8, 0.9], [None] * 3, 0.2).trimmed_mean == pytest.approx(0.8)
-    assert values([0.1, 0.7, 0.8, 0.9], [None] * 4, 0.2).trimmed_mean == pytest.approx(0.75)
 
 
 def _waiting(strategy: str, **more: Any) -> Any:
