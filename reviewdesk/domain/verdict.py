@@ -133,6 +133,14 @@ class Generator(Struct, frozen=True):
     vendor: str | None = None
 
 
+_CHECKS: Mapping[str, Callable[[str, object], object]] = {
+    "threshold": values.unit,
+    "quorum": values.quorum,
+    "supermajority": values.supermajority,
+    "min_answered": values.min_answered,
+}
+
+
 class Policy(Struct, frozen=True):
     """The rule that decided a verdict; a value of ``None`` is unknown, and it is never guessed."""
 
@@ -152,14 +160,9 @@ class Policy(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Raise UsageError for a threshold outside 0..1, or an invalid share or count."""
-        if self.threshold is not None:
-            values.unit("threshold", self.threshold)
-        if self.quorum is not None:
-            values.quorum("quorum", self.quorum)
-        if self.supermajority is not None:
-            values.supermajority("supermajority", self.supermajority)
-        if self.min_answered is not None:
-            values.min_answered("min_answered", self.min_answered)
+        for name, check in _CHECKS.items():
+            if (value := getattr(self, name)) is not None:
+                check(name, value)
 
     @staticmethod
     def from_body(body: Mapping[str, Any] | None) -> Policy:

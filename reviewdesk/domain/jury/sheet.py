@@ -230,9 +230,6 @@ def read_sheet(
     numbers = range(len(jurors)) if seats is None else chain.from_iterable(seats)
     ballots.flat["juror"] = np.fromiter(numbers, np.int32, len(jurors))
 
-    def spread(flat: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-        return by_seat(flat, seated, empty)
-
     marked = any(one.trimmed for one in jurors)
     trims = {
         at: read_trim(
@@ -242,7 +239,46 @@ def read_sheet(
         for at, one in enumerate(verdicts)
         if one.trim or (marked and any(juror.trimmed for juror in one.jurors))
     }
-    columns = _columns(ballots, facts, place, seated, trims)
+    flat = ballots.flat
+
+    def spread(column: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+        return by_seat(column, seated, empty)
+
+    scores = spread(flat["scores"], np.nan)
+    failed = spread(flat["failed"], 0)
+    policies = [one.policy for one in facts]
+    fraction = np.array([one.fraction for one in facts], np.float64)[place]
+    rounding = np.zeros(len(place), np.int8)
+    for at, trim in trims.items():
+        fraction[at] = trim.fraction_under(policies[place[at]])
+        rounding[at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
+    asked = [one.rule.strategy for one in facts]
+    known = np.array([policy.quorum is not None for policy in policies], np.bool_)[place]
+    columns = Columns(
+        key=np.arange(len(place)),
+        scores=scores,
+        votes=spread(flat["votes"], NOTHING),
+        withheld=spread(ballots.withheld, False),
+        **silent_seats(failed),
+        weights=spread(flat["weights"], np.nan),
+        juror=spread(flat["juror"], NOTHING),
+        seated=seated,
+        threshold=np.array([number(one.threshold) for one in policies], np.float64)[place],
+        quorum=np.where(known, place, NOTHING),
+        share=place,
+        minimum=place,
+        strategy=np.array(
+            [NOTHING if one is None else STRATEGIES.index(one) for one in asked], np.int8
+        )[place],
+        fraction=lean(fraction),
+        rounding=lean(rounding),
+        decision=np.full(len(place), NOTHING, np.int8),
+        score=np.full(len(place), np.nan),
+        names=(),
+        quorums=tuple(1.0 if one.quorum is None else one.quorum for one in policies),
+        shares=(*(one.supermajority for one in policies), None),
+        minima=(*(one.min_answered for one in policies), None),
+    )
     claims = _claims(verdicts, ballots.words, trims, columns.scores.shape)
     labels = LabelBallots(
         ballots.words,
@@ -342,51 +378,6 @@ class _Ballots:
             if self.failed[at] == 0 and label:
                 self.worded[at] = True
                 self.label[at] = self.words.counted(label)
-
-
-def _columns(
-    ballots: _Ballots,
-    facts: Sequence[PolicyFacts],
-    place: Ints,
-    seated: Ints,
-    trims: Mapping[int, StatedTrim],
-) -> Columns:
-    flat = ballots.flat
-    scores = by_seat(flat["scores"], seated, np.nan)
-    failed = by_seat(flat["failed"], seated, 0)
-    policies = [one.policy for one in facts]
-    fraction = np.array([one.fraction for one in facts], np.float64)[place]
-    rounding = np.zeros(len(place), np.int8)
-    for at, trim in trims.items():
-        fraction[at] = trim.fraction_under(policies[place[at]])
-        rounding[at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
-    asked = [one.rule.strategy for one in facts]
-    known = np.array([policy.quorum is not None for policy in policies], np.bool_)[place]
-    return Columns(
-        key=np.arange(len(place)),
-        scores=scores,
-        votes=by_seat(flat["votes"], seated, NOTHING),
-        withheld=by_seat(ballots.withheld, seated, False),
-        **silent_seats(failed),
-        weights=by_seat(flat["weights"], seated, np.nan),
-        juror=by_seat(flat["juror"], seated, NOTHING),
-        seated=seated,
-        threshold=np.array([number(one.threshold) for one in policies], np.float64)[place],
-        quorum=np.where(known, place, NOTHING),
-        share=place,
-        minimum=place,
-        strategy=np.array(
-            [NOTHING if one is None else STRATEGIES.index(one) for one in asked], np.int8
-        )[place],
-        fraction=lean(fraction),
-        rounding=lean(rounding),
-        decision=np.full(len(place), NOTHING, np.int8),
-        score=np.full(len(place), np.nan),
-        names=(),
-        quorums=tuple(1.0 if one.quorum is None else one.quorum for one in policies),
-        shares=(*(one.supermajority for one in policies), None),
-        minima=(*(one.min_answered for one in policies), None),
-    )
 
 
 def _claims(

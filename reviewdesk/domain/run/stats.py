@@ -7,7 +7,7 @@ scores. A part of an archive becomes one ``Stats``, whatever its size.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import add
 from typing import Any, TypeVar
 
@@ -245,6 +245,20 @@ class StatsCounter:
         flags = np.array(reader.tally.preliminary[start:end])
         # The policies of the whole table, and each verdict's own rule.
         variants = (Variant(), *whole(columns.names[:MOST_LEFT_OUT]))
+
+        def column(name: str) -> list[Any]:
+            return [value for one in windows for value in one.columns[name]]
+
+        decisions = column("decision")
+        marks = column("marks")
+        spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
+        answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
+        scores = np.array(column("score"), np.float64)
+        alike = ((passes == 0) | (passes == answered)) & (flags & int(Flag.SPLIT) == 0)
+        passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
+        breaches: Counter[int] = Counter()
+        for value, count in Counter(marks).items():
+            breaches.update({int(kind): count for kind in Breach if value & kind})
         made = Stats(
             flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
             unknown_ballots=packed["failed"].count(UNKNOWN),
@@ -253,38 +267,16 @@ class StatsCounter:
             jurors=dict(_jurors(columns)),
             standing=table.as_it_stands(columns),
             policies=table.policy_counts(columns, variants),
-            **_of_rows(windows),
+            decisions={word or NO_DECISION: n for word, n in Counter(decisions).items()},
+            breaches=dict(breaches),
+            unanimous_scores=int((~np.isnan(mass) & (spread == 0)).sum()),
+            unanimous_votes=int(((answered > 1) & alike).sum()),
+            scores=_moments(scores),
+            bins=_bins(scores),
+            bin_passes=_bins(scores[passed]),
         )
         self._waiting = []
         self._found = self._found.merge(made)
-
-
-def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
-    """Return the statistics that follow from the rows that a desk would store."""
-
-    def column(name: str) -> list[Any]:
-        return [value for one in windows for value in one.columns[name]]
-
-    decisions = column("decision")
-    marks = column("marks")
-    spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
-    answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
-    scores = np.array(column("score"), np.float64)
-    split = np.array([value for one in windows for value in one.flags]) & int(Flag.SPLIT) != 0
-    alike = ((passes == 0) | (passes == answered)) & ~split
-    passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
-    found: Counter[int] = Counter()
-    for value, count in Counter(marks).items():
-        found.update({int(kind): count for kind in Breach if value & kind})
-    return {
-        "decisions": {word or NO_DECISION: n for word, n in Counter(decisions).items()},
-        "breaches": dict(found),
-        "unanimous_scores": int((~np.isnan(mass) & (spread == 0)).sum()),
-        "unanimous_votes": int(((answered > 1) & alike).sum()),
-        "scores": _moments(scores),
-        "bins": _bins(scores),
-        "bin_passes": _bins(scores[passed]),
-    }
 
 
 def _moments(values: Floats) -> ScoreSums:

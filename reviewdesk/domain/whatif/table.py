@@ -230,13 +230,12 @@ def is_own(columns: Columns, variant: Variant) -> bool:
     """Return True if every verdict of the run already has the settings of a variant."""
     if not len(columns) or variant.dropped is not None or variant == Variant():
         return False
-    same: list[Bools] = []
-    if variant.strategy is not None:
-        same.append(columns.strategy == STRATEGIES.index(variant.strategy))
-    if variant.fraction is not None:
-        same.append(np.abs(columns.fraction - variant.fraction) < SLACK)
-    if variant.rounding is not None:
-        same.append(columns.rounding == ROUNDINGS.index(variant.rounding))
+    made = ruled(columns, variant)
+    same = [
+        np.abs(getattr(made, name) - getattr(columns, name)) < SLACK
+        for name in ("strategy", "fraction", "rounding", "threshold")
+        if getattr(variant, name) is not None
+    ]
     if variant.quorum is not None:
         # The last entry is for the index -1, which verdicts without a quorum have.
         known = [quorum == variant.quorum for quorum in columns.quorums]
@@ -245,8 +244,6 @@ def is_own(columns: Columns, variant: Variant) -> bool:
         wanted = exact_share(variant.supermajority)
         equal = [exact_share(share) == wanted for share in columns.shares]
         same.append(np.array(equal)[columns.share])
-    if variant.threshold is not None:
-        same.append(np.abs(columns.threshold - variant.threshold) < SLACK)
     return all(bool(one.all()) for one in same)
 
 
