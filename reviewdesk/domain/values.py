@@ -85,11 +85,11 @@ def _exact(value: object) -> Fraction:
 
 def quorum(place: str, value: object) -> float | str:
     """Return a share in (0, 1] as a float, or "k/n" as written; raise UsageError for others."""
-    exact = _exact(value)
-    if 0 < exact <= 1 and not isinstance(value, str):
-        return float(exact)
-    if 0 < exact <= 1 and isinstance(value, str) and "/" in value:
-        return value
+    if isinstance(value, str):
+        if "/" in value and 0 < _exact(value) <= 1:
+            return value
+    elif _is_finite(value) and 0 < value <= 1:
+        return float(value)
     raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')
 
 
