@@ -37,6 +37,8 @@ from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 FAIL, PASS, INCONCLUSIVE, ERROR = map(
     DECISIONS.index, (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 )
+_DOUBT = 1e-12
+"""More than the sums of a thousand scores from 0 to 1 are off by when each is rounded."""
 MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
 
 
@@ -48,8 +50,8 @@ def code(decision: Decision | None) -> int:
 class Cast:
     """The answers of n panels: their scores, and the counts of their votes.
 
-    If ``exact``, values are those of single panels to the last bit; else they may be off by a
-    rounding error, far less than the slack of a threshold.
+    If ``exact``, values are those of single panels to the last bit; else a value may be off by a
+    rounding error, and only decisions, which are never off, should be used.
     """
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
@@ -157,7 +159,7 @@ class Panels:
             method = METHODS[strategy]
             if method.reads is Reads.SCORES:
                 value = self.valued_by(strategy)
-                self._by[strategy] = self.compared(value, cautious=method.cautious)
+                self._by[strategy] = self.compared(value, cautious=method.cautious, again=strategy)
             else:
                 made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
                 self._by[strategy] = made
@@ -219,10 +221,11 @@ class Panels:
 
         return self.by_votes(turns)
 
-    def compared(self, value: Floats, *, cautious: bool) -> Small:
+    def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
         """Compare values with the threshold; a panel without votes stays undecided.
 
-        A cautious rule is inconclusive if a missing score could fall under the threshold.
+        A cautious rule is inconclusive if a missing score could fall under the threshold. Inexact
+        values that are too near to it are computed ``again`` by their strategy.
         """
         threshold = self.columns.threshold
         apart = value - (threshold - SLACK)
@@ -232,6 +235,10 @@ class Panels:
         if cautious:
             open_ = (self.cast.silent[2] > 0) & (threshold > SLACK)
             found[open_ & (found == PASS)] = INCONCLUSIVE
+        if again is not None and not self.cast.exact:
+            near = np.flatnonzero(np.abs(apart) <= _DOUBT)
+            if len(near):
+                found[near] = self.at(near).by(again)
         found[self.too_few] = ERROR
         return found
 
