@@ -53,7 +53,7 @@ WRONG = (
     ),
     WrongProgram(
         "text bypasses the one door", "domain/safetext.py",
-        "_visible(head) if _is_suspect(head) else head", "head", "tests/test_untrusted.py",
+        "    if _is_suspect(shown):\n", "    if not text:\n", "tests/test_untrusted.py",
     ),
     WrongProgram(
         "verify reads no hashes", "store/audit.py",
