@@ -36,21 +36,52 @@ def test_a_flag_by_any_of_its_names(flag: Flag) -> None:
         assert _term(name) == expected
 
 
+FACTS = {
+    "label": ("none", "pass", "fail", "unsure", "disputed"),
+    "band": ("high", "medium", "low", "none"),
+    "decision": ("pass", "fail", "inconclusive", "error", "none"),
+    "warn": ("any", "bias", "same-family"),
+}
+# An operator in the value of a name is text.
+NAMES = {"x": "x", '"late fee"': "late fee", '"a|b"': "a|b", '"a<b"': "a<b", "!x": "!x",
+         "a:b~c=d": "a:b~c=d", "Ünï": "Ünï"}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("name", "values"),
+    ("text", "kind", "name", "value"),
     [
-        ("label", ("none", "pass", "fail", "unsure", "disputed")),
-        ("band", ("high", "medium", "low", "none")),
-        ("decision", ("pass", "fail", "inconclusive", "error", "none")),
-        ("warn", ("any", "bias", "same-family")),
+        *(
+            (f"{fact}:{said}", "choice", fact, value)
+            for fact, values in FACTS.items()
+            for value in values
+            for said in (value, value.upper(), f'"{value}"')
+        ),
+        ("test~deploy", "text", "test", "deploy"),
+        ('test~"release notes"', "text", "test", "release notes"),
+        ('test~"a|b"', "text", "test", "a|b"),
+        # What follows the first ~ is text, whatever it looks like.
+        ("test~a~b", "text", "test", "a~b"),
+        ("id~score<.6", "text", "id", "score<.6"),
+        ("id~a:b", "text", "id", "a:b"),
+        ("id~!x", "text", "id", "!x"),
+        ("id~", "text", "id", ""),
+        *(
+            (f"{name}:{said}", name, name, value)
+            for name in ("tag", "juror", "run", "flip")
+            for said, value in NAMES.items()
+        ),
+        # Without a tag, and with a tag of that name.
+        ("tag:none", "state", "untagged", ""),
+        ('tag:"none"', "tag", "tag", "none"),
+        ("run:none", "run", "run", "none"),
+        *((name.upper(), "state", name, "") for name in ("mark", "note", "deferred")),
     ],
 )
-def test_facts(name: str, values: tuple[str, ...]) -> None:
-    for value in values:
-        expected = Term("choice", name, ":", value, negated=False)
-        assert _term(f"{name}:{value}") == expected
-        assert _term(f"{name}:{value.upper()}") == expected
-        assert _term(f'{name}:"{value}"') == expected
+def test_a_term(text: str, kind: str, name: str, value: str) -> None:
+    for negated in (False, True):
+        found = _term("!" * negated + text)
+        assert (found.kind, found.name, found.value) == (kind, name, value)
+        assert found.negated is negated
 
 
 @pytest.mark.parametrize("name", ["score", "agreement", "margin", "range", "swing"])
@@ -60,51 +91,6 @@ def test_comparisons(name: str, op: str) -> None:
         found = _term(f"{name}{op}{text}")
         assert (found.kind, found.name, found.op) == ("number", name, op)
         assert float(found.value) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "value"),
-    [
-        ("test~deploy", "test", "deploy"),
-        ("id~V-7", "id", "V-7"),
-        ('test~"release notes"', "test", "release notes"),
-        ('test~"a|b"', "test", "a|b"),
-        # What follows the first ~ is text, whatever it looks like.
-        ("test~a~b", "test", "a~b"),
-        ("id~score<.6", "id", "score<.6"),
-        ("id~a:b", "id", "a:b"),
-        ("id~!x", "id", "!x"),
-        ("id~", "id", ""),
-    ],
-)
-def test_matches(text: str, name: str, value: str) -> None:
-    assert _term(text) == Term("text", name, "~", value, negated=False)
-
-
-@pytest.mark.parametrize("name", ["tag", "juror", "run", "flip"])
-def test_names_of_the_desk(name: str) -> None:
-    for text, value in (
-        ("x", "x"),
-        ('"late fee"', "late fee"),
-        ('"a|b"', "a|b"),
-        # An operator in the value is text.
-        ('"a<b"', "a<b"),
-        ("a:b~c=d", "a:b~c=d"),
-        ("!x", "!x"),
-        ("Ünï", "Ünï"),
-    ):
-        assert _term(f"{name}:{text}") == Term(name, name, ":", value, negated=False)
-
-
-def test_without_a_tag_and_with_a_tag_of_that_name() -> None:
-    assert _term("tag:none") == Term("state", "untagged", ":", "", negated=False)
-    assert _term('!tag:"none"') == Term("tag", "tag", ":", "none", negated=True)
-    assert _term("run:none") == Term("run", "run", ":", "none", negated=False)
-
-
-@pytest.mark.parametrize("name", ["mark", "note", "deferred"])
-def test_what_reviewers_did(name: str) -> None:
-    assert _term(name.upper()) == Term("state", name, ":", "", negated=False)
 
 
 @pytest.mark.parametrize("value", ["refund", '"late fee"', 'refund"late fee"', "a:b<c~d", "東京"])
