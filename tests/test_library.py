@@ -15,6 +15,7 @@ import pytest
 
 import reviewdesk as rd
 from reviewdesk.cli import run as command
+from tests.cli.conftest import once
 from tests.helpers import ROOT, SAMPLES, environment, numbered
 from tests.library_use import use
 from tests.pages.pagekit import Page, faults
@@ -28,10 +29,15 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[rd.ReviewD
     monkeypatch.setenv("REVIEWDESK_DESK", str(tmp_path / "desk.db"))
     monkeypatch.setenv("REVIEWDESK_REVIEWER", "ann")
     monkeypatch.chdir(tmp_path)
+    once(tmp_path, "library", _make)
     with rd.open(LIBRARY, BOT) as opened:
+        yield opened
+
+
+def _make() -> None:
+    with rd.open(LIBRARY, BOT):
         truths = SAMPLES / "library-desk-truth.jsonl"
         assert command(["labels", "import", str(truths), "--run", "library-desk"]) == 0
-        yield opened
 
 
 SAME: dict[str, Callable[[rd.DeskRun], Any]] = {

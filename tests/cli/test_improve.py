@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, once
 from tests.helpers import SAMPLES
 
 RUN = ("--run", "library-desk")
@@ -15,9 +15,13 @@ def desk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command line in a folder with a panel file, on a desk with forty labels of a file."""
     monkeypatch.chdir(tmp_path)
     sample = SAMPLES / "library-desk.jsonl"
-    assert cli("ingest", sample).code == 0
-    assert cli("labels", "import", SAMPLES / "library-desk-truth.jsonl", *RUN).code == 0
-    assert cli("panel", "new", "p.yaml", "--from", sample).code == 0
+
+    def make() -> None:
+        assert cli("ingest", sample).code == 0
+        assert cli("labels", "import", SAMPLES / "library-desk-truth.jsonl", *RUN).code == 0
+        assert cli("panel", "new", "p.yaml", "--from", sample).code == 0
+
+    once(tmp_path, "improve", make)
     return cli
 
 

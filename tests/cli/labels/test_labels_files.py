@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Done, once
 from tests.helpers import numbered, report, verdict
 
 Write = Callable[[str, bytes], Path]
@@ -65,9 +65,7 @@ FULL = """confidence correct confidence_source id run item_hash decision truth s
     weight selection blind reviewer time note tags"""
 
 
-@pytest.fixture
-def rich(cli: Cli, write: Write) -> Cli:
-    """Labels of every kind: unsure, disputed, with notes, and by two reviewers."""
+def make_rich(cli: Cli, write: Write) -> None:
     twin = {**verdict("twin"), **{key: verdict("v1")[key] for key in ("input", "output")}}
     body = json.loads(numbered(12))
     cli("ingest", write("report.json", report(*body["verdicts"], twin)))
@@ -83,6 +81,12 @@ def rich(cli: Cli, write: Write) -> Cli:
         assert cli("label", name, truth, *more).code == 0
     for name, truth in (("v4", "fail"), ("v5", "fail"), ("v7", "pass")):
         assert cli("label", name, truth, "--reviewer", "ben").code == 0
+
+
+@pytest.fixture
+def rich(cli: Cli, write: Write, tmp_path: Path) -> Cli:
+    """Labels of every kind: unsure, disputed, with notes, and by two reviewers."""
+    once(tmp_path, "rich", lambda: make_rich(cli, write))
     return cli
 
 
