@@ -14,7 +14,7 @@ import pytest
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.domain.gates.targets import ASKED, CALIBRATION_SPANS, COMPOSITE
 from reviewdesk.errors import NotFoundError, SuiteError
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Done, give, once
 from tests.cli.gatekit import Write, facts, rows
 from tests.helpers import report, verdict
 from tests.reports.tablekit import damaged
@@ -36,14 +36,17 @@ def most(target: str, limit: float) -> str:
 
 
 @pytest.fixture
-def four(cli: Cli, write: Write) -> Ask:
+def four(cli: Cli, write: Write, tmp_path: Path) -> Ask:
     """Hold a run of four verdicts, each labelled as its panel decided, to expectations."""
     low = (0.2, 0.3, 0.1)
     bodies = (verdict("a"), verdict("b"), verdict("c", *low), verdict("d", *low))
-    cli("ingest", write("report.json", report(*bodies)))
-    for name, truth in (("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "fail")):
-        cli("label", name, truth)
-    write("labels.jsonl", cli("labels", "export", "--format", "full").out.encode())
+
+    def make() -> None:
+        cli("ingest", write("report.json", report(*bodies)))
+        give((("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "fail")))
+        write("labels.jsonl", cli("labels", "export", "--format", "full").out.encode())
+
+    once(tmp_path, "four", make)
 
     def call(source: str, *expected: str, options: tuple[str, ...] = ()) -> Done:
         text = f"calibration:\n  - name: n\n    {source}\n    expect:\n{''.join(expected)}"

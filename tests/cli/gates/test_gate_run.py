@@ -1,10 +1,11 @@
 """Gates on the labels of a loaded run, and labels that must stand for a whole run."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, give, once
 from tests.cli.gatekit import Write, facts, rows
 from tests.helpers import numbered
 
@@ -16,17 +17,23 @@ STRICT = "--require-representative"
 
 
 @pytest.fixture
-def eighty(cli: Cli, write: Write) -> Cli:
+def eighty(cli: Cli, write: Write, tmp_path: Path) -> Cli:
     """20 flagged and 60 of the rest, of which 30 are to be audited; the flagged are labelled."""
-    cli("ingest", write("report.json", numbered(80)))
-    label(cli, rest=False)
+
+    def make() -> None:
+        cli("ingest", write("report.json", numbered(80)))
+        label(cli, rest=False)
+
+    once(tmp_path, "eighty", make)
     return cli
 
 
 def label(cli: Cli, *, rest: bool) -> None:
-    for row in cli("queue", "--json").json:
-        if row["stratum"].startswith("rest") is rest and (row["audit"] or not rest):
-            cli("label", row["id"], row["decision"])
+    give(
+        (row["id"], row["decision"])
+        for row in cli("queue", "--json").json
+        if row["stratum"].startswith("rest") is rest and (row["audit"] or not rest)
+    )
 
 
 def test_a_run_is_held_to_its_own_figures(eighty: Cli, write: Write) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Done, give
 from tests.cli.gatekit import Write, facts, xml_of
 from tests.helpers import numbered, report, verdict
 
@@ -100,8 +100,7 @@ def census(cli: Cli, write: Write) -> Cli:
     low = (0.2, 0.3, 0.1)
     bodies = (verdict("a"), verdict("b"), verdict("c", *low), verdict("d", *low))
     cli("ingest", write("report.json", report(*bodies)))
-    for name, truth in (("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "fail")):
-        cli("label", name, truth)
+    give((("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "fail")))
     return cli
 
 

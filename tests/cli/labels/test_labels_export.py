@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Done, give
 from tests.cli.gatekit import Write
 from tests.helpers import numbered, report, verdict
 
@@ -25,8 +25,7 @@ def census(cli: Cli, write: Write) -> Cli:
     cli("ingest", write("report.json", report(
         verdict("a"), verdict("b"), verdict("c", *low), verdict("d", *low),
     )))  # fmt: skip
-    for name, truth in (("a", "pass"), ("b", "fail"), ("c", "fail"), ("d", "pass")):
-        cli("label", name, truth)
+    give((("a", "pass"), ("b", "fail"), ("c", "fail"), ("d", "pass")))
     return cli
 
 
@@ -34,10 +33,12 @@ def census(cli: Cli, write: Write) -> Cli:
 def weighted(cli: Cli, write: Write) -> Cli:
     """Eighty verdicts of which the fifty of the queue are labelled, the judge wrong on a fifth."""
     cli("ingest", write("report.json", numbered(80)))
+    given = []
     for place, row in enumerate(cli("queue", "--json").json):
         if row["audit"] or row["stratum"].startswith("flagged"):
             right = row["decision"] if place % 5 else {"pass": "fail"}.get(row["decision"], "pass")
-            cli("label", row["id"], right)
+            given.append((row["id"], right))
+    give(given)
     assert cli("calibrate", "--json").json["design"] == "weighted"
     return cli
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, Done, once
+from tests.cli.conftest import Cli, Done, give, once
 from tests.helpers import numbered, report, verdict
 
 Write = Callable[[str, bytes], Path]
@@ -22,17 +22,17 @@ def rows(done: Done) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.out.splitlines()]
 
 
-def label_all(cli: Cli, count: int) -> None:
+def label_all(count: int) -> None:
     """Label a whole run, the judge being wrong on every fifth."""
-    for place in range(count):
-        judged = place % 3 != 0
-        truth = judged if place % 5 else not judged
-        assert cli("label", f"v{place}", "pass" if truth else "fail").code == 0
+    give(
+        (f"v{place}", "pass" if (place % 3 != 0) == bool(place % 5) else "fail")
+        for place in range(count)
+    )
 
 
 def test_an_exact_export_gives_the_same_figures(cli: Cli, write: Write) -> None:
     cli("ingest", write("report.json", numbered(24)))
-    label_all(cli, 24)
+    label_all(24)
     desk = cli("calibrate", "--json").json
     assert (desk["design"], desk["n"]) == ("census", 24)
     exported = rows(cli("labels", "export"))
@@ -50,8 +50,7 @@ def test_an_exact_export_warns_where_rows_weigh_differently(cli: Cli, write: Wri
     audited = [row for row in cli("queue", "--json").json if row["audit"]]
     flagged = [row for row in cli("queue", "--json").json if row["stratum"].startswith("flagged")]
     assert (len(audited), len(flagged)) == (30, 20)
-    for row in (*audited, *flagged):
-        cli("label", row["id"], row["decision"])
+    give((row["id"], row["decision"]) for row in (*audited, *flagged))
     assert cli("calibrate", "--json").json["design"] == "weighted"
     done = cli("labels", "export")
     assert len(rows(done)) == 50
@@ -258,7 +257,7 @@ def test_a_label_of_an_unseen_response_stays_one_in_another_desk(
     cli: Cli, write: Write, tmp_path: Path
 ) -> None:
     cli("ingest", write("report.json", numbered(12)))
-    label_all(cli, 12)
+    label_all(12)
     full = rows(cli("labels", "export", "--format", "full"))
     for row, seen in zip(full, [None, True, *[None] * 9, False], strict=True):
         row["seen"] = seen
