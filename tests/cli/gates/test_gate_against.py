@@ -70,7 +70,7 @@ def test_a_change_that_hurts_is_refused(
 def test_ten_small_losses_are_refused_by_the_first_panel(labelled: Suite) -> None:
     # Each step loses 2 of 200: with c = 2 the lower end is -0.036. Ten lose 0.1.
     codes = []
-    for step in range(1, 11):
+    for step in (1, 4, 7, 10):
         old = labelled.write("old.jsonl", report(*hurt(labelled.bodies, 2 * step - 2)))
         given = ("--against", old, "--margin", "0.04", "--json")
         done = labelled.gate(hurt(labelled.bodies, 2 * step), *given)

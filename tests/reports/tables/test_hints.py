@@ -62,7 +62,7 @@ def test_every_command_of_a_hint_leads_on(
     asked: set[str] = set()
     dropped: set[str] = set()
     commands = 0
-    for size in range(len(GIVEN) + 1):
+    for size in (0, 1, 2, 3, len(GIVEN)):
         for chosen in combinations(GIVEN, size):
             told = _outcome(name, {key: GIVEN[key] for key in chosen})
             found = _COMMAND.search(told)
