@@ -62,7 +62,7 @@ ALLOWED = {
         "yaml", "jsonschema", "referencing", "regex", "zstandard", "platformdirs",
     },
     "store": {"domain", "errors", "file_output", "store", "sqlite_utils", "system"},
-    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
+    "live": {"domain", "errors", "live", "file_output", "system", "httpx"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "scale": {
@@ -267,7 +267,7 @@ def test_a_statement_is_found(code: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 HEAVY = (
-    "textual", "rich", "httpx", "httpcore", "numpy", "pydantic", "sqlite_utils", "tomllib",
+    "textual", "rich", "httpx", "numpy", "pydantic", "sqlite_utils", "tomllib",
     "platformdirs", "yaml", "jsonschema", "aiohttp", "textual_serve",
 )  # fmt: skip
 
