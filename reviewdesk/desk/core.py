@@ -38,8 +38,6 @@ from reviewdesk.store.connect import (
     connect_read_only,
     data_version,
     fold,
-    is_read_only,
-    set_patience,
     still_there,
     writing,
 )
@@ -133,7 +131,7 @@ class Desk:
         self.clock = clock
         self._access = access
         self.conn = connect(path, read_only=access is Access.READ)
-        self.read_only = is_read_only(self.conn)
+        self.read_only = self.conn.read_only
         try:
             with explained(path):
                 audit.refuse_harmful(self.conn, path)
@@ -181,7 +179,7 @@ class Desk:
         reader.clock = self.clock
         reader.double = self.double
         reader.opinions = self.opinions
-        set_patience(reader.conn, BUSY_SECONDS)
+        reader.conn.patience = BUSY_SECONDS
         try:
             yield reader
         finally:

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Protocol
 
 from reviewdesk.domain.records import Applied
+from reviewdesk.store.connect import ExplainedConnection
 
 
 class OpenFile(Protocol):
     """A desk file that is open, with its reviewer and its clock."""
 
     path: Path
-    conn: Connection
+    conn: ExplainedConnection
     reviewer: str
     clock: Callable[[], datetime]
     read_only: bool

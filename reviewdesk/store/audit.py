@@ -19,7 +19,13 @@ from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.store import connect, label_state, reruns, runs, schema
-from reviewdesk.store.connect import connect_read_only, is_read_only, value
+from reviewdesk.store.connect import (
+    ExplainedConnection,
+    connect_read_only,
+    first_column,
+    lookup,
+    value,
+)
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import ingest
@@ -63,15 +69,12 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
     ``first``, return the head as it was after that many events.
     """
     limit = -1 if first is None else first
-    rows = conn.execute(
-        """SELECT hash FROM (SELECT hash, desk, reviewer, max(seq) FROM
-             (SELECT * FROM label_events ORDER BY key LIMIT :limit) GROUP BY desk, reviewer)
-           ORDER BY hash""",
-        {"limit": limit},
-    ).fetchall()
+    query = """SELECT hash FROM (SELECT hash, desk, reviewer, max(seq) FROM
+                 (SELECT * FROM label_events ORDER BY key LIMIT ?) GROUP BY desk, reviewer)
+               ORDER BY hash"""
+    hashes = "".join(first_column(conn, query, (limit,)))
     total = value(conn, "SELECT count(*) FROM (SELECT 1 FROM label_events LIMIT ?)", (limit,))
-    digest = hashlib.sha256("".join(row["hash"] for row in rows).encode()).hexdigest()
-    return f"{total}:{digest}"
+    return f"{total}:{hashlib.sha256(hashes.encode()).hexdigest()}"
 
 
 def head_of_file(path: Path) -> str:
@@ -229,17 +232,15 @@ def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
 
 def _file_problems(conn: sqlite3.Connection) -> list[str]:
     # A quick check would not compare the indexes, by which most statements read, with the tables.
-    found = [row[0] for row in conn.execute("PRAGMA integrity_check(5)")]
+    found = first_column(conn, "PRAGMA integrity_check(5)")
     return [] if found == ["ok"] else [f"the file is damaged: {text}" for text in found]
 
 
 def _place_problems(conn: sqlite3.Connection) -> list[str]:
     """Report a gap in the keys, which count from 1: removing a whole chain leaves one."""
-    count, highest = conn.execute(
-        "SELECT count(*), ifnull(max(key), 0) FROM label_events"
-    ).fetchone()
-    given = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'label_events'").fetchone()
-    last = max(highest, given[0] if given else 0)
+    count, highest = conn.execute("SELECT count(*), max(key) FROM label_events").fetchone()
+    given = lookup(conn, "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'")
+    last = max(highest or 0, given or 0)
     return [] if count == last else [f"{last} events were written and {count} are there"]
 
 
@@ -247,7 +248,7 @@ def _migration_problems(conn: sqlite3.Connection) -> list[str]:
     """Report where the record of migrations does not match the schema's version."""
     version = value(conn, "PRAGMA user_version")
     made = {migration.__name__ for migration in schema.MIGRATIONS[:version]}
-    found = {row["name"] for row in conn.execute("SELECT name FROM migrations")}
+    found = set(first_column(conn, "SELECT name FROM migrations"))
     gone = [f"the record of the migration {name} is gone" for name in made - found]
     return sorted(gone) + [f"{len(found - made)} migrations are not ours"] * bool(found - made)
 
@@ -300,8 +301,7 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
 
 def _desk_problems(conn: sqlite3.Connection) -> list[str]:
     """Report a desk id that no event names, if the log has events."""
-    own = desk_id(conn)
-    found = conn.execute("SELECT max(desk = ?) FROM label_events", (own,)).fetchone()[0]
+    found = value(conn, "SELECT max(desk = ?) FROM label_events", (desk_id(conn),))
     return ["the desk's id is in no event of the log"] if found == 0 else []
 
 
@@ -420,12 +420,11 @@ def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[
     total = value(conn, _EVENTS)
     if total < seq:
         return [f"the log was cut: {seq} events expected, {total} found"]
-    if head(conn, seq) != wanted:
-        return [f"the first {seq} events are not those of the expected head"]
-    return []
+    same = head(conn, seq) == wanted
+    return [] if same else [f"the first {seq} events are not those of the expected head"]
 
 
-def desk_facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
+def desk_facts(conn: ExplainedConnection, path: Path) -> dict[str, Any]:
     """Return the desk's path, id, size in bytes, schema version, journal mode, counts and loads."""
     from sqlite_utils import Database
 
@@ -440,7 +439,7 @@ def desk_facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
         "bytes": sum(file.stat().st_size for file in files if file.exists()),
         "schema": value(conn, "PRAGMA user_version"),
         "journal": value(conn, "PRAGMA journal_mode"),
-        "writable": not is_read_only(conn),
+        "writable": not conn.read_only,
         "runs": database["runs"].count,
         "verdicts": database["verdicts"].count - sum(one.rows for one in hidden),
         "events": database["label_events"].count,

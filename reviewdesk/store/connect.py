@@ -14,7 +14,7 @@ from random import uniform
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import BusyError, DeskError
@@ -33,10 +33,26 @@ def value(conn: sqlite3.Connection, query: str, values: Any = ()) -> Any:
     return conn.execute(query, values).fetchone()[0]
 
 
+def lookup(conn: sqlite3.Connection, query: str, values: Any = ()) -> Any:
+    """Return the first column of the first row of a query, or ``None`` without a row."""
+    row = conn.execute(query, values).fetchone()
+    return None if row is None else row[0]
+
+
+def first_column(conn: sqlite3.Connection, query: str, values: Any = ()) -> list[Any]:
+    """Return the first column of every row of a query."""
+    return [row[0] for row in conn.execute(query, values)]
+
+
 def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> T:
-    """Build a record from the columns that its fields are named after, and ``more`` fields."""
-    names = [name for name in kind.__struct_fields__ if name not in more]
-    return kind(**{name: row[name] for name in names}, **more)
+    """Build a record from the columns that its fields are named after, and ``more`` fields.
+
+    Texts and numbers become the enumerations and truth values that the record declares.
+
+    Raises:
+        ValueError: a value does not fit its field, as in a damaged desk.
+    """
+    return convert({**dict(row), **more}, kind, strict=False)
 
 
 def decision(row: sqlite3.Row | Mapping[str, Any]) -> Decision | None:
@@ -79,8 +95,7 @@ def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[Non
 
 def data_version(conn: sqlite3.Connection) -> int:
     """Return a number that changes when another connection writes to the desk."""
-    found: int = conn.execute("PRAGMA data_version").fetchone()[0]
-    return found
+    return int(value(conn, "PRAGMA data_version"))
 
 
 HASHES = "hashes"
@@ -95,25 +110,19 @@ _HASHED = {
     "views": "run, reviewer, state",
 }
 _WHERE = {"meta": f"key <> '{HASHES}'"}
+_STATED = f"SELECT value FROM meta WHERE key = '{HASHES}'"
 
 
-def _query() -> str:
-    """Return the statement that reads all hashed tables at once, because each label runs it."""
+def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
+    """Return the hash of each table by name; empty if a table is missing or cannot be read."""
     parts = []
     for table, columns in _HASHED.items():
         cells = " || ".join(f"typeof({one}) || hex({one})" for one in columns.split(", "))
         rows = f"SELECT {cells} AS cells FROM {table} WHERE {_WHERE.get(table, 1)} ORDER BY 1"
         parts.append(f"(SELECT CAST(group_concat(cells) AS BLOB) FROM ({rows}))")
-    return f"SELECT {', '.join(parts)}"
-
-
-_READ = _query()
-
-
-def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
-    """Return the hash of each table by name; empty if a table is missing or cannot be read."""
     try:
-        texts = conn.execute(_READ).fetchone()
+        # One statement reads all of them, because each label runs it.
+        texts = conn.execute(f"SELECT {', '.join(parts)}").fetchone()
     except (DeskError, sqlite3.Error):
         return {}
     return {
@@ -124,7 +133,7 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
 
 def table_problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Report the tables that changed after the last transaction of a reviewdesk."""
-    stated = json.loads(_stated(conn) or "{}")
+    stated = json.loads(lookup(conn, _STATED) or "{}")
     made = table_hashes(conn)
     yield from (
         f"{table} is not as it was written"
@@ -140,16 +149,11 @@ def renewed(conn: sqlite3.Connection) -> Iterator[None]:
     If a table cannot be read, the hashes stay, because a label does not need those tables.
     """
     before = table_hashes(conn)
-    stated = _stated(conn) if before else ""
+    stated = lookup(conn, _STATED) if before else None
     yield
-    after = table_hashes(conn) if stated in {"", json.dumps(before)} else {}
+    after = table_hashes(conn) if stated in {None, json.dumps(before)} else {}
     if after and (after != before or not stated):
         conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (HASHES, json.dumps(after)))
-
-
-def _stated(conn: sqlite3.Connection) -> str:
-    row = conn.execute("SELECT value FROM meta WHERE key = ?", (HASHES,)).fetchone()
-    return "" if row is None else str(row[0])
 
 
 APPLICATION_ID = 0x52444B31
@@ -205,6 +209,7 @@ class ExplainedConnection(sqlite3.Connection):
     identity: tuple[int, int] | None = None
     """Device and inode of the open file, even if the path names another file later."""
     read_only = False
+    """Whether the file or its folder may not be written."""
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so must not change meanwhile."""
@@ -221,13 +226,14 @@ class ExplainedConnection(sqlite3.Connection):
 
     def watch(self) -> None:
         """Begin to stop statements that run for too long."""
-        self.set_progress_handler(self._too_long, _STEPS)
 
-    def _too_long(self) -> bool:
-        last = self._last
-        self._last = monotonic()
-        self._busy += min(self._last - last, _LONGEST_STEP)
-        return self.ran_long()
+        def too_long() -> bool:
+            last = self._last
+            self._last = monotonic()
+            self._busy += min(self._last - last, _LONGEST_STEP)
+            return self.ran_long()
+
+        self.set_progress_handler(too_long, _STEPS)
 
     def ran_long(self) -> bool:
         """Return True if the last statement kept SQLite busy for too long."""
@@ -270,7 +276,7 @@ class ExplainedConnection(sqlite3.Connection):
             return super().executemany(*args)
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
     """Open or create a desk file with the pragmas that make it durable.
 
     With ``read_only`` the file must exist, and nothing is written to it or beside it.
@@ -282,7 +288,11 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         if not read_only:
             path.parent.mkdir(parents=True, exist_ok=True)
         _refuse_other(path, missing=read_only)
-        unwritten = read_only or (path.exists() and not _is_writable(path))
+        # SQLite keeps the log in the folder.
+        both = (path, path.absolute().parent)
+        effective = os.access in os.supports_effective_ids
+        writable = all(os.access(one, os.W_OK, effective_ids=effective) for one in both)
+        unwritten = read_only or (path.exists() and not writable)
         if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)
@@ -344,18 +354,14 @@ def _open(path: Path, *, read_only: bool) -> ExplainedConnection:
 
 
 def _is_alone(path: Path) -> bool:
-    """Return True if the file has no log, though it is written through one.
+    """Return True if the file has no log, though its header says that it is written through one.
 
     SQLite creates a missing log when it reads the file, and nobody would remove that log.
     """
-    return not path.with_name(f"{path.name}-wal").exists() and _is_logged(path)
-
-
-def _is_writable(path: Path) -> bool:
-    """Return True if the user may write the file, and its folder, where SQLite keeps the log."""
-    both = (path, path.absolute().parent)
-    effective = os.access in os.supports_effective_ids
-    return all(os.access(one, os.W_OK, effective_ids=effective) for one in both)
+    if path.with_name(f"{path.name}-wal").exists():
+        return False
+    with path.open("rb") as file:
+        return file.read(_HEADER_SIZE)[18:19] == b"\x02"
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -368,17 +374,12 @@ def _refuse_changed(path: Path, before: tuple[int, int]) -> None:
         raise DeskError(f"{path}: changed while it was read", "Close it and open it again.")
 
 
-def is_read_only(conn: sqlite3.Connection) -> bool:
-    """Return True if ``connect`` found a file or folder that may not be written."""
-    return bool(getattr(conn, "read_only", False))
-
-
 _UNSAVED = "so labels and notes cannot be saved"
 
 
-def refuse_read_only(conn: sqlite3.Connection, problem: str = _UNSAVED) -> None:
+def refuse_read_only(conn: ExplainedConnection, problem: str = _UNSAVED) -> None:
     """Raise DeskError if the file or its folder may not be written."""
-    if isinstance(conn, ExplainedConnection) and conn.read_only:
+    if conn.read_only:
         raise DeskError(f"{conn.path}: the desk is read-only, {problem}", conn.way_out)
 
 
@@ -400,41 +401,36 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
-    conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
-    conn.watch()
-    if sqlite3.sqlite_version_info >= (3, 41):
-        # Older versions of SQLite treat json_extract in our own views as an unsafe function.
-        conn.execute("PRAGMA trusted_schema=OFF")
-    _switch_to_wal(conn, path)
-    conn.execute("PRAGMA synchronous=FULL")
-    conn.execute("PRAGMA fullfsync=ON")  # only macOS knows it
-    conn.execute("PRAGMA foreign_keys=ON")
-    # Without it INSERT OR REPLACE would bypass the triggers that guard the label log.
-    conn.execute("PRAGMA recursive_triggers=ON")
-
-
-def _switch_to_wal(conn: ExplainedConnection, path: Path) -> None:
-    """Mark a new file as a desk and switch it to write-ahead logging.
+    """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging.
 
     Several processes may do this at once. SQLite does not wait for others at this point, so this
     function retries. Where the file system cannot share the log (a network disk), SQLite keeps its
     rollback journal, which is as durable and slower.
     """
+    conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+    conn.watch()
+    if sqlite3.sqlite_version_info >= (3, 41):
+        # Older versions of SQLite treat json_extract in our own views as an unsafe function.
+        conn.execute("PRAGMA trusted_schema=OFF")
     deadline = monotonic() + BUSY_SECONDS
+    run = partial(sqlite3.Connection.execute, conn)
     while True:
         try:
             if path.stat().st_size == 0:
                 # Set before the log exists, so that the header alone identifies a desk.
-                sqlite3.Connection.execute(conn, f"PRAGMA page_size={_PAGE_SIZE}")
-                sqlite3.Connection.execute(conn, f"PRAGMA application_id={APPLICATION_ID}")
-            mode = sqlite3.Connection.execute(conn, "PRAGMA journal_mode=WAL").fetchone()[0]
-            conn.logged = mode == "wal"
+                run(f"PRAGMA page_size={_PAGE_SIZE}")
+                run(f"PRAGMA application_id={APPLICATION_ID}")
+            conn.logged = run("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
+            break
         except sqlite3.OperationalError as error:
             if not _is_busy(error) or monotonic() > deadline:
                 raise
             sleep(0.01)
-        else:
-            return
+    conn.execute("PRAGMA synchronous=FULL")
+    conn.execute("PRAGMA fullfsync=ON")  # only macOS knows it
+    conn.execute("PRAGMA foreign_keys=ON")
+    # Without it INSERT OR REPLACE would bypass the triggers that guard the label log.
+    conn.execute("PRAGMA recursive_triggers=ON")
 
 
 def _refuse_other(path: Path, *, missing: bool) -> None:
@@ -458,16 +454,9 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
         raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 
-def _is_logged(path: Path) -> bool:
-    """Return True if the header says that the file is written through a write-ahead log."""
-    with path.open("rb") as file:
-        return file.read(_HEADER_SIZE)[18:19] == b"\x02"
-
-
-def still_there(conn: sqlite3.Connection, path: Path) -> None:
+def still_there(conn: ExplainedConnection, path: Path) -> None:
     """Raise DeskError if the file was deleted or replaced: nobody would find the write again."""
-    held = getattr(conn, "identity", None)
-    if held is not None and _identity(path) != held:
+    if conn.identity is not None and _identity(path) != conn.identity:
         raise DeskError(
             f"{path}: the desk file was deleted or replaced, and nothing was saved",
             "Put it back, or close and open the desk again.",
@@ -475,7 +464,7 @@ def still_there(conn: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def writing(conn: sqlite3.Connection, path: Path, *, hashed: bool = True) -> Iterator[None]:
+def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> Iterator[None]:
     """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
 
     If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers. A
@@ -489,13 +478,7 @@ def writing(conn: sqlite3.Connection, path: Path, *, hashed: bool = True) -> Ite
             yield
 
 
-def set_patience(conn: sqlite3.Connection, seconds: float) -> None:
-    """Set how long the transactions of a desk's connection wait for the write lock."""
-    if isinstance(conn, ExplainedConnection):
-        conn.patience = seconds
-
-
-def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
+def _take_lock(conn: ExplainedConnection, path: Path) -> None:
     """Begin a transaction that may write; raise BusyError if the lock is not free in time.
 
     SQLite serves waiting writers in a random order. This function serves them in the order of their
@@ -503,12 +486,10 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
     """
     begun = monotonic()
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
-    place = getattr(conn, "place", None) or WriterPlace(path.with_name(f"{path.name}-wal"))
-    _keep_place(conn, place)
-    if getattr(conn, "waits", True):
+    place = conn.place = conn.place or WriterPlace(path.with_name(f"{path.name}-wal"))
+    if conn.waits:
         conn.execute(_WAIT_NOT)
-        if isinstance(conn, ExplainedConnection):
-            conn.waits = not conn.logged
+        conn.waits = not conn.logged
     try:
         while True:
             try:
@@ -518,21 +499,16 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
                     conn.execute(_BEGIN)
             except BusyError:
                 # Read each time, because another thread may shorten it.
-                if monotonic() - begun >= getattr(conn, "patience", BUSY_SECONDS):
+                if monotonic() - begun >= conn.patience:
                     raise
             else:
                 place.leave()
-                _keep_place(conn, None)
+                conn.place = None
                 return
             sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
     finally:
-        if getattr(conn, "waits", True):
+        if conn.waits:
             conn.execute(_WAIT)
-
-
-def _keep_place(conn: sqlite3.Connection, place: WriterPlace | None) -> None:
-    if isinstance(conn, ExplainedConnection):
-        conn.place = place
 
 
 @contextmanager
@@ -548,14 +524,14 @@ def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
+def staging_transaction(conn: ExplainedConnection) -> Iterator[PutAll]:
     """Open a transaction over the temporary tables, which takes no lock on the desk.
 
     Inside a transaction of the desk, such as a migration, the writes become part of that one.
     """
     # Bypasses the connection's own error text, which names the desk.
     put = partial(sqlite3.Connection.executemany, conn)
-    with explained(_TEMPORARY, getattr(conn, "ran_long", lambda: False)):
+    with explained(_TEMPORARY, conn.ran_long):
         if conn.in_transaction:
             yield put
             return
@@ -575,7 +551,7 @@ def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
             conn.execute("ROLLBACK")
 
 
-def fold(conn: sqlite3.Connection) -> None:
+def fold(conn: ExplainedConnection) -> None:
     """Merge the write-ahead log into the file, if others release it in time."""
-    conn.execute(f"PRAGMA busy_timeout={int(1000 * getattr(conn, 'patience', BUSY_SECONDS))}")
+    conn.execute(f"PRAGMA busy_timeout={int(1000 * conn.patience)}")
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")

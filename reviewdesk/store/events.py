@@ -14,7 +14,14 @@ from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, 
 from reviewdesk.domain.records import Applied, Event, Head, Truth
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.store import label_state
-from reviewdesk.store.connect import ExplainedConnection, insert, record, value
+from reviewdesk.store.connect import (
+    ExplainedConnection,
+    first_column,
+    insert,
+    lookup,
+    record,
+    value,
+)
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 
@@ -108,7 +115,6 @@ def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> E
         Event,
         row,
         item_hash=row["item"].hex() if row["item"] is not None else None,
-        label=Truth(row["label"]) if row["label"] else None,
         detail=detail,
         undone=undone,
     )
@@ -127,12 +133,10 @@ def of_desk(conn: sqlite3.Connection, *kinds: str) -> Iterator[Event]:
 
 def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     """Return the reviewer's newest action that still stands, or ``None``."""
-    row = conn.execute(
-        """SELECT action FROM standing_events WHERE desk = ? AND reviewer = ? AND seq = action
-           ORDER BY seq DESC LIMIT 1""",
-        (desk_id(conn), reviewer),
-    ).fetchone()
-    return row["action"] if row else None
+    query = """SELECT action FROM standing_events WHERE desk = ? AND reviewer = ? AND seq = action
+               ORDER BY seq DESC LIMIT 1"""
+    found: int | None = lookup(conn, query, (desk_id(conn), reviewer))
+    return found
 
 
 def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
@@ -141,7 +145,8 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     Undoing goes backwards, so the oldest was undone last. An action undone before a new one stays
     undone, so a new label clears redo without further work.
     """
-    found: int | None = conn.execute(
+    found: int | None = value(
+        conn,
         f"""SELECT min(u.target) FROM label_events u
            WHERE u.desk = :desk AND u.reviewer = :reviewer AND u.kind = 'undo'
              AND u.seq > (SELECT max(seq) FROM label_events
@@ -150,18 +155,18 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
              AND u.seq = (SELECT max(seq) FROM label_events
                           WHERE target = u.target AND desk = u.desk AND reviewer = u.reviewer)""",
         {"desk": desk_id(conn), "reviewer": reviewer},
-    ).fetchone()[0]
+    )
     return found
 
 
-_OWN = f"""SELECT seq, hash, json_extract(detail, '$.once') AS once FROM label_events
+_OWN = f"""FROM label_events
           WHERE desk = ? AND reviewer = ? AND kind IN ({_KINDS}, 'undo', 'redo')"""
 
 
 def last_action(conn: sqlite3.Connection, reviewer: str) -> str:
     """Return the hash of a reviewer's last event, even an undo or redo; empty without events."""
-    row = conn.execute(f"{_OWN} ORDER BY seq DESC LIMIT 1", (desk_id(conn), reviewer)).fetchone()
-    return row["hash"] if row else ""
+    query = f"SELECT hash {_OWN} ORDER BY seq DESC LIMIT 1"
+    return lookup(conn, query, (desk_id(conn), reviewer)) or ""
 
 
 def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[str | None] | None:
@@ -170,19 +175,17 @@ def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[st
     The result is ``None`` if no event has this hash.
     """
     whose = desk_id(conn), reviewer
-    row = conn.execute(f"{_OWN} AND hash = ?", (*whose, last)).fetchone()
-    if row is None and last:
+    seq = lookup(conn, f"SELECT seq {_OWN} AND hash = ?", (*whose, last))
+    if seq is None and last:
         return None
-    seq = row["seq"] if row else 0
-    found = conn.execute(f"{_OWN} AND seq > ? ORDER BY seq", (*whose, seq))
-    return [one["once"] for one in found]
+    query = f"SELECT json_extract(detail, '$.once') {_OWN} AND seq > ? ORDER BY seq"
+    return first_column(conn, query, (*whose, seq or 0))
 
 
 def newest_key(conn: sqlite3.Connection) -> int:
     """Return the key of the newest event of all reviewers, or 0 if the log is empty."""
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
-    row = conn.execute(query, (DESK,)).fetchone()
-    return int(row["key"]) if row else 0
+    return lookup(conn, query, (DESK,)) or 0
 
 
 def count_after(conn: sqlite3.Connection, key: int) -> int:
@@ -193,8 +196,7 @@ def count_after(conn: sqlite3.Connection, key: int) -> int:
 
 def by_key(conn: sqlite3.Connection, key: int) -> Event:
     """Return the event with this key, which must exist."""
-    row = conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone()
-    return to_event(row)
+    return to_event(conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone())
 
 
 def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> tuple[Event, int]:
@@ -222,22 +224,16 @@ def import_of(conn: sqlite3.Connection, reviewer: str, action: int) -> str | Non
 
 def batches(conn: sqlite3.Connection, reviewer: str, action: int) -> list[int]:
     """Return the actions of the import that an action is part of."""
-    rows = conn.execute(
-        """SELECT action FROM label_events WHERE desk = ? AND reviewer = ? AND seq = action
-             AND json_extract(detail, '$.import') = ? ORDER BY seq""",
-        (desk_id(conn), reviewer, import_of(conn, reviewer, action)),
-    )
-    return [row["action"] for row in rows]
+    query = """SELECT action FROM label_events WHERE desk = ? AND reviewer = ? AND seq = action
+                 AND json_extract(detail, '$.import') = ? ORDER BY seq"""
+    return first_column(conn, query, (desk_id(conn), reviewer, import_of(conn, reviewer, action)))
 
 
 def is_undone(conn: sqlite3.Connection, reviewer: str, action: int) -> bool:
     """Return True if an action was taken back and not brought back since."""
-    row = conn.execute(
-        """SELECT kind FROM label_events WHERE target = ? AND desk = ? AND reviewer = ?
-           ORDER BY seq DESC LIMIT 1""",
-        (action, desk_id(conn), reviewer),
-    ).fetchone()
-    return row is not None and row["kind"] == "undo"
+    query = """SELECT kind FROM label_events WHERE target = ? AND desk = ? AND reviewer = ?
+               ORDER BY seq DESC LIMIT 1"""
+    return bool(lookup(conn, query, (action, desk_id(conn), reviewer)) == "undo")
 
 
 _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
@@ -284,10 +280,6 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
     return [to_event(row, undone=bool(row["undone"])) for row in rows]
 
 
-# Events added since the last read, by any process. Events are appended under the write lock and
-# never changed, so each event that an earlier read missed has a larger key than the last it saw.
-
-
 def head(conn: sqlite3.Connection) -> Head:
     """Return the newest event of the log."""
     row = conn.execute("SELECT key, hash FROM label_events ORDER BY key DESC LIMIT 1").fetchone()
@@ -297,13 +289,13 @@ def head(conn: sqlite3.Connection) -> Head:
 def any_before(conn: sqlite3.Connection, key: int, day: str) -> bool:
     """Return True if a person did something after the event ``key``, before a day (YYYY-MM-DD)."""
     query = f"SELECT 1 FROM label_events WHERE key > ? AND at < ? AND kind IN ({_KINDS}) LIMIT 1"
-    return conn.execute(query, (key, day)).fetchone() is not None
+    return lookup(conn, query, (key, day)) is not None
 
 
 def holds(conn: sqlite3.Connection, seen: Head) -> bool:
     """Return True if ``seen`` was once the newest event of this log."""
-    row = conn.execute("SELECT hash FROM label_events WHERE key = ?", (seen.key,)).fetchone()
-    return row["hash"] == seen.hash if row else seen == Head()
+    found = lookup(conn, "SELECT hash FROM label_events WHERE key = ?", (seen.key,))
+    return bool(found == seen.hash) if found else seen == Head()
 
 
 def touched(
@@ -347,30 +339,24 @@ def add_counters(conn: sqlite3.Connection) -> None:
     """
     conn.execute(label_state.PLACES)
     conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
-    if places := _places(conn, desk_id(conn)):
-        at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
-        append(conn, DESK, [NewEvent(COUNTED, at, detail={"chains": places})])
-    label_state.order_by_counters(conn)
-    label_state.fill(conn)
-
-
-def _places(conn: sqlite3.Connection, desk: str) -> dict[str, dict[str, object]]:
-    """Return the present places of a desk's events in its log, as ``counted`` events hold them."""
-    found: dict[str, dict[str, object]] = {}
     # Key and seq grow alike as long as one chain continues without a gap in the keys.
+    desk = desk_id(conn)
     spans = conn.execute(
         """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
            GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)""",
         (desk,),
     )
-    places: dict[str, list[list[int]]] = {}
-    for reviewer, seq, key in spans:
-        places.setdefault(reviewer, []).append([seq, key])
+    places: dict[str, dict[str, Any]] = {}
+    for reviewer, seq, key in spans.fetchall():
+        places.setdefault(reviewer, {"places": []})["places"].append([seq, key])
     last = "SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq DESC"
-    for reviewer, spans_of in places.items():
-        seq, end = conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone()
-        found[reviewer] = {"seq": seq, "hash": end, "places": spans_of}
-    return found
+    for reviewer, found in places.items():
+        found |= dict(conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone())
+    if places:
+        at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
+        append(conn, DESK, [NewEvent(COUNTED, at, detail={"chains": places})])
+    label_state.order_by_counters(conn)
+    label_state.fill(conn)
 
 
 def _items_of_action(

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -18,7 +19,17 @@ from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import label_state
 from reviewdesk.store.audit import refuse_harmful
-from reviewdesk.store.connect import connect_read_only, in_pages, insert, value, writing
+from reviewdesk.store.connect import (
+    ExplainedConnection,
+    connect_read_only,
+    first_column,
+    in_pages,
+    insert,
+    lookup,
+    record,
+    value,
+    writing,
+)  # fmt: skip
 from reviewdesk.store.events import NewEvent, append, changed_items, desk_id
 from reviewdesk.store.explain import explained
 from reviewdesk.store.schema import MIGRATIONS
@@ -32,23 +43,16 @@ def check_name(name: str, place: str = "") -> None:
 
 def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
     """Return the last view of a reviewer in a run, or ``None``."""
-    row = conn.execute(
-        "SELECT state FROM views WHERE run = ? AND reviewer = ?", (run, reviewer)
-    ).fetchone()
-    return _view(row["state"]) if row else None
+    query = "SELECT state FROM views WHERE run = ? AND reviewer = ?"
+    return _view(lookup(conn, query, (run, reviewer)) or "")
 
 
 def _view(text: str) -> View | None:
     """Read a stored view, or return ``None`` if it is damaged."""
     try:
-        state = json.loads(text)
-        state.pop("hundreds", None)  # kept by older versions
-        found = View(**state)
-        (found.filter + found.order + (found.item or "")).encode()
-    except (AttributeError, RecursionError, TypeError, ValueError):
+        return msgspec.json.decode(text, type=View)
+    except (RecursionError, TypeError, ValueError):
         return None
-    fits = isinstance(found.filter, str) and isinstance(found.item, str | None)
-    return found if fits and isinstance(found.blind, bool) else None
 
 
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
@@ -71,7 +75,7 @@ def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
 
 def kept_settings(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
     """Return the choices of a reviewer on the screen: JSON by name; {} on an older desk."""
-    if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'kept_settings'").fetchone():
+    if not lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = 'kept_settings'"):
         return {}
     rows = conn.execute("SELECT name, value FROM kept_settings WHERE reviewer = ?", (reviewer,))
     return {name: text for name, text in rows if isinstance(text, str)}
@@ -95,10 +99,8 @@ def forget_settings(conn: sqlite3.Connection, reviewer: str, names: Iterable[str
 
 def saved_filters(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
     """Return the text of each saved filter of a reviewer, by name."""
-    rows = conn.execute(
-        "SELECT name, text FROM filters WHERE reviewer = ? ORDER BY name", (reviewer,)
-    )
-    return {row["name"]: row["text"] for row in rows}
+    query = "SELECT name, text FROM filters WHERE reviewer = ? ORDER BY name"
+    return dict(map(tuple, conn.execute(query, (reviewer,))))
 
 
 def save_filter(conn: sqlite3.Connection, reviewer: str, name: str, text: str) -> None:
@@ -113,12 +115,10 @@ def forget_filter(conn: sqlite3.Connection, reviewer: str, name: str) -> bool:
 
 def draft(conn: sqlite3.Connection, key: int, reviewer: str) -> str | None:
     """Return the reviewer's unfinished note on a verdict's content, or ``None``."""
-    row = conn.execute(
-        """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
-           WHERE v.key = ? AND d.reviewer = ?""",
-        (key, reviewer),
-    ).fetchone()
-    return str(row["text"]) if row else None
+    query = """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
+               WHERE v.key = ? AND d.reviewer = ?"""
+    found: str | None = lookup(conn, query, (key, reviewer))
+    return found
 
 
 def save_draft(conn: sqlite3.Connection, key: int, reviewer: str, text: str) -> None:
@@ -146,12 +146,9 @@ def save_seen(conn: sqlite3.Connection, keys: Iterable[int], reviewer: str) -> N
 
 def was_seen(conn: sqlite3.Connection, key: int, reviewer: str) -> bool:
     """Return True if a reviewer has seen a panel's answer on this verdict's content."""
-    row = conn.execute(
-        """SELECT 1 FROM seen s JOIN verdicts v ON v.item = s.item
-           WHERE v.key = ? AND s.reviewer = ?""",
-        (key, reviewer),
-    ).fetchone()
-    return row is not None
+    query = """SELECT 1 FROM seen s JOIN verdicts v ON v.item = s.item
+               WHERE v.key = ? AND s.reviewer = ?"""
+    return lookup(conn, query, (key, reviewer)) is not None
 
 
 class Done(Struct, frozen=True):
@@ -172,16 +169,13 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
     """Yield a reviewer's events after a ``seq`` of the chain, oldest first."""
     rows = conn.execute(
         """SELECT seq, at, kind, run, item, action, target,
-                  (json_extract(detail, '$.imported') IS NOT NULL OR (
+                  ifnull(json_extract(detail, '$.imported') IS NOT NULL OR (
                      kind = 'label' AND json_extract(detail, '$.blind') IS NULL)
-                   OR json_extract(detail, '$.together') > 1) AS untimed
+                   OR json_extract(detail, '$.together') > 1, 0) AS untimed
            FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq""",
         (desk_id(conn), reviewer, after),
     )
-    # By position: a reviewer's labels may be a hundred thousand.
-    rows.row_factory = None
-    for seq, at, kind, about, item, action, target, untimed in rows:
-        yield Done(seq, at, kind, about, item, action, target, bool(untimed))
+    yield from (record(Done, row) for row in rows)
 
 
 class WorkEvent(Struct, frozen=True):
@@ -222,9 +216,9 @@ def work(
     """
     rows = conn.execute(
         """SELECT seq, key, kind, verdict, item, label,
-                  json_extract(detail, '$.blind'), json_extract(detail, '$.told'),
-                  json_extract(detail, '$.again'), ifnull(json_extract(detail, '$.unseen'), 0),
-                  action, target
+                  json_extract(detail, '$.blind') AS blind, json_extract(detail, '$.told') AS told,
+                  json_extract(detail, '$.again') AS again,
+                  ifnull(json_extract(detail, '$.unseen'), 0) AS unseen, action, target
            FROM label_events
            WHERE desk = ? AND reviewer = ? AND seq > ? AND seq <= ?
              AND (kind IN ('undo', 'redo')
@@ -234,23 +228,7 @@ def work(
            ORDER BY seq""",
         (desk_id(conn), reviewer, after, last, run),
     )
-    rows.row_factory = None
-    for seq, key, kind, verdict, item, label, blind, told, *rest in rows:
-        again, unseen, action, target = rest
-        yield WorkEvent(
-            seq,
-            key,
-            kind,
-            verdict,
-            item,
-            Truth(label) if label else None,
-            None if blind is None else bool(blind),
-            None if told is None else bool(told),
-            again,
-            bool(unseen),
-            action,
-            target,
-        )
+    yield from (record(WorkEvent, row) for row in rows)
 
 
 class AuthorLabel(Struct, frozen=True):
@@ -275,13 +253,10 @@ def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
 
 def disputed(conn: sqlite3.Connection, run: int) -> list[int]:
     """Return the verdicts of a run whose labels differ, settled or not, in draw order."""
-    rows = conn.execute(
-        """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
-                              GROUP BY item HAVING min(label) <> max(label)) d
-           CROSS JOIN verdicts v ON v.item = d.item AND v.run = ? ORDER BY v.draw""",
-        (run,),
-    )
-    return [row[0] for row in rows]
+    query = """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
+                                  GROUP BY item HAVING min(label) <> max(label)) d
+               CROSS JOIN verdicts v ON v.item = d.item AND v.run = ? ORDER BY v.draw"""
+    return first_column(conn, query, (run,))
 
 
 def adjudicated(conn: sqlite3.Connection, run: int) -> int:
@@ -294,12 +269,9 @@ def adjudicated(conn: sqlite3.Connection, run: int) -> int:
 
 def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
     """Return the names of those who labelled a run on this desk by hand, sorted."""
-    rows = conn.execute(
-        """SELECT DISTINCT reviewer FROM label_events
-           WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer""",
-        (desk_id(conn), run_hash),
-    )
-    return [row[0] for row in rows]
+    query = """SELECT DISTINCT reviewer FROM label_events
+               WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer"""
+    return first_column(conn, query, (desk_id(conn), run_hash))
 
 
 def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
@@ -315,7 +287,8 @@ def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
 
 def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
     """Return True if anybody but a reviewer has a chain in the log; reads one row of each."""
-    row = conn.execute(
+    found = lookup(
+        conn,
         """WITH RECURSIVE chain (desk, reviewer) AS (
              SELECT * FROM (SELECT desk, reviewer FROM label_events
                             ORDER BY desk, reviewer LIMIT 1)
@@ -325,8 +298,8 @@ def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
                ORDER BY desk, reviewer LIMIT 1))
            SELECT 1 FROM chain WHERE reviewer NOT IN (?, ?) LIMIT 1""",
         (reviewer, DESK),
-    ).fetchone()
-    return row is not None
+    )
+    return found is not None
 
 
 class FewLabels(Struct, frozen=True):
@@ -361,8 +334,7 @@ def others_labels(
         rows = in_pages(conn, f"{_FEW} AND c.item IN (*) {few}", sorted(items), *who)
     elif others_work(conn, reviewer):
         rows = conn.execute(f"{_FEW} {few}", who)
-    for row in rows:
-        yield FewLabels(row["item"], row["labels"], bool(row["revealed"]))
+    yield from (record(FewLabels, row) for row in rows)
 
 
 _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
@@ -371,7 +343,7 @@ _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
 def said_of(conn: sqlite3.Connection, run_hash: str) -> list[Mapping[str, Any]]:
     """Return the facts of each event in which this desk or another covers a run."""
     query = f"SELECT detail FROM label_events WHERE {_ABOUT} ORDER BY key"
-    return [json.loads(row[0]) for row in conn.execute(query, (DESK, run_hash))]
+    return list(map(json.loads, first_column(conn, query, (DESK, run_hash))))
 
 
 def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
@@ -387,7 +359,7 @@ LASTS = timedelta(minutes=10)
 
 
 def claim(
-    conn: sqlite3.Connection, path: Path, reviewer: str, items: Collection[bytes], now: datetime
+    conn: ExplainedConnection, path: Path, reviewer: str, items: Collection[bytes], now: datetime
 ) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
     with _quickly(conn, path):
@@ -410,22 +382,18 @@ def claim_where(
     items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
     given_up = f"until <= ? OR reviewer = ? AND item NOT IN ({items})"
     conn.execute(f"DELETE FROM claims WHERE {given_up}", (at, reviewer, *wanted))
-    rows = conn.execute(
-        f"""INSERT INTO claims SELECT item, ?, ? FROM ({items}) WHERE true
-            ON CONFLICT (item) DO UPDATE SET until = excluded.until
-            WHERE reviewer = excluded.reviewer RETURNING item""",
-        (reviewer, until, *wanted),
-    )
-    return frozenset(row["item"] for row in rows)
+    query = f"""INSERT INTO claims SELECT item, ?, ? FROM ({items}) WHERE true
+                ON CONFLICT (item) DO UPDATE SET until = excluded.until
+                WHERE reviewer = excluded.reviewer RETURNING item"""
+    return frozenset(first_column(conn, query, (reviewer, until, *wanted)))
 
 
 def held(conn: sqlite3.Connection, reviewer: str) -> frozenset[bytes]:
     """Return the items that a reviewer has claimed."""
-    rows = conn.execute("SELECT item FROM claims WHERE reviewer = ?", (reviewer,))
-    return frozenset(row["item"] for row in rows)
+    return frozenset(first_column(conn, "SELECT item FROM claims WHERE reviewer = ?", (reviewer,)))
 
 
-def release(conn: sqlite3.Connection, path: Path, reviewer: str) -> None:
+def release(conn: ExplainedConnection, path: Path, reviewer: str) -> None:
     """Give up every claim of a reviewer."""
     if held(conn, reviewer):
         with _quickly(conn, path):
@@ -434,16 +402,13 @@ def release(conn: sqlite3.Connection, path: Path, reviewer: str) -> None:
 
 def others(conn: sqlite3.Connection, reviewer: str, run: int, at: str) -> dict[int, str]:
     """Return the verdicts of a run, by key, whose items others have open, and with whom."""
-    rows = conn.execute(
-        """SELECT v.key, c.reviewer FROM claims c CROSS JOIN verdicts v
-           ON v.item = c.item AND v.run = ? WHERE c.reviewer <> ? AND c.until > ?""",
-        (run, reviewer, at),
-    )
-    return {row["key"]: row["reviewer"] for row in rows}
+    query = """SELECT v.key, c.reviewer FROM claims c CROSS JOIN verdicts v
+               ON v.item = c.item AND v.run = ? WHERE c.reviewer <> ? AND c.until > ?"""
+    return dict(map(tuple, conn.execute(query, (run, reviewer, at))))
 
 
 @contextmanager
-def _quickly(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
+def _quickly(conn: ExplainedConnection, path: Path) -> Iterator[None]:
     """Run a transaction that may be lost in a power failure, and so does not wait for the disk."""
     conn.execute("PRAGMA synchronous=NORMAL")
     try:
@@ -485,8 +450,8 @@ def end(conn: sqlite3.Connection, desk: str, reviewer: str) -> ChainEnd:
 def hash_at(conn: sqlite3.Connection, desk: str, reviewer: str, seq: int) -> str | None:
     """Return the hash of one event of a chain, or ``None`` if the desk does not have it."""
     query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
-    row = conn.execute(query, (desk, reviewer, seq)).fetchone()
-    return row[0] if row else None
+    found: str | None = lookup(conn, query, (desk, reviewer, seq))
+    return found
 
 
 def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:
@@ -505,8 +470,7 @@ def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[Ch
 
 def begin(conn: sqlite3.Connection, at: str) -> None:
     """Append the first event of a desk without events, because its events make its id known."""
-    query = "SELECT 1 FROM label_events WHERE desk = ? LIMIT 1"
-    if conn.execute(query, (desk_id(conn),)).fetchone() is None:
+    if lookup(conn, "SELECT 1 FROM label_events WHERE desk = ?", (desk_id(conn),)) is None:
         append(conn, DESK, [NewEvent("joined", at)])
 
 

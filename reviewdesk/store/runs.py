@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
-from itertools import groupby
+from collections.abc import Iterator, Mapping
+from itertools import chain, count, groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,14 @@ from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import events
-from reviewdesk.store.connect import decision, record, value
+from reviewdesk.store.connect import decision, first_column, lookup, record, value
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.load import archives
 from reviewdesk.store.verdicts import first_key
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.domain.run.digest import RunDigest
+    from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.volatility import RunMeans
     from reviewdesk.domain.run.window import RunTally
 
@@ -34,15 +34,16 @@ _BATCH = 500
 
 def to_run(row: sqlite3.Row) -> Run:
     """Build a run record from a stored row."""
-    # A desk of an older layout, which a migration reads, has no column of contents.
-    contents = dict(row).get("contents")
+    # A desk of an older layout, which a migration reads, has no column of contents or archives.
+    held = dict(row)
+    contents = held.get("contents")
+    archive = held.get("archive")
     return record(
         Run,
         row,
-        notes=tuple(json.loads(row["notes"])),
+        notes=json.loads(row["notes"]),
         header=json.loads(row["header"]),
-        escalation_stated=bool(row["escalation_stated"]),
-        whole=archives.whole(row),
+        whole=json.loads(archive)["counts"]["verdicts"] if archive else row["verdicts"],
         contents=row["verdicts"] if contents is None else contents,
         by_verdict=contents is None,
     )
@@ -50,8 +51,7 @@ def to_run(row: sqlite3.Row) -> Run:
 
 def all_runs(conn: sqlite3.Connection) -> list[Run]:
     """Return every run that was not removed, newest last."""
-    rows = conn.execute("SELECT * FROM runs WHERE removed_at IS NULL ORDER BY key")
-    return [to_run(row) for row in rows]
+    return list(_runs(conn, "removed_at IS NULL ORDER BY key"))
 
 
 def find(conn: sqlite3.Connection, name: str | None) -> Run:
@@ -62,17 +62,16 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
         AmbiguousError: several runs fit.
     """
     if name is None:
-        row = conn.execute(
-            "SELECT * FROM runs WHERE removed_at IS NULL ORDER BY opened DESC LIMIT 1"
-        ).fetchone()
-        if row is None:
+        last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
+        if last is None:
             raise NotFoundError("no run is loaded yet", "Load one: reviewdesk open REPORT.")
-        return to_run(row)
-    named = [run for run in all_runs(conn) if run.name == name]
-    hashed = [run for run in all_runs(conn) if len(name) >= 4 and run.hash.startswith(name)]
-    found = named or hashed
+        return last
+    loaded = all_runs(conn)
+    found = [run for run in loaded if run.name == name]
+    if not found and len(name) >= 4:
+        found = [run for run in loaded if run.hash.startswith(name)]
     if not found:
-        known = ", ".join(run.name for run in all_runs(conn)) or "none"
+        known = ", ".join(run.name for run in loaded) or "none"
         raise NotFoundError(f"no run {name!r}", f"Loaded runs: {known}.")
     if len(found) > 1:
         names = ", ".join(run.name for run in found)
@@ -106,20 +105,20 @@ UNANIMOUS = {
 def labelled(conn: sqlite3.Connection) -> dict[int, int]:
     """Count the labelled contents of each run; runs without any are absent."""
     rows = conn.execute(
-        """SELECT v.run, count(*) AS n FROM truths t CROSS JOIN verdicts v ON v.item = t.item
+        """SELECT v.run, count(*) FROM truths t CROSS JOIN verdicts v ON v.item = t.item
            WHERE v.run IN (SELECT key FROM runs) AND v.audit < 2 GROUP BY v.run"""
     )
-    return {row["run"]: row["n"] for row in rows}
+    return dict(map(tuple, rows))
 
 
 def truths(conn: sqlite3.Connection, run: int) -> dict[Truth, int]:
     """Count the labelled contents of a run by truth."""
     rows = conn.execute(
-        """SELECT t.truth, count(*) AS n FROM truths t CROSS JOIN verdicts v
+        """SELECT t.truth, count(*) FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ? WHERE v.audit < 2 GROUP BY t.truth""",
         (run,),
     )
-    return {Truth(row["truth"]): row["n"] for row in rows}
+    return {Truth(truth): n for truth, n in rows}
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
@@ -160,7 +159,34 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
             **unanimous[key],
         )
         for key, found in decisions.items()
-    } | archives.tallies(conn, run)
+    } | archive_tallies(conn, run)
+
+
+def keep_archives(conn: sqlite3.Connection) -> None:
+    """Add the statistics of a whole archive, whose run holds only some of its verdicts."""
+    conn.execute("ALTER TABLE runs ADD COLUMN archive TEXT")
+
+
+def archive_text(conn: sqlite3.Connection, key: int) -> str | None:
+    """Return the statistics of an archive as JSON; ``None`` for any other run."""
+    # A desk of an older layout, which a migration reads, holds no archives.
+    return dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()).get("archive")
+
+
+def archive_tallies(conn: sqlite3.Connection, run: int | None) -> dict[int, DecisionCounts]:
+    """Count the verdicts of all archives, or of the run if it is one, by run key."""
+    query = "SELECT key FROM runs WHERE archive IS NOT NULL AND key = ifnull(?, key)"
+    found = ((key, archive_stats(conn, key)) for key in first_column(conn, query, (run,)))
+    return {key: stats.decision_counts() for key, stats in found if stats}
+
+
+def archive_stats(conn: sqlite3.Connection, key: int) -> Stats | None:
+    """Return the statistics of an archive; ``None`` for any other run."""
+    # Imported here because it loads numpy, which commands that only read do not need.
+    from reviewdesk.domain.run.stats import Stats
+
+    found = archive_text(conn, key)
+    return None if found is None else Stats.from_json(found)
 
 
 _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squares
@@ -179,7 +205,7 @@ def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
     # Imported here because opening a run does not compare means.
     from reviewdesk.domain.run.volatility import RunMean, RunMeans
 
-    names = conn.execute("SELECT names FROM measures WHERE run = ?", (run,)).fetchone()
+    names = lookup(conn, "SELECT names FROM measures WHERE run = ?", (run,)) or "[]"
     row = conn.execute(
         f"""SELECT total(answered > 1) AS n, total({UNANIMOUS["unanimous_votes"]}) AS alike
             FROM verdicts WHERE run = ?""",
@@ -187,44 +213,38 @@ def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
     ).fetchone()
     share = row["alike"] / row["n"] if row["n"] else 0.0
     alike = RunMean(int(row["n"]), share, row["alike"] * (1 - share))
-    some = conn.execute(
-        """SELECT 1 FROM bodies WHERE instr(body, '"dimension"') AND verdict IN
-           (SELECT key FROM verdicts WHERE run = ? ORDER BY key LIMIT 50)""",
-        (run,),
-    ).fetchone()
-    rows = conn.execute(_DIMENSIONS, (run,)) if some else ()
+    some = """SELECT 1 FROM bodies WHERE instr(body, '"dimension"') AND verdict IN
+              (SELECT key FROM verdicts WHERE run = ? ORDER BY key LIMIT 50)"""
+    rows = conn.execute(_DIMENSIONS, (run,)) if lookup(conn, some, (run,)) else ()
     dimensions = {
         name: RunMean(n, mean, max(squares - n * mean * mean, 0.0))
         for name, n, mean, squares in rows
     }
-    return RunMeans(tuple(sorted(json.loads(names["names"]))) if names else (), dimensions, alike)
+    return RunMeans(tuple(sorted(json.loads(names))), dimensions, alike)
 
 
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
     """Return the run with this hash, even a removed one, or ``None``."""
-    row = conn.execute("SELECT * FROM runs WHERE hash = ?", (run_hash,)).fetchone()
-    return to_run(row) if row else None
+    return next(_runs(conn, "hash = ?", run_hash), None)
 
 
 def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
     """Return the oldest loaded run read from the same bytes with any options, or ``None``."""
-    row = conn.execute(
-        "SELECT * FROM runs WHERE file_hash = ? AND removed_at IS NULL ORDER BY key LIMIT 1",
-        (file_hash,),
-    ).fetchone()
-    return to_run(row) if row else None
+    where = "file_hash = ? AND removed_at IS NULL ORDER BY key"
+    return next(_runs(conn, where, file_hash), None)
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Run:
-    return to_run(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone())
+    return next(_runs(conn, "key = ?", key))
 
 
-def options(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+def _runs(conn: sqlite3.Connection, where: str, *values: Any) -> Iterator[Run]:
+    return map(to_run, conn.execute(f"SELECT * FROM runs WHERE {where}", values))
+
+
+def options(conn: sqlite3.Connection, key: int) -> Any:
     """Return the reading options that made this run, including the policy a person filled in."""
-    found: dict[str, Any] = json.loads(
-        value(conn, "SELECT options FROM runs WHERE key = ?", (key,))
-    )
-    return found
+    return json.loads(value(conn, "SELECT options FROM runs WHERE key = ?", (key,)))
 
 
 def file_hash(conn: sqlite3.Connection, key: int) -> str:
@@ -236,14 +256,6 @@ def was_drawn_by_verdict(conn: sqlite3.Connection, run_hash: str) -> bool:
     """Return True if the log states that an older version drew a run; its rows may be lost."""
     said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
     return bool(said) and "drawn" not in said[-1]
-
-
-def drawn_contents(conn: sqlite3.Connection, key: int) -> int | None:
-    """Return how many contents of a run were drawn; ``None`` if an older version drew verdicts."""
-    row = dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone())
-    # A desk of an older layout, which a migration reads, holds only such runs.
-    found: int | None = row.get("contents")
-    return found
 
 
 def draw_contents(conn: sqlite3.Connection) -> None:
@@ -258,7 +270,7 @@ def draw_contents(conn: sqlite3.Connection) -> None:
 
 def count_decided(conn: sqlite3.Connection, key: int) -> None:
     """Count the decided verdicts of each stratum anew, after they were derived again."""
-    if drawn_contents(conn, key) is None:
+    if by_key(conn, key).by_verdict:
         return
     rows = conn.execute(
         """SELECT ifnull(sum(decision = 'pass'), 0), ifnull(sum(decision = 'fail'), 0), run, stratum
@@ -271,10 +283,8 @@ def count_decided(conn: sqlite3.Connection, key: int) -> None:
 
 def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
     """Return number, size and audit count of each stratum of a run."""
-    rows = conn.execute(
-        "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum", (key,)
-    )
-    return [(row["stratum"], row["size"], row["audit"]) for row in rows]
+    query = "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum"
+    return list(map(tuple, conn.execute(query, (key,))))
 
 
 def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
@@ -283,12 +293,9 @@ def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
     If that is taken, ``#2``, ``#3`` and so on is appended.
     """
     base = wanted or PurePath(file).name.split(".")[0] or file
-    taken = {row[0] for row in conn.execute("SELECT name FROM runs")}
-    name = base
-    number = 2
-    while name in taken:
-        name, number = f"{base}#{number}", number + 1
-    return name
+    taken = first_column(conn, "SELECT name FROM runs")
+    names = chain([base], (f"{base}#{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def touch(conn: sqlite3.Connection, run: int, at: str) -> None:
@@ -337,10 +344,11 @@ def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
         # The number of a run is its place in this desk, and not part of the judged content.
         found[name] = {column: row[column] for column in row if column != "run"}
     # The hashes of other runs must stay the same as before contents were drawn or archives made.
-    if (contents := drawn_contents(conn, key)) is not None:
+    run = by_key(conn, key)
+    if not run.by_verdict:
         query = "SELECT passed, failed FROM strata WHERE run = ? ORDER BY stratum"
-        found["drawn"] = [contents, *map(list, conn.execute(query, (key,)))]
-    if kept := archives.text(conn, key):
+        found["drawn"] = [run.contents, *map(list, conn.execute(query, (key,)))]
+    if kept := archive_text(conn, key):
         found["archive"] = kept
     return found
 
@@ -421,11 +429,10 @@ def cover(
     conn: sqlite3.Connection, key: int, at: str, kind: str, hashes: Mapping[str, Any]
 ) -> None:
     """Append the event that makes the log's head depend on a run: its hashes and its row."""
-    detail = {**about(conn, key), **hashes}
-    if drawn_contents(conn, key) is not None:
-        detail["drawn"] = "contents"
-    entry = NewEvent(kind, at, run=by_key(conn, key).hash, detail=detail)
-    events.append(conn, DESK, [entry])
+    run = by_key(conn, key)
+    drawn = {} if run.by_verdict else {"drawn": "contents"}
+    detail = {**about(conn, key), **hashes, **drawn}
+    events.append(conn, DESK, [NewEvent(kind, at, run=run.hash, detail=detail)])
 
 
 def cover_old(conn: sqlite3.Connection, at: str) -> None:
@@ -447,19 +454,16 @@ def cover_old(conn: sqlite3.Connection, at: str) -> None:
 
 def cover_again(conn: sqlite3.Connection, key: int) -> None:
     """Hash a run anew after its rows were derived again, if it has a content hash or an event."""
-    columns = {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}
     # An older layout has no hash; a later migration adds one.
-    if "content" not in columns:
-        return
-    if value(conn, "SELECT content FROM runs WHERE key = ?", (key,)) is None:
+    held = conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()
+    if dict(held).get("content") is None:
         return
     from reviewdesk.domain.run.digest import RULES
 
     found = digest(conn, key)
     content = found.hexdigest(facts(conn, key))
     conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, key))
-    run_hash = by_key(conn, key).hash
-    said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
+    said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == held["hash"]]
     if said and (said[-1]["content"], said[-1]["rules"]) != (content, RULES):
         hashes = {"content": content, "columns": found.columns(), "tags": tag_hash(conn, key)}
         at = value(conn, "SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')")

@@ -9,13 +9,20 @@ from pathlib import Path
 
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import reruns, runs
-from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
+from reviewdesk.store.connect import (
+    APPLICATION_ID,
+    ExplainedConnection,
+    first_column,
+    lookup,
+    refuse_read_only,
+    value,
+    writing,
+)  # fmt: skip
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.events import add_counters
 from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
 from reviewdesk.store.load import ingest
-from reviewdesk.store.load.archives import keep_archives
 
 Migration = Callable[[sqlite3.Connection], None]
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
@@ -300,10 +307,10 @@ def keep_label_state(conn: sqlite3.Connection) -> None:
 
 def cover_runs(conn: sqlite3.Connection) -> None:
     """Append an event for each loaded run and each re-run, so that the head depends on them."""
-    if now := conn.execute("SELECT at FROM migrations WHERE name = 'cover_runs'").fetchone():
-        runs.cover_old(conn, now[0])
+    if now := lookup(conn, "SELECT at FROM migrations WHERE name = 'cover_runs'"):
+        runs.cover_old(conn, now)
         for plan in reruns.plans(conn):
-            reruns.cover(conn, plan, now[0], covered_since=now[0])
+            reruns.cover(conn, plan, now, covered_since=now)
 
 
 def keep_orders(conn: sqlite3.Connection) -> None:
@@ -413,7 +420,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     cover_runs,
     keep_orders,
     add_adjudications,
-    keep_archives,
+    runs.keep_archives,
     add_claims,
     add_counters,
     derive_by_rules_2,
@@ -424,7 +431,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 
 def migrate(
-    conn: sqlite3.Connection, path: Path, at: str, *, last: int | None = None, copies: bool = True
+    conn: ExplainedConnection, path: Path, at: str, *, last: int | None = None, copies: bool = True
 ) -> None:
     """Apply and record the missing migrations, or those up to the ``last``.
 
@@ -433,7 +440,7 @@ def migrate(
     Raises:
         DeskError: a newer version of reviewdesk made the desk, or it cannot be written.
     """
-    version = conn.execute("PRAGMA user_version").fetchone()[0]
+    version = value(conn, "PRAGMA user_version")
     if version > len(MIGRATIONS):
         raise DeskError(
             f"{path}: made by a newer reviewdesk (schema {version}, this one knows "
@@ -442,9 +449,9 @@ def migrate(
         )
     if version == len(MIGRATIONS):
         return
-    held = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
-    recorded = conn.execute("SELECT name FROM migrations").fetchall() if held else []
-    if {row[0] for row in recorded} & {one.__name__ for one in MIGRATIONS[max(version, 0) :]}:
+    held = lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = 'migrations'")
+    recorded = first_column(conn, "SELECT name FROM migrations") if held else []
+    if {one.__name__ for one in MIGRATIONS[max(version, 0) :]}.intersection(recorded):
         raise DeskError(
             f"{path}: its schema number was changed to {version}", "Restore a backup of it."
         )
@@ -453,7 +460,7 @@ def migrate(
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
     with writing(conn, path):
         # Another process may have migrated the desk while this one waited for the lock.
-        version = conn.execute("PRAGMA user_version").fetchone()[0]
+        version = value(conn, "PRAGMA user_version")
         conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
         conn.execute(RECORDED)
         for number, migration in enumerate(MIGRATIONS[:last], start=1):

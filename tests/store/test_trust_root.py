@@ -265,7 +265,7 @@ def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.Monk
         assert desk.verify().ok
 
 
-def count_without_end(conn: sqlite3.Connection, path: Path, number: int) -> None:
+def count_without_end(conn: connect.ExplainedConnection, path: Path, number: int) -> None:
     """Run a statement without end in a transaction, and let a signal come meanwhile."""
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     with writing(conn, path):

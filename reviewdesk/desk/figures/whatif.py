@@ -21,20 +21,19 @@ from reviewdesk.domain.whatif.policies import (
 from reviewdesk.domain.whatif.table import outcomes
 from reviewdesk.errors import UsageError
 from reviewdesk.store.connect import reading
-from reviewdesk.store.load import archives
 
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
     """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.whatif import table
-    from reviewdesk.store import figures
+    from reviewdesk.store import figures, runs
 
     columns = panels(desk, run)
     with reading(desk.conn, desk.path):
         labels = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
-        archive = archives.stats(desk.conn, run.key)
+        archive = runs.archive_stats(desk.conn, run.key)
     if archive is None:
         known = None
         names = columns.names

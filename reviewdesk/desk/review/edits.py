@@ -19,7 +19,7 @@ from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.file_output import may_write, whole_file
 from reviewdesk.store import audit, events, reviewers, verdicts
-from reviewdesk.store.connect import connect_read_only, set_patience, writing
+from reviewdesk.store.connect import connect_read_only, writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.explain import explained
 
@@ -229,7 +229,7 @@ def _turn(
 
 def hurry(desk: OpenFile, seconds: float) -> None:
     """Let every write of this connection raise BusyError after waiting this long for the lock."""
-    set_patience(desk.conn, seconds)
+    desk.conn.patience = seconds
 
 
 def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:

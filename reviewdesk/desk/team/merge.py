@@ -38,7 +38,6 @@ from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ChainError, ReportError, UsageError
 from reviewdesk.store import label_state, reviewers, runs, verdicts
 from reviewdesk.store.connect import refuse_read_only, writing
-from reviewdesk.store.load import archives
 from reviewdesk.store.load.hidden_runs import LockPace
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
 from reviewdesk.store.reviewers import own_word
@@ -211,7 +210,7 @@ UPDATE = "Update reviewdesk."
 
 
 def travels(desk: Desk, run: Run) -> bool:
-    return archives.text(desk.conn, run.key) is None
+    return runs.archive_text(desk.conn, run.key) is None
 
 
 def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:

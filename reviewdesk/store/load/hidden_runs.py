@@ -17,10 +17,10 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from reviewdesk.errors import DeskError
-from reviewdesk.store.connect import insert, record, value, writing
+from reviewdesk.store.connect import ExplainedConnection, insert, lookup, record, value, writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import displace_verdicts
 from reviewdesk.store.runs import by_hash
@@ -107,8 +107,7 @@ class HiddenRun(Struct, frozen=True):
 
 def hidden_runs(conn: sqlite3.Connection) -> list[HiddenRun]:
     """Return every hidden run, the oldest first."""
-    rows = conn.execute("SELECT * FROM loads ORDER BY run")
-    return [record(HiddenRun, row) for row in rows]
+    return [record(HiddenRun, row) for row in conn.execute("SELECT * FROM loads ORDER BY run")]
 
 
 _CLAIMS = """SELECT l.file FROM loads l WHERE NOT (
@@ -129,8 +128,7 @@ def problems(conn: sqlite3.Connection) -> Iterator[str]:
 
 def of_hash(conn: sqlite3.Connection, run_hash: str) -> HiddenRun | None:
     """Return the hidden run with this hash, or ``None``."""
-    row = conn.execute("SELECT * FROM loads WHERE hash = ?", (run_hash,)).fetchone()
-    return record(HiddenRun, row) if row else None
+    return next((one for one in hidden_runs(conn) if one.hash == run_hash), None)
 
 
 @dataclass(slots=True)
@@ -175,7 +173,7 @@ class LockPace:
 class Hold:
     """The right to write one hidden run, in short transactions."""
 
-    def __init__(self, conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> None:
+    def __init__(self, conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> None:
         """Take a hidden run that ``claim`` returned."""
         self.conn = conn
         self._path = path
@@ -188,8 +186,7 @@ class Hold:
         """Run one transaction, unless another process has taken the run over."""
         with self.pace.timed(), writing(self.conn, self._path):
             query = "SELECT token FROM loads WHERE run = ?"
-            row = self.conn.execute(query, (self.hidden.run,)).fetchone()
-            if row is None or row["token"] != self.hidden.token:
+            if lookup(self.conn, query, (self.hidden.run,)) != self.hidden.token:
                 raise DeskError(
                     f"{self.hidden.file}: another process has gone on with loading it",
                     "Open it again to see how far that is.",
@@ -262,7 +259,7 @@ class Hold:
 
 
 @contextmanager
-def holding(conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> Iterator[Hold]:
+def holding(conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> Iterator[Hold]:
     """Hold a claimed run; after an error it is deleted, or left as a run that nobody holds."""
     for name, (value_of, _) in PRAGMAS.items():
         conn.execute(f"PRAGMA {name}={value_of}")
@@ -284,7 +281,7 @@ def holding(conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> Iterator
 
 
 def claim(
-    conn: sqlite3.Connection, path: Path, run_hash: str, file: str, made: str
+    conn: ExplainedConnection, path: Path, run_hash: str, file: str, made: str
 ) -> HiddenRun | None:
     """Take the hidden run with this hash as it was left, or a new one.
 
@@ -294,57 +291,37 @@ def claim(
         if by_hash(conn, run_hash) is not None:
             return None
         found = of_hash(conn, run_hash)
-        if found is None:
-            ours = _new(conn, run_hash, file, made)
-            insert(conn, "loads", {name: getattr(ours, name) for name in _COLUMNS})
-        elif found.held:
+        if found is not None and found.held:
             return None
-        else:
-            ours = _take(conn, found)
-    return ours
-
-
-_COLUMNS = HiddenRun.__struct_fields__
-
-
-def _new(conn: sqlite3.Connection, run_hash: str, file: str, made: str) -> HiddenRun:
-    query = "SELECT 1 + max((SELECT ifnull(max(key), 0) FROM runs), ifnull(max(run), 0)) FROM loads"
-    others = value(conn, "SELECT max(first) FROM loads")
-    first = value(
-        conn,
-        """SELECT 1 + max((SELECT ifnull(max(key), 0) FROM verdicts),
-                          (SELECT ifnull(max(verdict), 0) FROM bodies))""",
-    )
-    return HiddenRun(
-        run=value(conn, query),
-        hash=run_hash,
-        file=file,
-        first=first if others is None else max(first, others + _APART),
-        made=made,
-        pid=os.getpid(),
-        started=process_start(os.getpid()) or "",
-        token=_new_token(),
-    )
-
-
-def _new_token() -> str:
-    token = secrets.token_hex(8)
-    _held.add(token)
-    return token
+        if found is None:
+            runs = "SELECT ifnull(max(key), 0) FROM runs"
+            run = value(conn, f"SELECT 1 + max(({runs}), ifnull(max(run), 0)) FROM loads")
+            others = value(conn, "SELECT max(first) FROM loads")
+            first = value(
+                conn,
+                """SELECT 1 + max((SELECT ifnull(max(key), 0) FROM verdicts),
+                                  (SELECT ifnull(max(verdict), 0) FROM bodies))""",
+            )
+            first = first if others is None else max(first, others + _APART)
+            found = HiddenRun(run, run_hash, file, first, made, 0, "", "")
+            insert(conn, "loads", asdict(found))
+        return _take(conn, found)
 
 
 def _take(conn: sqlite3.Connection, left: HiddenRun) -> HiddenRun:
-    """Make this process the holder of a run that another has left, inside a transaction."""
+    """Make this process the holder of a run that nobody holds, inside a transaction."""
     pid = os.getpid()
-    ours = replace(left, pid=pid, started=process_start(pid) or "", token=_new_token())
+    token = secrets.token_hex(8)
+    _held.add(token)
+    ours = replace(left, pid=pid, started=process_start(pid) or "", token=token)
     conn.execute(
         "UPDATE loads SET pid = :pid, started = :started, token = :token WHERE run = :run",
-        {name: getattr(ours, name) for name in ("pid", "started", "token", "run")},
+        asdict(ours),
     )
     return ours
 
 
-def sweep_left(conn: sqlite3.Connection, path: Path, run_hash: str, made: str) -> None:
+def sweep_left(conn: ExplainedConnection, path: Path, run_hash: str, made: str) -> None:
     """Delete every unfinished run, except the one that a load of ``run_hash`` continues.
 
     Raises:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store import label_state, measures, runs
-from reviewdesk.store.connect import insert, staging_transaction, value, waiting
+from reviewdesk.store.connect import first_column, insert, staging_transaction, value, waiting
 from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
 
 if TYPE_CHECKING:
@@ -53,12 +53,9 @@ def read(
 ) -> array[int]:
     """Return the places of a run's verdicts in one of its orders, from ``start`` up to ``end``."""
     most = sys.maxsize if end is None else end
-    rows = conn.execute(
-        """SELECT places FROM orders WHERE run = ? AND name = ? AND first > ? AND first < ?
-           ORDER BY first""",
-        (run, name, start - SIZE, most),
-    )
-    found = array("i", b"".join(row[0] for row in rows))
+    query = """SELECT places FROM orders WHERE run = ? AND name = ? AND first > ? AND first < ?
+               ORDER BY first"""
+    found = array("i", b"".join(first_column(conn, query, (run, name, start - SIZE, most))))
     before = start % SIZE
     return _swapped(found[before : before + most - start])
 
@@ -66,7 +63,7 @@ def read(
 def rebuild(conn: sqlite3.Connection) -> None:
     """Write the orders of every run from the columns of its verdicts, replacing all rows."""
     conn.execute("DELETE FROM orders")
-    for (run,) in conn.execute("SELECT key FROM runs").fetchall():
+    for run in first_column(conn, "SELECT key FROM runs"):
         for name in NAMES:
             put(conn, list(pieces(run, name, _sorted(conn, run, name))))
 
@@ -75,15 +72,15 @@ def problems(conn: sqlite3.Connection, run: int) -> Iterator[str]:
     """Report each order of a run that differs from the order of its verdicts."""
     query = "SELECT first FROM orders WHERE run = ? AND name = ? ORDER BY first"
     for name in NAMES:
-        starts = [row[0] for row in conn.execute(query, (run, name))]
+        starts = first_column(conn, query, (run, name))
         held = read(conn, run, name)
         if starts != list(range(0, len(held), SIZE)) or held != _sorted(conn, run, name):
             yield f"its order {name} is not that of its verdicts"
 
 
 def _sorted(conn: sqlite3.Connection, run: int, name: str) -> array[int]:
-    rows = conn.execute(f"SELECT pos FROM verdicts WHERE run = ? ORDER BY {name}", (run,))
-    return array("i", (row[0] for row in rows))
+    query = f"SELECT pos FROM verdicts WHERE run = ? ORDER BY {name}"
+    return array("i", first_column(conn, query, (run,)))
 
 
 def _swapped(places: array[int]) -> array[int]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.report_model import Written, verdict_model
 from reviewdesk.store import measures, runs, verdicts
 from reviewdesk.store.connect import value
-from reviewdesk.store.load import archives
 from reviewdesk.store.load.ingest import with_undecided
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
             )
             measures.put_window(conn, run, window)
         # The figures of an archive cover more verdicts than the desk holds.
-        if archives.text(conn, run) is None:
+        if runs.archive_text(conn, run) is None:
             measures.enter(conn, run, measures.figures(conn, run, reader))
             _update_counts(conn, run, reader.tally)
             runs.count_decided(conn, run)
@@ -98,7 +97,7 @@ def differences(
         yield "its packed ballots are not what its bodies give"
     if tags.hexdigest() != runs.tag_hash(conn, run):
         yield "its tags are not what its bodies give"
-    if not archives.text(conn, run):
+    if not runs.archive_text(conn, run):
         yield from _sum_differences(conn, run, reader)
 
 
