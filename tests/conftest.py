@@ -104,7 +104,9 @@ class NewDesks:
     opened: ClassVar[list[sqlite3.Connection]] = []
 
     @classmethod
-    def migrate(cls, conn: connect.ExplainedConnection, path: Path, at: str, **options: Any) -> None:
+    def migrate(
+        cls, conn: connect.ExplainedConnection, path: Path, at: str, **options: Any
+    ) -> None:
         cls.opened.append(conn)
         if options or conn.execute("SELECT 1 FROM sqlite_master").fetchone():
             migrate(conn, path, at, **options)

@@ -19,7 +19,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision, content_digest
-from reviewdesk.store.connect import decision
+from reviewdesk.store.connect import decision, record
 from reviewdesk.store.queue import NUMBER, code, filled
 
 
@@ -47,7 +47,7 @@ def at_places(
            GROUP BY stratum, rank""",
         (run, json.dumps([*places])),
     )
-    return {(row["stratum"], row["rank"]): (row["key"], row["id"]) for row in rows}
+    return {(stratum, rank): (key, name) for stratum, rank, key, name in rows}
 
 
 _COLUMNS = {
@@ -77,37 +77,23 @@ def label_columns(
 def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledRow:
     made = decision(row)
     decided = made in {Decision.PASS, Decision.FAIL}
-    return LabelledRow(
-        key=row["key"],
-        id=row["id"],
-        item=row["item"],
-        decision=made,
-        score=row["score"],
-        stated_score=row["stated_score"],
-        confidence=row["confidence"],
-        passes=row["passes"],
-        answered=row["answered"],
-        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen, row["item"]),
-        test=row["test"],
-    )
+    place = LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen, row["item"])
+    return record(LabelledRow, row, place=place)
 
 
 def of_items(
-    conn: sqlite3.Connection, run: int, truths: Mapping[bytes, Truth]
+    conn: sqlite3.Connection, run: int, truths: Mapping[bytes, Truth] | None = None
 ) -> list[LabelledRow]:
-    """Return the run's verdicts on these items in draw order, as if they had the given labels."""
+    """Return the run's verdicts on these items in draw order, as if they had the given labels.
+
+    Without ``truths``, return every verdict, as if no label said pass or fail.
+    """
     rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
     return [
-        _to_labelled_row(row, truths[row["item"]], seen=True)
+        _to_labelled_row(row, Truth.UNSURE if truths is None else truths[row["item"]], seen=True)
         for row in rows
-        if row["item"] in truths
+        if truths is None or row["item"] in truths
     ]
-
-
-def every_row(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
-    """Return every verdict of the run in draw order, as if no label said pass or fail."""
-    rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
-    return [_to_labelled_row(row, Truth.UNSURE, seen=True) for row in rows]
 
 
 def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
@@ -131,27 +117,15 @@ def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
     """Return the run's totals and the sizes of its strata."""
     row = conn.execute("SELECT * FROM runs WHERE key = ?", (run,)).fetchone()
-    strata = conn.execute("SELECT * FROM strata WHERE run = ?", (run,)).fetchall()
-    return RunFigures(
-        passed=row["passed"],
-        failed=row["failed"],
-        confidence_source=row["confidence_source"],
-        scores_stated=bool(row["scores_stated"]),
-        sizes={stratum["stratum"]: stratum["size"] for stratum in strata},
-        audits={stratum["stratum"]: stratum["audit"] for stratum in strata},
-        decided={
-            stratum["stratum"]: (stratum["passed"], stratum["failed"])
-            for stratum in strata
-            if stratum["passed"] is not None
-        },
+    query = "SELECT stratum, size, audit, passed, failed FROM strata WHERE run = ?"
+    strata = conn.execute(query, (run,)).fetchall()
+    return record(
+        RunFigures,
+        row,
+        sizes={h: size for h, size, *_ in strata},
+        audits={h: audit for h, _, audit, *_ in strata},
+        decided={h: (passed, failed) for h, _, _, passed, failed in strata if passed is not None},
     )
-
-
-_SURE = {
-    "vote_share": "1.0 * passes / nullif(answered, 0)",
-    "reported": "confidence",
-}
-"""SQL of the value from which confidence is taken; the other sources take the score."""
 
 
 _BODY = "JOIN bodies b ON b.verdict = v.key"
@@ -192,7 +166,11 @@ def confidence_sums(
 
     Verdicts without a confidence by this source are left out, as are strata of only such verdicts.
     """
-    sure = _SURE.get(source) or ("stated_score" if scores_stated else "score")
+    sure = "stated_score" if scores_stated else "score"
+    if source == "vote_share":
+        sure = "1.0 * passes / nullif(answered, 0)"
+    elif source == "reported":
+        sure = "confidence"
     if source in {"support", "vote_share"}:
         sure = f"CASE decision WHEN 'pass' THEN {sure} ELSE 1 - {sure} END"
     rows = conn.execute(

@@ -20,7 +20,7 @@ from reviewdesk.domain.labels.split import (
     step_of,
 )
 from reviewdesk.store import reruns
-from reviewdesk.store.connect import in_pages
+from reviewdesk.store.connect import first_column, in_pages
 from reviewdesk.store.label_state import COUNTER
 
 
@@ -75,15 +75,12 @@ def began(conn: sqlite3.Connection, name: str) -> tuple[int | None, bool]:
 
 def rubrics(conn: sqlite3.Connection, run: int) -> list[str | None]:
     """Return the different rubrics of a run's verdicts. Reads every body."""
-    rows = conn.execute(
-        """SELECT DISTINCT json_extract(b.body, '$.rubric') AS rubric
-           FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?""",
-        (run,),
-    )
-    return [row["rubric"] for row in rows]
+    query = """SELECT DISTINCT json_extract(b.body, '$.rubric')
+               FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?"""
+    return first_column(conn, query, (run,))
 
 
 def bodies(conn: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
     """Return the stored bodies of some verdicts by key."""
     query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
-    return {row["verdict"]: row["body"] for row in in_pages(conn, query, sorted(keys))}
+    return dict(map(tuple, in_pages(conn, query, sorted(keys))))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.store.connect import decision, in_pages, record, value
+from reviewdesk.store.connect import decision, first_column, in_pages, record, value
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
 
@@ -60,48 +60,33 @@ def pair_bodies(conn: sqlite3.Connection, run: int) -> Iterator[tuple[str, Decis
 
 def unparsed(conn: sqlite3.Connection, failed: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield verdict key and seat of each reply to failed verdicts that could not be parsed."""
-    rows = in_pages(
-        conn,
-        """SELECT b.verdict, j.key AS seat FROM bodies b, json_each(b.body, '$.jurors') j
-           WHERE json_extract(j.value, '$.status') = ? AND b.verdict IN (*)""",
-        failed,
-        Status.PARSE_FAIL.value,
-    )
-    for row in rows:
-        yield row["verdict"], row["seat"]
+    query = """SELECT b.verdict, j.key FROM bodies b, json_each(b.body, '$.jurors') j
+               WHERE json_extract(j.value, '$.status') = ? AND b.verdict IN (*)"""
+    yield from map(tuple, in_pages(conn, query, failed, Status.PARSE_FAIL.value))
 
 
 def strata(conn: sqlite3.Connection, run: int) -> list[int]:
     """Return the stratum of every verdict of a run, in file order."""
-    rows = conn.execute("SELECT stratum FROM verdicts WHERE run = ? ORDER BY key", (run,))
-    return [row["stratum"] for row in rows]
+    return first_column(conn, "SELECT stratum FROM verdicts WHERE run = ? ORDER BY key", (run,))
 
 
 def places(conn: sqlite3.Connection, run: int) -> list[tuple[int, int]]:
     """Return the stratum and the rank of every verdict of a run, in file order."""
-    rows = conn.execute("SELECT stratum, rank FROM verdicts WHERE run = ? ORDER BY key", (run,))
-    return [(row["stratum"], row["rank"]) for row in rows]
+    query = "SELECT stratum, rank FROM verdicts WHERE run = ? ORDER BY key"
+    return list(map(tuple, conn.execute(query, (run,))))
 
 
-def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[int, str]]:
-    """Yield key and body of the given verdicts that may state which jurors were trimmed."""
-    rows = conn.execute(
-        """SELECT verdict, body FROM bodies WHERE verdict IN (SELECT value FROM json_each(?))
-           AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))""",
-        (json.dumps(keys),),
-    )
-    for row in rows:
-        yield row["verdict"], row["body"]
+def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
+    """Return the bodies of the given verdicts that may state which jurors were trimmed, by key."""
+    query = """SELECT verdict, body FROM bodies WHERE verdict IN (*)
+               AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))"""
+    return dict(map(tuple, in_pages(conn, query, keys)))
 
 
 def models(conn: sqlite3.Connection, keys: list[int]) -> dict[tuple[int, int], str | None]:
     """Return the model named on each ballot of the given verdicts, by verdict key and seat."""
-    rows = conn.execute(
-        """SELECT verdict, seat, model FROM ballots
-           WHERE verdict IN (SELECT value FROM json_each(?))""",
-        (json.dumps(keys),),
-    )
-    return {(row["verdict"], row["seat"]): row["model"] for row in rows}
+    rows = in_pages(conn, "SELECT verdict, seat, model FROM ballots WHERE verdict IN (*)", keys)
+    return {(verdict, seat): model for verdict, seat, model in rows}
 
 
 _SCORES = """SELECT mine.key, mine.id, v.run, avg(v.score) AS score,
@@ -134,18 +119,18 @@ def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Re
     """Yield the scores of the given cases in every loaded run, by case, oldest run first."""
     chosen = f"WHERE +run = ? AND key IN ({', '.join('?' * len(keys))})"
     rows = conn.execute(
-        f"""SELECT s.*, r.name FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
+        f"""SELECT s.key, s.id, s.score, s.decision, r.name AS run
+            FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
             JOIN runs r ON r.key = s.run ORDER BY s.key, s.run""",
         (run, *keys),
     )
-    for row in rows:
-        yield record(RepeatedCase, row, run=row["name"], decision=decision(row))
+    yield from (record(RepeatedCase, row) for row in rows)
 
 
 def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
     """Return the ids of the given verdicts by key."""
-    rows = in_pages(conn, "SELECT key, id FROM verdicts WHERE key IN (*)", keys)
-    return {row["key"]: row["id"] for row in rows}
+    query = "SELECT key, id FROM verdicts WHERE key IN (*)"
+    return dict(map(tuple, in_pages(conn, query, keys)))
 
 
 def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
@@ -164,11 +149,8 @@ def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
 
 def costs(conn: sqlite3.Connection, keys: Sequence[int]) -> dict[str, float]:
     """Return the mean cost in US dollars of a ballot of each juror, over some verdicts."""
-    rows = conn.execute(
-        """SELECT json_extract(j.value, '$.id'), avg(json_extract(j.value, '$.cost_usd'))
-           FROM bodies b, json_each(b.body, '$.jurors') j
-           WHERE b.verdict IN (SELECT value FROM json_each(?))
-           GROUP BY 1 HAVING count(json_extract(j.value, '$.cost_usd'))""",
-        (json.dumps(list(keys)),),
-    )
-    return dict(rows.fetchall())
+    query = """SELECT json_extract(j.value, '$.id'), avg(json_extract(j.value, '$.cost_usd'))
+               FROM bodies b, json_each(b.body, '$.jurors') j
+               WHERE b.verdict IN (SELECT value FROM json_each(?))
+               GROUP BY 1 HAVING count(json_extract(j.value, '$.cost_usd'))"""
+    return dict(map(tuple, conn.execute(query, (json.dumps(list(keys)),))))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 from math import isclose
 from typing import IO, TYPE_CHECKING, Any
 
-from reviewdesk.domain.run.details import RunAlphas, RunMeasures, Undefined
+from reviewdesk.domain.run.details import RunAlphas, RunMeasures
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
+from reviewdesk.store.connect import insert, record, value
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
@@ -94,12 +96,8 @@ def spilled_tables() -> Iterator[RankTables]:
 
 def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
     """Write the figures of a run, inside the caller's transaction."""
-    row = {"run": run, **_row(found)}
-    conn.execute(
-        f"""INSERT OR REPLACE INTO measures ({", ".join(row)})
-            VALUES ({", ".join("?" * len(row))})""",
-        tuple(row.values()),
-    )
+    conn.execute("DELETE FROM measures WHERE run = ?", (run,))
+    insert(conn, "measures", {"run": run, **_row(found)})
 
 
 def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
@@ -121,46 +119,35 @@ def _row(found: RunMeasures) -> dict[str, Any]:
 def holds(conn: sqlite3.Connection, run: int, found: RunMeasures) -> bool:
     """Return True if these are the figures that the desk holds of a run."""
     row = _row(found)
+    close = partial(isclose, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
     query = f"SELECT {', '.join(row)} FROM measures WHERE run = ?"
     held = conn.execute(query, (run,)).fetchone() or ()
-    return len(held) == len(row) and all(map(_same, held, row.values()))
-
-
-def _same(held: Any, made: Any) -> bool:
-    if isinstance(held, float) and isinstance(made, float):
-        return isclose(held, made, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
-    return bool(held == made)
+    return len(held) == len(row) and all(
+        one == made or (isinstance(one, float) and isinstance(made, float) and close(one, made))
+        for one, made in zip(held, row.values(), strict=True)
+    )
 
 
 def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:
     """Return the alphas of every measured run, or of one, by run key."""
-    source = "measures" if run is None else "measures WHERE run = ?"
-    rows = conn.execute(
-        f"SELECT run, reasons, {', '.join(_ALPHAS)} FROM {source}", () if run is None else (run,)
-    )
-    return {
-        row["run"]: RunAlphas(
-            reasons={name: Undefined(why) for name, why in json.loads(row["reasons"]).items()},
-            **{name: row[name] for name in _ALPHAS},
-        )
-        for row in rows
-    }
+    rows = conn.execute("SELECT * FROM measures WHERE run = ifnull(?, run)", (run,))
+    return {row["run"]: record(RunAlphas, row, reasons=json.loads(row["reasons"])) for row in rows}
 
 
 def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
     """Count the ballots with an answer that could not be read, by run key."""
-    source = f"packed WHERE {SHOWN}" if run is None else "packed WHERE run = ?"
-    found: dict[int, int] = {}
-    for row in conn.execute(f"SELECT run, failed FROM {source}", () if run is None else (run,)):
-        found[row["run"]] = found.get(row["run"], 0) + row["failed"].count(UNKNOWN)
+    found: Counter[int] = Counter()
+    where = SHOWN if run is None else f"run = {int(run)}"
+    for key, failed in conn.execute(f"SELECT run, failed FROM packed WHERE {where}"):
+        found[key] += failed.count(UNKNOWN)
     return found
 
 
 def packed(conn: sqlite3.Connection, run: int) -> PackedRun:
     """Return the packed columns of a run; each is read when it is asked for, and not kept."""
     row = conn.execute("SELECT names, quorums FROM measures WHERE run = ?", (run,)).fetchone()
-    names, quorums = (tuple(json.loads(row[name])) for name in ("names", "quorums"))
-    return PackedRun(_StoredColumns(conn, run), names, quorums)
+    names_of, quorums = (tuple(json.loads(text)) for text in row)
+    return PackedRun(_StoredColumns(conn, run), names_of, quorums)
 
 
 class _StoredColumns(Mapping[str, bytearray]):
@@ -171,7 +158,10 @@ class _StoredColumns(Mapping[str, bytearray]):
         self._run = run
 
     def __getitem__(self, name: str) -> bytearray:
-        return _read(self._conn, "packed WHERE run = ?", (name,), self._run)[name]
+        found = bytearray()
+        for _, columns in windows(self._conn, self._run, (name,)):
+            found += columns[name]
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(COLUMNS)
@@ -202,17 +192,4 @@ def places(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
 
 def names(conn: sqlite3.Connection, run: int) -> tuple[str, ...]:
     """Return the names of a run's seats, which its packed column ``juror`` indexes."""
-    row = conn.execute("SELECT names FROM measures WHERE run = ?", (run,)).fetchone()
-    return tuple(json.loads(row["names"]))
-
-
-def _read(
-    conn: sqlite3.Connection, source: str, names: Sequence[str], *values: Any
-) -> dict[str, bytearray]:
-    """Return the named columns, each joined over all windows."""
-    query = f"SELECT {', '.join(names)} FROM {source} ORDER BY first"
-    joined = {name: bytearray() for name in names}
-    for row in conn.execute(query, values):
-        for name, window in zip(names, row, strict=True):
-            joined[name] += window
-    return joined
+    return tuple(json.loads(value(conn, "SELECT names FROM measures WHERE run = ?", (run,))))

@@ -7,23 +7,19 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, Self
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
 from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth
-from reviewdesk.domain.values import AgreementSource
-from reviewdesk.domain.verdict import Band
 from reviewdesk.store import runs
-from reviewdesk.store.connect import decision, in_pages, value
+from reviewdesk.store.connect import first_column, in_pages, record, value
 from reviewdesk.store.label_state import WINDOW
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
@@ -150,6 +146,14 @@ class RunLabels:
         truths = {truth: sum(n for b, n in found.items() if TRUTHS[b & TRUTH] is truth)
                   for truth in (Truth.UNSURE, Truth.DISPUTED)}  # fmt: skip
         labelled = sum(found.values())
+        left = run.contents - labelled
+        if keys is not None and len(keys) != run.verdicts:
+            if self._queue is not keys:
+                self._queue = keys
+                places = members(keys, self._first, self._marks, self._contents)
+                self._members, self._left = places
+            apart = [key - self._first for key in waiting]
+            left = self._left + sum(self._members[at] for at in apart if self._marks[at])
         return Progress(
             verdicts=run.contents,
             labelled=labelled,
@@ -160,9 +164,7 @@ class RunLabels:
             deferred=self._deferred,
             unsure=truths[Truth.UNSURE],
             disputed=truths[Truth.DISPUTED],
-            left=run.contents - labelled
-            if keys is None or len(keys) == run.verdicts
-            else self._left_of(keys, waiting),
+            left=left,
         )
 
     def first_gap(
@@ -183,14 +185,6 @@ class RunLabels:
                 return (self._first + at, count - before) if count > before else None
             before += not self._marks[at] & COPY
         return None
-
-    def _left_of(self, keys: Sequence[int], waiting: Collection[int]) -> int:
-        """Count the contents of a queue without a label; the same queue is counted only once."""
-        if self._queue is not keys:
-            self._queue = keys
-            self._members, self._left = members(keys, self._first, self._marks, self._contents)
-        places = [key - self._first for key in waiting]
-        return self._left + sum(self._members[at] for at in places if self._marks[at])
 
     def next_undecided(
         self,
@@ -226,11 +220,8 @@ def _contents(conn: sqlite3.Connection, run: Run) -> array[int] | None:
     """Return a number for the content of each verdict of a run; ``None`` if no two share one."""
     if run.contents == run.verdicts:
         return None
-    rows = conn.execute(
-        "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key", (run.key,)
-    )
-    rows.row_factory = None
-    return array("q", (row[0] for row in rows))
+    query = "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key"
+    return array("q", first_column(conn, query, (run.key,)))
 
 
 def _deferred(
@@ -246,7 +237,7 @@ def _deferred(
            WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw""",
         (run.key, reviewer),
     )
-    return [(row["key"], (row["stratum"], row["rank"])) for row in rows]
+    return [(key, (stratum, rank)) for key, stratum, rank in rows]
 
 
 DEFERRED = """SELECT item FROM current_events
@@ -277,10 +268,7 @@ class _ReviewerItems(Struct, frozen=True):
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     """Return the truth of each given item by its labels; items without a label are absent."""
     query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
-    return {
-        row["item"]: Mark(Truth(row["truth"]), bool(row["seen"]))
-        for row in in_pages(conn, query, items)
-    }
+    return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
 
 
 def _own(
@@ -342,28 +330,21 @@ def _queue_row(
     row: sqlite3.Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems
 ) -> QueueRow:
     item = row["item"]
-    authors = set(own.noted.get(row["item"], ()))
+    authors = set(own.noted.get(item, ()))
     if own.withheld.hides(item):
         mark = None
         authors = authors & {own.reviewer}
-    return QueueRow(
-        key=row["key"],
-        id=row["id"],
-        test=row["test"],
-        decision=decision(row),
-        score=row["score"],
-        agreement=row["agreement"],
-        band=Band(row["band"]) if row["band"] else None,
-        flags=Flag(row["flags"]),
+    return record(
+        QueueRow,
+        row,
         stratum=STRATA[row["stratum"]],
-        audit=bool(row["audit"] & 1),
+        audit=row["audit"] & 1,
         label=mark.truth if mark else None,
-        deferred=row["item"] in own.deferred,
-        marked=row["item"] in own.marked,
+        deferred=item in own.deferred,
+        marked=item in own.marked,
         noted=own.reviewer in authors,
         noted_by_others=bool(authors - {own.reviewer}),
         labelled_by_other=item in own.withheld.others,
-        agreement_source=AgreementSource(row["agreement_source"]),
     )
 
 
@@ -417,17 +398,14 @@ class RunKeys(Struct, frozen=True):
 
 def span(conn: sqlite3.Connection, run: int) -> RunKeys:
     """Return the keys of a run's verdicts."""
-    row = conn.execute(
-        "SELECT key - pos AS first FROM verdicts WHERE run = ? LIMIT 1", (run,)
-    ).fetchone()
     size = int(value(conn, "SELECT verdicts FROM runs WHERE key = ?", (run,)))
-    return RunKeys(run, row["first"] if row else 0, size)
+    return RunKeys(run, first_key(conn, run), size)
 
 
 def loaded_runs(conn: sqlite3.Connection) -> tuple[int, ...]:
     """Return the keys of the runs that are not removed."""
-    rows = conn.execute("SELECT key FROM runs WHERE removed_at IS NULL ORDER BY key")
-    return tuple(row["key"] for row in rows)
+    query = "SELECT key FROM runs WHERE removed_at IS NULL ORDER BY key"
+    return tuple(first_column(conn, query))
 
 
 def read_columns(
@@ -435,10 +413,19 @@ def read_columns(
 ) -> dict[str, array[float]]:
     """Read columns by name, each with an entry for every verdict of the run, in file order."""
     found = {name: _READERS[name](conn, of) for name in names if name in _READERS}
-    for read, kind in ((_numbers, True), (_codes, False)):
-        plain = [name for name in names if name in _COLUMNS and (TYPES[name] == "d") is kind]
-        if plain:
-            found |= dict(zip(plain, read(conn, of, plain), strict=True))
+    for is_number in (True, False):
+        plain = [name for name in names if name in _COLUMNS and (TYPES[name] == "d") is is_number]
+        if not plain:
+            continue
+        columns = ", ".join(f"{_COLUMNS[name]} AS {name}" for name in plain)
+        query = f"""SELECT {columns} FROM verdicts
+                    WHERE key >= :first AND key < :end AND +run = :run ORDER BY key"""
+        made = [_blank(name, of.size) for name in plain]
+        if is_number:
+            filled(made, conn.execute(query, of.values))
+        else:
+            _fill_codes(conn, of, query, dict(zip(plain, made, strict=True)))
+        found |= zip(plain, made, strict=True)
     return found
 
 
@@ -455,42 +442,30 @@ def read_rows(
     return dict(zip(names, filled([_blank(name, len(keys)) for name in names], rows), strict=True))
 
 
-def _facts(names: list[str]) -> str:
-    """Return a query for columns of the verdicts between two keys, in file order."""
-    columns = ", ".join(f"{_COLUMNS[name]} AS {name}" for name in names)
-    return f"""SELECT {columns} FROM verdicts
-               WHERE key >= :first AND key < :end AND +run = :run ORDER BY key"""
-
-
-def _codes(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[array[float]]:
-    """Return columns of whole numbers, read as one text per piece, twice as fast as row by row.
+def _fill_codes(
+    conn: sqlite3.Connection, of: RunKeys, query: str, made: Mapping[str, array[float]]
+) -> None:
+    """Read columns of whole numbers as one text per piece, twice as fast as row by row.
 
     SQLite concatenates in the order of the rows.
     """
-    made = [_blank(name, of.size) for name in names]
-    joined = ", ".join(f"group_concat({name})" for name in names)
+    joined = ", ".join(f"group_concat({name})" for name in made)
     for at in range(0, of.size, _PIECE):
         first = of.first + at
         end = min(at + _PIECE, of.size)
         piece = {"run": of.run, "first": first, "end": of.first + end}
-        texts = conn.execute(f"SELECT {joined} FROM ({_facts(names)})", piece).fetchone()
-        for column, text in zip(made, texts, strict=True):
+        texts = conn.execute(f"SELECT {joined} FROM ({query})", piece).fetchone()
+        for column, text in zip(made.values(), texts, strict=True):
             # The text is empty if the run was removed meanwhile.
             values: array[float] = array(column.typecode)
             values.extend(map(int, text.split(",") if text else ()))
             column[at : at + len(values)] = values
-    return made
 
 
 def _blank(name: str, size: int) -> array[float]:
     """Return a column to fill; a growing one takes more memory than it needs, and leaves gaps."""
     made: array[float] = array(TYPES[name], [0])
     return made * size
-
-
-def _numbers(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[array[float]]:
-    rows = conn.execute(_facts(names), of.values)
-    return filled([_blank(name, of.size) for name in names], rows)
 
 
 def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:
@@ -503,16 +478,6 @@ def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]
             column[at:end] = array(column.typecode, values)
         at = end
     return made
-
-
-def _order(name: str, conn: sqlite3.Connection, of: RunKeys) -> array[int]:
-    return ingest.read(conn, of.run, name)
-
-
-def _ids(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
-    """Return the rows of a run in the order of their ids."""
-    rows = conn.execute("SELECT key - :first FROM verdicts WHERE run = :run ORDER BY id", of.values)
-    return filled([_blank("id", of.size)], rows)[0]
 
 
 def _swing(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
@@ -538,8 +503,9 @@ def _swing(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
 
 
 _READERS: Mapping[str, Callable[[sqlite3.Connection, RunKeys], array[Any]]] = {
-    **{name: partial(_order, name) for name in ingest.NAMES},
-    "id": _ids,
+    "draw": lambda conn, of: ingest.read(conn, of.run, "draw"),
+    "mix": lambda conn, of: ingest.read(conn, of.run, "mix"),
+    "id": lambda conn, of: array("q", (key - of.first for key in first_keys(conn, of, "id"))),
     "swing": _swing,
 }
 
@@ -563,10 +529,6 @@ def first_keys(
         return array("q", (of.first + place for place in (reversed(places) if way else places)))
     column = INDEXED[name]
     of_run = "key >= :first AND key < :end AND +run" if column == "key" else "run"
-    rows = conn.execute(
-        f"""SELECT key FROM verdicts WHERE {of_run} = :run
-            ORDER BY {column}{way} LIMIT {-1 if most is None else most}""",
-        of.values,
-    )
-    rows.row_factory = None
-    return array("q", (row[0] for row in rows))
+    query = f"""SELECT key FROM verdicts WHERE {of_run} = :run
+                ORDER BY {column}{way} LIMIT {-1 if most is None else most}"""
+    return array("q", first_column(conn, query, of.values))

@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.store import events, runs
-from reviewdesk.store.connect import decision, in_pages, insert, record
+from reviewdesk.store.connect import decision, first_column, in_pages, insert, record
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import process_start
 
@@ -82,15 +82,20 @@ def is_other_alive(pid: int, started: str | None) -> bool:
     return pid != os.getpid() and process_start(pid) == started
 
 
+_WHOLE = """SELECT * FROM label_events
+            WHERE item IS NULL AND kind IN ('rerun_planned', 'rerun_ended')"""
+
+
 def of_reviewer(conn: sqlite3.Connection, reviewer: str) -> list[Event]:
     """Return the events of whole re-runs, which are not about a single item, the oldest first."""
-    rows = conn.execute(
-        """SELECT * FROM label_events WHERE item IS NULL
-             AND kind IN ('rerun_planned', 'rerun_ended') AND desk = ? AND reviewer = ?
-           ORDER BY seq""",
-        (events.desk_id(conn), reviewer),
-    )
-    return [events.to_event(row) for row in rows]
+    query = f"{_WHOLE} AND desk = ? AND reviewer = ? ORDER BY seq"
+    return list(map(events.to_event, conn.execute(query, (events.desk_id(conn), reviewer))))
+
+
+def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
+    """Return the events of the whole run whose events share a word, the oldest first."""
+    query = f"{_WHOLE} AND json_extract(detail, '$.batch') = ? ORDER BY key"
+    return list(map(events.to_event, conn.execute(query, (word,))))
 
 
 def planned(conn: sqlite3.Connection, whole: Event) -> list[PlannedRerun]:
@@ -109,48 +114,35 @@ def planned(conn: sqlite3.Connection, whole: Event) -> list[PlannedRerun]:
             whole.detail["batch"],
         ),
     )  # fmt: skip
-    return [record(PlannedRerun, row, done=bool(row["done"])) for row in rows]
+    return [record(PlannedRerun, row) for row in rows]
 
 
-def replies(conn: sqlite3.Connection, plan: int, call: str | None = None) -> list[dict[str, Any]]:
-    """Return the replies to a plan, or to one of its calls, the oldest first."""
-    query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
-               WHERE plan = ?1 AND (?2 IS NULL OR call = ?2) ORDER BY key"""
+def replies(
+    conn: sqlite3.Connection, plan: int, call: str | None = None, *, unbooked: bool = False
+) -> list[dict[str, Any]]:
+    """Return the replies to a plan, or to one of its calls, the oldest first.
+
+    Those ``unbooked`` have no cost, as they are from versions before ``add_reply_costs``.
+    """
+    query = f"""SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
+                WHERE plan = ?1 AND (?2 IS NULL OR call = ?2) {"AND usd IS NULL" * unbooked}
+                ORDER BY key"""
     rows = conn.execute(query, (plan, call))
     return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
 
 
 def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
     """Return the booked cost of the replies to plans, in US dollars."""
-    rows = in_pages(conn, "SELECT total(usd) AS usd FROM replies WHERE plan IN (*)", plans)
-    return float(sum(row["usd"] for row in rows))
-
-
-def unbooked(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
-    """Return the replies to a plan without a cost, from versions before ``add_reply_costs``."""
-    query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
-               WHERE plan = ? AND usd IS NULL ORDER BY key"""
-    rows = conn.execute(query, (plan,))
-    return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
-
-
-def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
-    """Return the events of the whole run whose events share a word, the oldest first."""
-    rows = conn.execute(
-        """SELECT * FROM label_events WHERE item IS NULL
-             AND kind IN ('rerun_planned', 'rerun_ended')
-             AND json_extract(detail, '$.batch') = ? ORDER BY key""",
-        (word,),
-    )
-    return [events.to_event(row) for row in rows]
+    rows = in_pages(conn, "SELECT total(usd) FROM replies WHERE plan IN (*)", plans)
+    return float(sum(row[0] for row in rows))
 
 
 def kept_values(conn: sqlite3.Connection, prefix: str) -> dict[str, str]:
     """Return the values whose keys begin with a prefix, by key without the prefix."""
-    rows = conn.execute("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", (
-        len(prefix), prefix,
-    ))  # fmt: skip
-    return {row["key"][len(prefix) :]: row["value"] for row in rows}
+    query = (
+        "SELECT substr(key, 1 + length(?1)), value FROM meta WHERE substr(key, 1, length(?1)) = ?1"
+    )
+    return dict(map(tuple, conn.execute(query, (prefix,))))
 
 
 def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
@@ -163,7 +155,7 @@ def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
 
 def plans(conn: sqlite3.Connection) -> list[int]:
     """Return the plans of all finished re-runs, the oldest first."""
-    return [row["plan"] for row in conn.execute("SELECT plan FROM reruns ORDER BY plan")]
+    return first_column(conn, "SELECT plan FROM reruns ORDER BY plan")
 
 
 def hashes(conn: sqlite3.Connection, plan: int) -> tuple[str | None, str | None, dict[str, Any]]:
@@ -172,16 +164,12 @@ def hashes(conn: sqlite3.Connection, plan: int) -> tuple[str | None, str | None,
     query = """SELECT key, plan, seat, juror, call, attempt, nonce, at, ms, status, body, headers,
                       problem FROM replies WHERE plan = ? ORDER BY key"""
     replies = [list(row) for row in conn.execute(query, (plan,))]
-    row = conn.execute(
-        """SELECT n.hash, v.id, r.ended_at, r.stopped, r.body
-           FROM reruns r LEFT JOIN verdicts v ON v.key = r.verdict LEFT JOIN runs n ON n.key = v.run
-           WHERE r.plan = ?""",
-        (plan,),
-    ).fetchone()
-    run, verdict, *result = row
-    found = {name: sha256(canonical_json(part)).hexdigest() for name, part in (
-        ("result", result), ("replies", replies),
-    )}  # fmt: skip
+    query = """SELECT n.hash, v.id, r.ended_at, r.stopped, r.body
+               FROM reruns r LEFT JOIN verdicts v ON v.key = r.verdict
+               LEFT JOIN runs n ON n.key = v.run WHERE r.plan = ?"""
+    run, verdict, *result = conn.execute(query, (plan,)).fetchone()
+    parts = {"result": result, "replies": replies}
+    found = {name: sha256(canonical_json(part)).hexdigest() for name, part in parts.items()}
     return run, verdict, {"plan": plan, **found}
 
 
@@ -204,18 +192,15 @@ def plans_of_run(conn: sqlite3.Connection, run: int) -> list[int]:
     """Return the plans of a run's finished re-runs, in no order of time."""
     # Runs at each key that moves, so the few re-runs are looked up in the many verdicts.
     query = "SELECT r.plan FROM reruns r CROSS JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?"
-    return [row["plan"] for row in conn.execute(query, (run,))]
+    return first_column(conn, query, (run,))
 
 
 def filed(conn: sqlite3.Connection, first: int, end: int) -> list[int]:
     """Return the verdicts that came with re-runs, from key ``first`` to before ``end``."""
     # Most bodies hold no re-run, and the plain text search spares parsing them as JSON.
-    rows = conn.execute(
-        """SELECT verdict FROM bodies WHERE verdict >= ? AND verdict < ?
-             AND body LIKE '%"reruns"%' AND json_array_length(body, '$.reruns')""",
-        (first, end),
-    )
-    return [row["verdict"] for row in rows]
+    query = """SELECT verdict FROM bodies WHERE verdict >= ? AND verdict < ?
+                 AND body LIKE '%"reruns"%' AND json_array_length(body, '$.reruns')"""
+    return first_column(conn, query, (first, end))
 
 
 def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) -> list[int]:
@@ -251,7 +236,4 @@ def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) ->
 
 
 def _read(rows: Iterable[sqlite3.Row]) -> list[StoredRerun]:
-    return [
-        record(StoredRerun, row, detail=json.loads(row["detail"]), stopped=bool(row["stopped"]))
-        for row in rows
-    ]
+    return [record(StoredRerun, row, detail=json.loads(row["detail"])) for row in rows]

@@ -16,7 +16,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run, TagCount, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store.connect import decision, in_pages, record, value
+from reviewdesk.store.connect import first_column, in_pages, lookup, record, value
 
 _WINDOW = 200
 _NEAR = 40
@@ -28,8 +28,7 @@ _SEATS = 50
 def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
     """Return the ids that the tool behind a report gave a verdict, by their kind."""
     query = "SELECT json_extract(body, '$.meta.origin') FROM bodies WHERE verdict = ?"
-    row = conn.execute(query, (key,)).fetchone()
-    found = json.loads(row[0]) if row and row[0] else {}
+    found = json.loads(lookup(conn, query, (key,)) or "{}")
     return found if isinstance(found, dict) else {}
 
 
@@ -56,14 +55,12 @@ def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[st
 
 def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
     """Return the key of the verdict with this id; raise NotFoundError if no verdict has it."""
-    row = conn.execute(
-        "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(
-            f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
-        )
-    return int(row["key"])
+    query = "SELECT key FROM verdicts WHERE run = ? AND id = ?"
+    found: int | None = lookup(conn, query, (run.key, verdict_id))
+    if found is None:
+        hint = "List them: reviewdesk queue."
+        raise NotFoundError(f"no verdict {verdict_id!r} in {run.name}", hint)
+    return found
 
 
 _LOADED = """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
@@ -91,11 +88,8 @@ def by_item(
 
 def ids_from(conn: sqlite3.Connection, run: int, start: str, most: int) -> list[str]:
     """Return the first ids of a run that begin with ``start``, sorted."""
-    rows = conn.execute(
-        "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-        (run, start, f"{start}\U0010ffff", most),
-    )
-    return [row["id"] for row in rows]
+    query = "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+    return first_column(conn, query, (run, start, f"{start}\U0010ffff", most))
 
 
 def has_copies(conn: sqlite3.Connection, run: int) -> bool:
@@ -116,7 +110,7 @@ def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
            WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC""",
         (key,),
     )
-    return [(row["run"], row["key"]) for row in rows]
+    return list(map(tuple, rows))
 
 
 def panels(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[str, str | None]]]:
@@ -166,9 +160,9 @@ def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[t
         (run, *ends, key),
     )
     found: dict[str, int] = {}
-    for row in rows:
-        if row["name"] is not None and (row["key"] == key or row["name"] not in found):
-            found[row["name"]] = row["key"]
+    for name, other in rows:
+        if name is not None and (other == key or name not in found):
+            found[name] = other
     return list(found.items())
 
 
@@ -192,39 +186,27 @@ class Counterpart(Struct, frozen=True):
 def counterparts(conn: sqlite3.Connection, run: int, other: int) -> list[Counterpart]:
     """Return a run's verdicts whose content another run judged too, in file order."""
     rows = conn.execute(
-        f"""SELECT v.key, v.item, v.decision, o.decision AS there, t.truth
+        f"""SELECT v.key, v.item, v.decision AS here, o.decision AS there, t.truth
             FROM verdicts v
             JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
             LEFT JOIN truths t ON t.item = v.item WHERE v.run = ? ORDER BY v.key""",
         (run,),
     )
-    return [
-        Counterpart(
-            row["key"],
-            row["item"],
-            decision(row),
-            Decision(row["there"]) if row["there"] else None,
-            Truth(row["truth"]) if row["truth"] else None,
-        )
-        for row in rows
-    ]
+    return [record(Counterpart, row) for row in rows]
 
 
 def flips(conn: sqlite3.Connection, run: int, other: int) -> tuple[int, int]:
     """Count the contents that two runs share, and those on which their decisions differ."""
-    row = conn.execute(
-        """SELECT count(DISTINCT v.item) AS shared,
-                  count(DISTINCT iif(v.decision != o.decision, v.item, NULL)) AS flipped
-           FROM verdicts v JOIN verdicts o ON o.item = v.item AND o.run = ? WHERE v.run = ?""",
-        (other, run),
-    ).fetchone()
-    return row["shared"], row["flipped"]
+    query = """SELECT count(DISTINCT v.item),
+                      count(DISTINCT iif(v.decision != o.decision, v.item, NULL))
+               FROM verdicts v JOIN verdicts o ON o.item = v.item AND o.run = ? WHERE v.run = ?"""
+    shared, flipped = conn.execute(query, (other, run)).fetchone()
+    return shared, flipped
 
 
 def first_key(conn: sqlite3.Connection, run: int) -> int:
     """Return the key of a run's first verdict; the keys of a run are consecutive in file order."""
-    row = conn.execute("SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)).fetchone()
-    return int(row[0]) if row else 0
+    return lookup(conn, "SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)) or 0
 
 
 def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[sqlite3.Row]:
@@ -239,8 +221,8 @@ def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[s
 
 def seats(conn: sqlite3.Connection, run: int) -> array[int]:
     """Return how many ballots each verdict of a run has, in file order."""
-    rows = conn.execute("SELECT seated FROM verdicts WHERE run = ? ORDER BY key", (run,))
-    return array("q", (row[0] for row in rows))
+    query = "SELECT seated FROM verdicts WHERE run = ? ORDER BY key"
+    return array("q", first_column(conn, query, (run,)))
 
 
 class Body(Struct, frozen=True):
@@ -274,18 +256,15 @@ def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
 
     The flagged verdicts come first, then the labelled ones, then the rest.
     """
-    rows = conn.execute(
-        """SELECT key FROM verdicts WHERE run = ?
-           ORDER BY stratum >= ?, item NOT IN (SELECT item FROM truths), pos LIMIT ?""",
-        (run.key, FIRST_REST, most),
-    )
-    return [row["key"] for row in rows]
+    query = """SELECT key FROM verdicts WHERE run = ?
+               ORDER BY stratum >= ?, item NOT IN (SELECT item FROM truths), pos LIMIT ?"""
+    return first_column(conn, query, (run.key, FIRST_REST, most))
 
 
 def keys_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> dict[str, int]:
     """Return the verdicts of a run with this content: their keys by id."""
-    rows = conn.execute("SELECT id, key FROM verdicts WHERE item = ? AND run = ?", (item, run))
-    return {row["id"]: row["key"] for row in rows}
+    query = "SELECT id, key FROM verdicts WHERE item = ? AND run = ?"
+    return dict(map(tuple, conn.execute(query, (item, run))))
 
 
 def keys_of_items(
@@ -329,12 +308,10 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
 
 def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label") -> Truth | None:
     """Return the label or adjudication that an author gave an item, or ``None``."""
-    row = conn.execute(
-        """SELECT c.label FROM current_events c JOIN label_events e ON e.key = c.key
-           WHERE c.item = ? AND c.slot = ? AND e.author = ?""",
-        (item, slot, author),
-    ).fetchone()
-    return Truth(row["label"]) if row else None
+    query = """SELECT c.label FROM current_events c JOIN label_events e ON e.key = c.key
+               WHERE c.item = ? AND c.slot = ? AND e.author = ?"""
+    found = lookup(conn, query, (item, slot, author))
+    return Truth(found) if found else None
 
 
 class HumanLabel(Struct, frozen=True):
@@ -372,20 +349,19 @@ def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
 def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
     """Return the tags of an item by author, in the order in which the author gave them."""
     found: dict[str, dict[str, None]] = {}
-    rows = conn.execute(
-        "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place", (item,)
-    )
-    for row in rows:
-        found.setdefault(row["author"], {})[row["tag"]] = None
+    query = "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place"
+    for author, tag in conn.execute(query, (item,)):
+        found.setdefault(author, {})[tag] = None
     return {author: tuple(tags) for author, tags in found.items()}
 
 
 def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[bytes]]:
     """Return the items that carry each tag, without the tags of others on withheld items."""
     found: dict[str, set[bytes]] = {}
-    for row in conn.execute("SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"):
-        if withheld.shows(row["item"], row["author"]):
-            found.setdefault(row["tag"], set()).add(row["item"])
+    query = "SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
+    for item, author, tag in conn.execute(query):
+        if withheld.shows(item, author):
+            found.setdefault(tag, set()).add(item)
     return found
 
 
@@ -397,17 +373,14 @@ def tag_counts(conn: sqlite3.Connection, run: int) -> list[TagCount]:
            GROUP BY t.tag ORDER BY items DESC, t.tag""",
         (run,),
     )
-    return [TagCount(row["tag"], row["items"]) for row in rows]
+    return [TagCount(*row) for row in rows]
 
 
 def used_tags(conn: sqlite3.Connection, author: str | None = None) -> list[str]:
     """Return the tags of one person or of all, the most used first."""
-    rows = conn.execute(
-        """SELECT tag FROM tag_uses WHERE items > 0 AND (:author IS NULL OR author = :author)
-           GROUP BY tag ORDER BY sum(items) DESC, tag""",
-        {"author": author},
-    )
-    return [row["tag"] for row in rows]
+    query = """SELECT tag FROM tag_uses WHERE items > 0 AND (?1 IS NULL OR author = ?1)
+               GROUP BY tag ORDER BY sum(items) DESC, tag"""
+    return first_column(conn, query, (author,))
 
 
 def tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
@@ -417,5 +390,4 @@ def tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
 
 def case_tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
     """Return the tags of a run's report."""
-    rows = conn.execute("SELECT DISTINCT tag FROM case_tags WHERE run = ?", (run,))
-    return [row["tag"] for row in rows]
+    return first_column(conn, "SELECT DISTINCT tag FROM case_tags WHERE run = ?", (run,))

@@ -84,7 +84,7 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
     """Return the trimmed seats that the report states, by the place of a verdict among ``keys``."""
     places = {key: place for place, key in enumerate(keys)}
     made = {}
-    for key, text in jurors.stating_trims(desk.conn, keys):
+    for key, text in jurors.stating_trims(desk.conn, keys).items():
         if (named := trim_named(stored_body(text))) is not None:
             made[places[key]] = named
     return made
@@ -265,7 +265,7 @@ def simulation(
                 f"{show_line(run.name, 80)}: its labels do not stand for a whole run",
                 "Label at least one of every group, in order; reviewdesk queue lists them.",
             )
-        every = figures.every_row(desk.conn, run.key)
+        every = figures.of_items(desk.conn, run.key)
         sums = figures.confidence_sums(
             desk.conn, run.key, chosen_source(totals, source), scores_stated=totals.scores_stated
         )

@@ -428,7 +428,7 @@ def _spent(desk: Desk, ready: ReadyRerun) -> float:
     """Return what a re-run that is continued has cost, in US dollars, with replies not booked."""
     spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
     for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
-        if rows := reruns.unbooked(desk.conn, one.plan):
+        if rows := reruns.replies(desk.conn, one.plan, unbooked=True):
             calls = {call.key: call for call in ready.prepared(desk, key).calls}
             known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
             spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
