@@ -108,7 +108,7 @@ def verify(
     problems = list(other)
     older = list[str]()
     checks: list[Check] = [
-        _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
+        _file_problems, _place_problems, _chain_problems, label_state.problems,
         _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
         connect.table_problems,
     ]  # fmt: skip
@@ -236,12 +236,18 @@ def _file_problems(conn: sqlite3.Connection) -> list[str]:
     return [] if found == ["ok"] else [f"the file is damaged: {text}" for text in found]
 
 
-def _place_problems(conn: sqlite3.Connection) -> list[str]:
-    """Report a gap in the keys, which count from 1: removing a whole chain leaves one."""
+def _place_problems(conn: sqlite3.Connection) -> Iterator[str]:
+    """Report a gap in the keys, which count from 1, and a desk id that no event names.
+
+    Removing a whole chain leaves a gap.
+    """
     count, highest = conn.execute("SELECT count(*), max(key) FROM label_events").fetchone()
     given = lookup(conn, "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'")
     last = max(highest or 0, given or 0)
-    return [] if count == last else [f"{last} events were written and {count} are there"]
+    if count != last:
+        yield f"{last} events were written and {count} are there"
+    if value(conn, "SELECT max(desk = ?) FROM label_events", (desk_id(conn),)) == 0:
+        yield "the desk's id is in no event of the log"
 
 
 def _migration_problems(conn: sqlite3.Connection) -> list[str]:
@@ -299,12 +305,6 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     return problems
 
 
-def _desk_problems(conn: sqlite3.Connection) -> list[str]:
-    """Report a desk id that no event names, if the log has events."""
-    found = value(conn, "SELECT max(desk = ?) FROM label_events", (desk_id(conn),))
-    return ["the desk's id is in no event of the log"] if found == 0 else []
-
-
 def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Report the differences between the runs and their events in the log."""
     covers: dict[str, list[Event]] = {}
@@ -318,7 +318,6 @@ def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
         if not found:
             yield f"{place}: is in no event of the log"
             continue
-        yield from (f"{place}: {text}" for text in _chain_of_run(found))
         yield from (f"{place}: {text}" for text in _content_problems(conn, key, content, found))
         if removed.get(run_hash, False) != (removed_at is not None):
             word = "is there" if removed_at is None else "is hidden"
@@ -327,25 +326,21 @@ def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
         yield f"run {lost[-1].detail.get('name')}: {NOT_HERE}"
 
 
-def _chain_of_run(found: Sequence[Event]) -> Iterator[str]:
-    """Compare the events of a run: deriving it again changes only the derived values.
+def _content_problems(
+    conn: sqlite3.Connection, key: int, content: str, found: Sequence[Event]
+) -> Iterator[str]:
+    """Compare a run with its newest event: rows, tags, places and the facts of the whole run.
 
-    Loading a run again that a repair or a backup left out changes nothing.
+    Also compare its events: deriving it again changes only the derived values, and loading a run
+    again that a repair or a backup left out changes nothing.
     """
     for before, after in pairwise(found):
         same = before.detail["content"] == after.detail["content"]
         if before.detail["rules"] >= after.detail["rules"] and not same:
             yield f"was derived again in event {after.key}, by rules that are not newer"
         held, made = (one.detail.get("columns", {}) for one in (before, after))
-        for name in runs.GIVEN:
-            if name in held and held[name] != made.get(name):
-                yield f"event {after.key} has another column {name}"
-
-
-def _content_problems(
-    conn: sqlite3.Connection, key: int, content: str, found: Sequence[Event]
-) -> Iterator[str]:
-    """Compare a run with its newest event: rows, tags, places and the facts of the whole run."""
+        changed = (name for name in runs.GIVEN if name in held and held[name] != made.get(name))
+        yield from (f"event {after.key} has another column {name}" for name in changed)
     said = found[-1].detail
     first = first_key(conn, key)
     try:

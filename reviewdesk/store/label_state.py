@@ -24,7 +24,7 @@ from typing import Any
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.store.connect import ExplainedConnection, in_pages
+from reviewdesk.store.connect import ExplainedConnection, first_column, in_pages, lookup
 
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""
@@ -187,7 +187,7 @@ def are_kept(conn: sqlite3.Connection) -> bool:
     if getattr(conn, "counted", False):
         return True
     query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'event_places'"
-    found = conn.execute(query).fetchone() is not None
+    found = lookup(conn, query) is not None
     if isinstance(conn, ExplainedConnection):
         conn.counted = found
     return found
@@ -197,21 +197,21 @@ def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
     """Return which events of a desk get their counters from its own event, by reviewer."""
     query = """SELECT detail FROM label_events WHERE desk = ? AND reviewer = ? AND kind = ?
                ORDER BY seq LIMIT 1"""
-    row = conn.execute(query, (desk, DESK, COUNTED)).fetchone()
-    return covered(json.loads(row[0])) if row else {}
+    found = lookup(conn, query, (desk, DESK, COUNTED))
+    return covered(json.loads(found)) if found else {}
 
 
 def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
     """Yield key and counter of each event whose counter is stored in another event."""
     query = "SELECT desk FROM label_events WHERE reviewer = ? AND kind = ? GROUP BY desk"
-    for (desk,) in conn.execute(query, (DESK, COUNTED)).fetchall():
+    for desk in first_column(conn, query, (DESK, COUNTED)):
         for reviewer, one in coverage(conn, desk).items():
             rows = """SELECT key, ? + seq - ? FROM label_events
                       WHERE desk = ? AND reviewer = ? AND seq >= ? AND seq < ?"""
             starts = (*one.places, (one.seq + 1, 0))
             for (start, counter), (end, _) in pairwise(starts):
                 found = conn.execute(rows, (counter, start, desk, reviewer, start, end))
-                yield from ((row[0], row[1]) for row in found)
+                yield from map(tuple, found)
 
 
 def rebuild(conn: sqlite3.Connection) -> None:
@@ -243,14 +243,15 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> Mapping[int, i
     for old, *row in in_pages(conn, query, sorted(items)):
         (held if old else found).add(tuple(row))
     tagged = sorted({row[0] for row in held ^ found if row[1] == "tags"})
-    before = _tags_of(conn, tagged)
+    query = f"{_TAGS} AND item IN (*)"
+    before = _tags(in_pages(conn, query, tagged))
     if gone := {row[:3] for row in held} - {row[:3] for row in found}:
         place = "item = ? AND slot = ? AND author = ?"
         conn.executemany(f"DELETE FROM current_events WHERE {place}", sorted(gone))
     if new := found - held:
-        query = f"INSERT OR REPLACE INTO current_events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        conn.executemany(query, sorted(new))
-    after = _tags_of(conn, tagged)
+        put = f"INSERT OR REPLACE INTO current_events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        conn.executemany(put, sorted(new))
+    after = _tags(in_pages(conn, query, tagged))
     after.subtract(before)
     _add_tags(conn, after)
     labelled = sorted({row[0] for row in held ^ found if row[1] in {"label", "adjudication"}})
@@ -263,26 +264,20 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> Mapping[int, i
 
 def place_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
     """Mark new verdicts, given by their consecutive keys, whose items have labels already."""
-    if not _any_label(conn):
-        return
-    query = "SELECT item FROM verdicts WHERE key >= ? AND key < ?"
-    items = [row[0] for row in conn.execute(query, (first, first + count))]
-    _write_bytes(conn, _bytes_of(conn, items))
+    if lookup(conn, "SELECT 1 FROM current_events LIMIT 1"):
+        query = "SELECT item FROM verdicts WHERE key >= ? AND key < ?"
+        _write_bytes(conn, _bytes_of(conn, first_column(conn, query, (first, first + count))))
 
 
 def displace_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
     """Unmark deleted verdicts, given by their consecutive keys, which may be used again."""
     windows = (first // WINDOW, (first + count) // WINDOW)
     held = "SELECT 1 FROM label_marks WHERE window BETWEEN ? AND ?"
-    if conn.execute(held, windows).fetchone() is None:
+    if lookup(conn, held, windows) is None:
         return
     _write_bytes(conn, dict.fromkeys(range(first, first + count), 0))
     empty = f"window BETWEEN ? AND ? AND marks = zeroblob({WINDOW})"
     conn.execute(f"DELETE FROM label_marks WHERE {empty}", windows)
-
-
-def _any_label(conn: sqlite3.Connection) -> bool:
-    return conn.execute("SELECT 1 FROM current_events LIMIT 1").fetchone() is not None
 
 
 def _bytes_of(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[int, int]:
@@ -323,12 +318,8 @@ def _windows(changes: Mapping[int, int], held: Mapping[int, bytes]) -> dict[int,
 
 
 def _tags(rows: Iterator[sqlite3.Row] | sqlite3.Cursor) -> Counter[tuple[str, str]]:
-    return Counter((row["author"], row["tag"]) for row in rows)
-
-
-def _tags_of(conn: sqlite3.Connection, items: Sequence[bytes]) -> Counter[tuple[str, str]]:
-    """Count the given items that carry each tag, by author and tag."""
-    return _tags(in_pages(conn, f"{_TAGS} AND item IN (*)", items))
+    """Count the items that carry each tag, by author and tag."""
+    return Counter((author, tag) for _, author, tag in rows)
 
 
 def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> None:
@@ -344,7 +335,7 @@ def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> No
 
 def problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Report where the current state differs from a replay of the log."""
-    places = {(row[0], row[1]) for row in conn.execute("SELECT key, counter FROM event_places")}
+    places = set(map(tuple, conn.execute("SELECT key, counter FROM event_places")))
     for key, _ in sorted(places ^ set(_stated(conn)))[:5]:
         yield f"event_places: the counter of event {key} is not the one in the log"
     both = f"SELECT {_COLUMNS} FROM current_events", f"SELECT {_COLUMNS} FROM replayed_events"
@@ -352,7 +343,7 @@ def problems(conn: sqlite3.Connection) -> Iterator[str]:
         for row in conn.execute(f"{one} EXCEPT {other} LIMIT 5"):
             place = f"{row['slot']} of {row['author']} on item {row['item'].hex()[:12]}"
             yield f"current_events: the {place} {what}"
-    held = {row[0]: row[1] for row in conn.execute("SELECT window, marks FROM label_marks")}
+    held = dict(map(tuple, conn.execute("SELECT window, marks FROM label_marks")))
     found = _windows(dict(map(tuple, conn.execute(_BYTES))), {})
     for window in sorted(held.keys() | found.keys()):
         if held.get(window, bytes(WINDOW)) != found.get(window, bytes(WINDOW)):

@@ -320,10 +320,7 @@ def keep_orders(conn: sqlite3.Connection) -> None:
 
 
 def derive_by_rules_2(conn: sqlite3.Connection) -> None:
-    """Derive the runs again, because labels other than pass and fail were compared as votes.
-
-    Also, the old rules did not check whether missing answers could change a decision.
-    """
+    """Derive the runs again by rules that compare labels as labels and count missing answers."""
     _derive_again(conn)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias, cast
@@ -21,7 +20,7 @@ from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import improve, measures, reruns, runs, verdicts
-from reviewdesk.store.connect import value
+from reviewdesk.store.connect import lookup, value
 from reviewdesk.store.queue import DEFERRED, RunKeys
 from reviewdesk.store.verdicts import first_key
 
@@ -36,11 +35,6 @@ _MOST_CHARACTERS = 1_000_000
 Texts = tuple[int, str, str, str, str, str]
 _THEN = "so a search may be wrong; desk repair makes a desk whose index is built anew"
 CheckedCall = Callable[[float, int], object]
-Sums = defaultdict[int, int]
-"""The XOR of the hashes of a verdict's words, each with its place, by the verdict's key.
-
-Python keys hashes of bytes anew in each process, so nobody can choose words whose sums agree.
-"""
 
 
 def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
@@ -202,16 +196,31 @@ def _keys_by_note(
 
 
 def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
-    """Report the runs whose part of the index differs from their bodies."""
+    """Report whether the index differs from the bodies."""
+    found = list[str]()
     # Read one state of the desk, as another process may index meanwhile; the end drops our table.
     conn.execute("BEGIN")
     try:
-        sums, lost = _held(conn)
-        found = [*_differences(conn, sums, lost, told)]
-        row = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
+        for name, kind in (("held_places", "instance"), ("held_words", "row")):
+            conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, search, {kind})")
+        held = _sum(conn, "temp.held_places")
+        # A search looks a word up in pages that a walk over all words never reads.
+        query = "SELECT count(*) FROM temp.held_places WHERE term = CAST(? AS TEXT)"
+        words = conn.execute("SELECT CAST(term AS BLOB), cnt FROM temp.held_words").fetchall()
+        if lost := sum(value(conn, query, (word,)) != count for word, count in words):
+            found.append(f"the search index does not find {lost:,} of its own words, {_THEN}")
+        for run, name in conn.execute("SELECT key, name FROM runs ORDER BY key").fetchall():
+            indexed, verdicts = reach(conn, run)
+            if 0 <= indexed <= verdicts:
+                held -= _sum_of_bodies(conn, run, indexed, told)
+            else:
+                found.append(f"run {name}: {indexed:,} of its {verdicts:,} verdicts are indexed")
+        if held:
+            found.append(f"the search index differs from the texts of the verdicts, {_THEN}")
+        block = lookup(conn, "SELECT block FROM search_data WHERE id = 1")
         # A number for the rows and one for each column; each ends with a byte below 128. Without
         # them the next verdict could not be indexed.
-        if row is None or sum(byte < 0x80 for byte in row[0]) not in {0, 1 + len(COLUMNS)}:
+        if block is None or sum(byte < 0x80 for byte in block) not in {0, 1 + len(COLUMNS)}:
             found.append(f"the search index has lost its totals, {_THEN}")
     except (DeskError, sqlite3.Error) as error:
         return [f"the search index cannot be read, {_THEN}: {error}"]
@@ -221,67 +230,35 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
         conn.execute("ROLLBACK")
 
 
-def _differences(
-    conn: sqlite3.Connection, sums: Sums, lost: int, told: CheckedCall
-) -> Iterator[str]:
-    for run, name in conn.execute("SELECT key, name FROM runs ORDER BY key").fetchall():
-        indexed = reach(conn, run)[0]
-        verdicts = value(conn, "SELECT count(*) FROM verdicts WHERE run = ?", (run,))
-        possible = 0 <= indexed <= verdicts
-        if possible:
-            _take_out(conn, run, indexed, sums, told)
-        first = first_key(conn, run)
-        wrong = sum(sums.pop(key, 0) != 0 for key in range(first, first + verdicts))
-        if not possible:
-            yield f"run {name}: {indexed:,} of its {verdicts:,} verdicts are in the search index"
-        elif wrong:
-            yield f"run {name}: the search index differs for {wrong:,} of its verdicts, {_THEN}"
-    if any(sums.values()):
-        yield f"the search index holds words of verdicts that are not here, {_THEN}"
-    if lost:
-        yield f"the search index does not find {lost:,} of its own words, {_THEN}"
+def _sum(conn: sqlite3.Connection, table: str) -> int:
+    """Return the sum of the hashes of all words, each with its verdict and place.
 
-
-def _held(conn: sqlite3.Connection) -> tuple[Sums, int]:
-    """Return the sums of the stored index, and how many of its words a search does not find."""
-    for name, kind in (("held_places", "instance"), ("held_words", "row")):
-        conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, search, {kind})")
-    sums = Sums(int)
-    _add_hashes(conn, "temp.held_places", sums)
-    # A search looks a word up in pages that a walk over all words never reads.
-    query = "SELECT count(*) FROM temp.held_places WHERE term = CAST(? AS TEXT)"
-    words = conn.execute("SELECT CAST(term AS BLOB), cnt FROM temp.held_words").fetchall()
-    return sums, sum(value(conn, query, (word,)) != count for word, count in words)
-
-
-def _add_hashes(conn: sqlite3.Connection, table: str, sums: Sums) -> None:
+    Python keys hashes of bytes anew in each process, so nobody can choose words whose sums agree.
+    """
     # A plain cursor, without explained errors, because nothing else reads so many rows.
     cursor = conn.cursor(sqlite3.Cursor)
     cursor.row_factory = None
-    for row in cursor.execute(f"SELECT CAST(term AS BLOB), doc, col, offset FROM {table}"):
-        sums[row[1]] ^= hash(row)
+    query = f"SELECT CAST(term AS BLOB), doc, col, offset FROM {table}"
+    return sum(map(hash, cursor.execute(query)))
 
 
-def _take_out(
-    conn: sqlite3.Connection, run: int, indexed: int, sums: Sums, told: CheckedCall
-) -> None:
-    """Combine the sums of a run's bodies with those of the index; if both agree, the sum is 0."""
+def _sum_of_bodies(conn: sqlite3.Connection, run: int, indexed: int, told: CheckedCall) -> int:
+    """Return the sum that the index should have of a run's first verdicts."""
     made = value(conn, "SELECT sql FROM sqlite_master WHERE name = 'search'")
-    done = 0
+    found = done = 0
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         fresh.execute(made)
         fresh.execute("CREATE VIRTUAL TABLE places USING fts5vocab(search, instance)")
-        while done < indexed:
-            batch = prepare(conn, run, done)[: indexed - done]
-            if not batch:
-                return  # another check reports missing bodies
+        # Another check reports missing bodies.
+        while done < indexed and (batch := prepare(conn, run, done)[: indexed - done]):
             fresh.execute("BEGIN")
             add(fresh, batch)
             fresh.execute("COMMIT")
-            _add_hashes(fresh, "places", sums)
+            found += _sum(fresh, "places")
             fresh.execute("INSERT INTO search (search) VALUES ('delete-all')")
             done += len(batch)
             told(done / indexed, done)
+    return found
 
 
 class FilterContext(Struct, frozen=True):

@@ -22,28 +22,17 @@ from tests.helpers import contents, load, numbered, open_desk, report, unmeasure
 NAMES = "rowid, name, rubric, input, output, reasons"
 GONE = f"INSERT INTO search (search, {NAMES}) VALUES ('delete', 1, {{}})"
 """Takes words of the first verdict out of the index, as an index without texts wants to be told."""
+PLANT = f"INSERT INTO search ({NAMES}) VALUES ({{}}, '', '', '', 'planted', '')"
 ATTACKS = {
-    "a word gone": (GONE.format("'v0', '', '', '', ''"), "run run: the search index differs for 1"),
-    "a word added": (
-        f"INSERT INTO search ({NAMES}) VALUES (3, 'planted', '', '', '', '')",
-        "run run: the search index differs for 1",
-    ),
-    "words of the other run": (
-        f"INSERT INTO search ({NAMES}) VALUES (6, '', '', 'planted', '', '')",
-        "run other: the search index differs for 1",
-    ),
-    "words of no verdict": (
-        f"INSERT INTO search ({NAMES}) VALUES (99, 'planted', '', '', '', '')",
-        "words of verdicts that are not here",
-    ),
-    "all words gone": (
-        "INSERT INTO search (search) VALUES ('delete-all')",
-        "run run: the search index differs for 5",
-    ),
+    "a word gone": (GONE.format("'v0', '', '', '', ''"), "differs"),
+    "a word added": (PLANT.format(3), "differs"),
+    "words of the other run": (PLANT.format(6), "differs"),
+    "words of no verdict": (PLANT.format(99), "differs"),
+    "all words gone": ("INSERT INTO search (search) VALUES ('delete-all')", "differs"),
     "pages": ("UPDATE search_data SET block = zeroblob(40) WHERE id > 10", "search index"),
     "the way to pages": ("DELETE FROM search_idx WHERE pgno > 2", "does not find"),
-    "counted as whole": ("UPDATE indexed_runs SET verdicts = 2 WHERE run = 2", "run other: the"),
-    "counted beyond": ("UPDATE indexed_runs SET verdicts = 9", "9 of its 5 verdicts are in the"),
+    "counted as whole": ("UPDATE indexed_runs SET verdicts = 2 WHERE run = 2", "differs"),
+    "counted beyond": ("UPDATE indexed_runs SET verdicts = 9", "9 of its 5 verdicts are indexed"),
 }
 
 

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import sleep
 from typing import Any, BinaryIO
@@ -114,27 +114,22 @@ def _copy_pages(
 
 def copy_into(source: sqlite3.Connection, part: Path) -> None:
     """Copy a whole desk into an empty file."""
-    copy = sqlite3.connect(part)
-    try:
+    with closing(sqlite3.connect(part)) as copy:
         source.backup(copy)
-    finally:
-        copy.close()
 
 
 def is_in_use(path: Path) -> bool:
     """Return True if SQLite's locks on a desk show that another process has it open."""
     if not path.exists():
         return False
-    conn = sqlite3.connect(path, timeout=0, isolation_level=None)
-    try:
-        # Every reader of a log shares a lock that this requests exclusively.
-        conn.execute("PRAGMA locking_mode=EXCLUSIVE")
-        conn.execute("BEGIN EXCLUSIVE")
-        conn.execute("ROLLBACK")
-    except sqlite3.Error as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-    finally:
-        conn.close()
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as conn:
+        try:
+            # Every reader of a log shares a lock that this requests exclusively.
+            conn.execute("PRAGMA locking_mode=EXCLUSIVE")
+            conn.execute("BEGIN EXCLUSIVE")
+            conn.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
     return False
 
 
@@ -208,13 +203,10 @@ def page_size(file: Path) -> int:
 @contextmanager
 def reading_copy(copy: Path) -> Iterator[sqlite3.Connection]:
     """Open a working copy so that its schema runs nothing; damage raises an error row by row."""
-    conn = sqlite3.connect(copy, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(copy, isolation_level=None)) as conn:
         for pragma in ("trusted_schema=OFF", "writable_schema=ON", "cell_size_check=ON"):
             conn.execute(f"PRAGMA {pragma}")
         yield conn
-    finally:
-        conn.close()
 
 
 def stated_version(copy: Path, latest: int) -> int:
