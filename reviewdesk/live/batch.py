@@ -36,8 +36,6 @@ from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.requests import hashed
 from reviewdesk.live.wires.vendors import endpoint
 
-MOST: Final = 50_000
-"""The most replies that a cache holds; when it is opened, the oldest ones beyond are removed."""
 _LARGEST: Final = 4_000_000
 _SUFFIX: Final = ".reply.json"
 
@@ -49,8 +47,8 @@ class ReplyCache:
     there, is not trusted: its content is checked like the answer of an endpoint.
     """
 
-    def __init__(self, folder: Path, most: int = MOST) -> None:
-        """Create the folder if it does not exist, and remove the oldest replies beyond ``most``.
+    def __init__(self, folder: Path) -> None:
+        """Create the folder if it does not exist.
 
         Raises:
             UsageError: the folder cannot be used.
@@ -58,9 +56,6 @@ class ReplyCache:
         self._folder = folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.lstat().st_mtime_ns)
-            for path in found[: max(0, len(found) - most)]:
-                path.unlink(missing_ok=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise UsageError(f"--cache: {folder}: {reason}", "Name a folder of yours.") from error

@@ -125,7 +125,7 @@ def _undo_layer(data: bytes) -> bytes:
 
 
 def _decode_reference(reference: re.Match[bytes]) -> bytes:
-    code = int(reference[1]) if reference[1] else int(reference[2], 16)
+    code = int(reference[1] or reference[2], 10 if reference[1] else 16)
     return b"%c" % code if code < 256 else b""
 
 
@@ -175,11 +175,6 @@ class KeyReferenceError(KeyError):
         super().__init__(name)
 
 
-def _from_keyring(service: str, name: str) -> str | None:
-    found: str | None = import_module("keyring").get_password(service, name)
-    return found
-
-
 class KeyEnvironment(Mapping[str, str]):
     """The variables of the environment, and the keys of references when they are first read."""
 
@@ -189,7 +184,7 @@ class KeyEnvironment(Mapping[str, str]):
         commands: Mapping[str, Sequence[str]] | None = None,
         entries: Mapping[str, str] | None = None,
         *,
-        keyring: Callable[[str, str], str | None] = _from_keyring,
+        keyring: Callable[[str, str], str | None] | None = None,
         seconds: float = SECONDS,
     ) -> None:
         """Store the places of keys; nothing is run or read yet."""
@@ -239,7 +234,8 @@ class KeyEnvironment(Mapping[str, str]):
             raise KeyReferenceError(name, UNKNOWN)
         service, _, entry = self._entries[bare].rpartition("/")
         try:
-            found = self._keyring(service, entry)
+            get = self._keyring or import_module("keyring").get_password
+            found: str | None = get(service, entry)
         except ModuleNotFoundError:
             raise KeyReferenceError(
                 name, "needs the keyring: pip install 'reviewdesk[keyring]'"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -97,7 +97,10 @@ class Meter:
         """
         most = worst(call) or 0.0
         async with self._freed:
-            while not self.closed and not self._fits(most):
+            while not self.closed and self.ceiling is not None:
+                held = self.spent + sum(self._held.values()) + self._promised
+                if held + most <= self.ceiling + SLACK:
+                    break
                 if not self._open:
                     self.closed = True
                     break
@@ -124,10 +127,6 @@ class Meter:
             self._open -= 1
             self._freed.notify_all()
 
-    def _fits(self, usd: float) -> bool:
-        most = self.spent + sum(self._held.values()) + self._promised + usd
-        return self.ceiling is None or most <= self.ceiling + SLACK
-
 
 MINUTE: Final = 60.5
 """Seconds that a request counts towards ``rpm`` and ``tpm``; the half second is for the network,
@@ -148,27 +147,24 @@ class _Sent:
     tokens: int
 
 
-@dataclass(slots=True)
-class _Rates:
-    """The requests of one juror in the last minute."""
+def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
+    """Return the seconds until one more request of so many tokens keeps the juror's rates.
 
-    sent: deque[_Sent] = field(default_factory=deque)
-
-    def wait(self, juror: Juror, now: float, tokens: int) -> float:
-        """Return the seconds until one more request of so many tokens keeps the juror's rates."""
-        while self.sent and self.sent[0].at <= now - MINUTE:
-            self.sent.popleft()
-        free = now
-        if juror.rpm is not None and len(self.sent) >= juror.rpm:
-            free = self.sent[-juror.rpm].at + MINUTE
-        if juror.tpm is not None:
-            counted = tokens + sum(one.tokens for one in self.sent)
-            for one in self.sent:  # a request larger than the rate goes alone
-                if counted <= juror.tpm:
-                    break
-                counted -= one.tokens
-                free = max(free, one.at + MINUTE)
-        return free - now
+    ``sent`` are its requests in the last minute; older ones are removed.
+    """
+    while sent and sent[0].at <= now - MINUTE:
+        sent.popleft()
+    free = now
+    if juror.rpm is not None and len(sent) >= juror.rpm:
+        free = sent[-juror.rpm].at + MINUTE
+    if juror.tpm is not None:
+        counted = tokens + sum(one.tokens for one in sent)
+        for one in sent:  # a request larger than the rate goes alone
+            if counted <= juror.tpm:
+                break
+            counted -= one.tokens
+            free = max(free, one.at + MINUTE)
+    return free - now
 
 
 class CallTurn(Struct, frozen=True):
@@ -216,7 +212,8 @@ class ModelLimit:
         self.model = model
         self._shared = shared
         self._clock = clock
-        self._rates: dict[tuple[str, str], _Rates] = {}
+        self._sent: defaultdict[tuple[str, str], deque[_Sent]] = defaultdict(deque)
+        """The requests of each juror in the last minute."""
         self._open = 0
         self._limit = math.inf
         self._until = -math.inf
@@ -239,14 +236,14 @@ class ModelLimit:
         """
         with self._shared.lock:
             now = self._clock.monotonic()
-            rates = self._rates.setdefault((juror.name, juror.model), _Rates())
-            wait = max(self._until - now, rates.wait(juror, now, tokens))
+            recent = self._sent[juror.name, juror.model]
+            wait = max(self._until - now, _rate_wait(recent, juror, now, tokens))
             # While other models show that the host refuses, one call at a time may be open.
             refused = self._shared.refused
             is_probe = len(refused) > 1 and self.model not in refused
             if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
                 self._open += 1
-                rates.sent.append(sent := _Sent(now, tokens))
+                recent.append(sent := _Sent(now, tokens))
                 return CallTurn(self._pauses, sent)
             self._shared.held.add(changed)
             return wait if wait >= TICK else math.inf

@@ -151,15 +151,11 @@ class Survey:
         self._digest.update(hashed(call))
         self._batched += is_batched
         self.batched_usd += (usd or 0.0) * is_batched
-        self.worst_usd = _sum(self.worst_usd, usd)
+        self.worst_usd = None if usd is None or self.worst_usd is None else self.worst_usd + usd
         if before is not None:
             self._again[kind_of_loss(ballot_of(call, before, self._hidden(call.juror)))] += 1
-            self.again_usd = _sum(self.again_usd, usd)
+            self.again_usd = None if usd is None or self.again_usd is None else self.again_usd + usd
         return False
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
 
 
 def plan(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -43,20 +42,19 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
     delay in Google's 429, and then the budgets that a 429 shows as spent. LiteLLM's proxy
     passes on the vendor's headers with a prefix; the longer of two waits counts.
     """
-    waits = [_retry_after(exchange, prefix, now) for prefix in ("", PROXIED)]
-    named = [seconds for seconds in waits if seconds is not None]
+    named = []
+    for prefix in ("", PROXIED):
+        milliseconds = _number(exchange.headers.get(f"{prefix}retry-after-ms", ""))
+        seconds = None if milliseconds is None else max(0.0, milliseconds / 1000)
+        if seconds is None:
+            text = exchange.headers.get(f"{prefix}retry-after", "")
+            seconds = _seconds(text, _server_time(exchange, now))
+        if seconds is not None:
+            named.append(seconds)
     if named or exchange.status != 429:
         return max(named, default=None)
     delay = _RETRY_DELAY.search(exchange.body)
     return float(delay[1]) if delay else budget_wait(exchange, now)
-
-
-def _retry_after(exchange: Exchange, prefix: str, now: datetime) -> float | None:
-    milliseconds = _number(exchange.headers.get(f"{prefix}retry-after-ms", ""))
-    if milliseconds is not None:
-        return max(0.0, milliseconds / 1000)
-    text = exchange.headers.get(f"{prefix}retry-after", "")
-    return _seconds(text, _server_time(exchange, now))
 
 
 def budget_wait(exchange: Exchange, now: datetime) -> float | None:
@@ -65,24 +63,22 @@ def budget_wait(exchange: Exchange, now: datetime) -> float | None:
     A budget is a pair of headers that differ only in ``remaining`` and ``reset``, such as
     ``x-ratelimit-remaining-requests`` or ``anthropic-ratelimit-tokens-remaining``.
     """
-    waits = list(_resets(exchange, _server_time(exchange, now)))
-    return max(waits) if waits else None
-
-
-def _resets(exchange: Exchange, now: datetime) -> Iterator[float]:
+    now = _server_time(exchange, now)
+    waits = []
     for name, value in exchange.headers.items():
         if "ratelimit" not in name or "remaining" not in name:
             continue
         left = _number(value)
-        reset = exchange.headers.get(name.replace("remaining", "reset"), "")
         if left is None or left > 0:
             continue
+        reset = exchange.headers.get(name.replace("remaining", "reset"), "")
         number = _number(reset)
         if number is not None and number > _EPOCH:
             then = number / 1000 if number > 100 * _EPOCH else number
-            yield max(0.0, then - now.timestamp())
+            waits.append(max(0.0, then - now.timestamp()))
         elif (seconds := _seconds(reset, now)) is not None:
-            yield seconds
+            waits.append(seconds)
+    return max(waits, default=None)
 
 
 def _server_time(exchange: Exchange, now: datetime) -> datetime:
@@ -125,7 +121,8 @@ DEADLINE: Final = 600.0
 """Seconds of trying that a ballot has, unless a juror's ``timeout`` or the user sets others."""
 
 UNREACHABLE: Final = 20.0
-"""Seconds for which a host that is unknown or refuses connections is tried."""
+"""Seconds for which a host that is unknown or refuses connections is tried, and the least that the
+attempts take after which a juror that never answered stops."""
 
 FEW: Final = 3
 """Retries of answers that hold no reply."""

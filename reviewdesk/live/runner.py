@@ -339,23 +339,20 @@ class CallRunner(Generic[T]):
         if drawn is None:
             return False
         for owner, call in drawn:
-            self._put(owner, call)
+            try:
+                state = asking.state(call.juror)
+            except TransportError as problem:
+                fault = Fault(Status.ERROR, problem.kind, problem.message)
+                self._unasked.append((owner, call, failed(call, fault, asking.at())))
+                continue
+            queue = self._queues.setdefault(state, _Queue(state))
+            trying = Trying(asking.deadline(call.juror))
+            added = _Job(next(self._numbers), owner, call, queue, asking, trying)
+            self._text += added.text
+            queue.put(added)
         await asyncio.gather(*(asking.open(state) for state in self._queues if state.key is None))
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True
-
-    def _put(self, owner: T, call: Call) -> None:
-        try:
-            state = self._asking.state(call.juror)
-        except TransportError as problem:
-            fault = Fault(Status.ERROR, problem.kind, problem.message)
-            self._unasked.append((owner, call, failed(call, fault, self._asking.at())))
-            return
-        queue = self._queues.setdefault(state, _Queue(state))
-        trying = Trying(self._asking.deadline(call.juror))
-        job = _Job(next(self._numbers), owner, call, queue, self._asking, trying)
-        self._text += job.text
-        queue.put(job)
 
     def _startable(self) -> tuple[_Job[T], CallTurn] | None:
         """Take the first call that its limits admit; note when the others may be tried again."""
@@ -405,26 +402,17 @@ class CallRunner(Generic[T]):
 
     async def _next(self) -> _Job[T] | None:
         """Wait for the end of an attempt, and return its call, or ``None`` at another change."""
+
+        def ring(alarm: asyncio.Task[None]) -> None:
+            if not alarm.cancelled() and alarm is self._alarm:
+                self._alarm = None
+                self._alarm_at = math.inf
+                self._news.put_nowait(None)
+
         clock = self._asking.clock
         began = clock.monotonic()
         is_idle = not self._running
-        due = self._next_due()
-        if self._look is not None and due < math.inf:
-            due = min(due, began + LOOK)
-        if due < self._alarm_at - TICK:
-            if self._alarm is not None:
-                self._alarm.cancel()
-            self._alarm_at = due
-            self._alarm = asyncio.create_task(clock.sleep(max(0.0, due - began)))
-            self._alarm.add_done_callback(self._ring)
-        job = await self._news.get()
-        self.idle += clock.monotonic() - began if is_idle else 0.0
-        if job is None and self._look is not None:
-            self._look()
-        return job
-
-    def _next_due(self) -> float:
-        """Return when a waiting call may be tried again, if there is a place, or is given up."""
+        # A waiting call may be tried again, if there is a place, or is given up.
         is_full = len(self._running) >= self._asking.concurrency
         due = math.inf if is_full else self._due
         for queue in self._queues.values():
@@ -432,13 +420,19 @@ class CallRunner(Generic[T]):
                 due = min(due, queue.later[0][0])
             if len(queue) and (ends := self._asking.set_aside_at(queue.state)) is not None:
                 due = min(due, ends)
-        return due
-
-    def _ring(self, alarm: asyncio.Task[None]) -> None:
-        if not alarm.cancelled() and alarm is self._alarm:
-            self._alarm = None
-            self._alarm_at = math.inf
-            self._news.put_nowait(None)
+        if self._look is not None and due < math.inf:
+            due = min(due, began + LOOK)
+        if due < self._alarm_at - TICK:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm_at = due
+            self._alarm = asyncio.create_task(clock.sleep(max(0.0, due - began)))
+            self._alarm.add_done_callback(ring)
+        job = await self._news.get()
+        self.idle += clock.monotonic() - began if is_idle else 0.0
+        if job is None and self._look is not None:
+            self._look()
+        return job
 
     def _changed(self) -> None:
         self._loop.call_soon_threadsafe(self._news.put_nowait, None)

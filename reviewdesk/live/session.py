@@ -18,7 +18,7 @@ from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
 from reviewdesk.live.records import Clock, Keep, Transport
 from reviewdesk.live.replies.envelope import Fault, Retryable
-from reviewdesk.live.retry import DEADLINE
+from reviewdesk.live.retry import DEADLINE, UNREACHABLE
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 
@@ -43,9 +43,6 @@ ALIKE: Final = 5
 
 ATTEMPTS: Final = 10
 """Failed attempts in a row after which a juror that has never answered stops."""
-
-UNREACHABLE: Final = 20.0
-"""The least seconds that these attempts take; many calls that fail together are one outage."""
 
 _DOWN: Final = frozenset({Retryable.YES, Retryable.UNREACHABLE})
 _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
@@ -180,9 +177,7 @@ class CallSession:
         """
         place = endpoint(juror)
         named = juror.name, juror.model, place
-        if named not in self._states:
-            self._states[named] = JurorState(juror, place, Breaker(juror.name))
-        return self._states[named]
+        return self._states.setdefault(named, JurorState(juror, place, Breaker(juror.name)))
 
     async def open(self, state: JurorState) -> None:
         """Read the key of a juror, once; without a usable key the juror is stopped."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -125,7 +126,19 @@ class BatchClient:
         A refusal that names a longer wait than that between attempts is not tried again, so that
         the batches of other jurors do not wait for it.
         """
-        request = await self._request(sent, limit)
+        place = endpoint(self._juror)
+        key = await read_key(place, self._asking.environment)
+        if key.problem is not None:
+            raise TransportError("missing_key", key.problem)
+        self._asking.hide(key.secrets)
+        headers = headers_for(place, key, self._wire.key_header)
+        root = place.url.removesuffix(place.wire.value)
+        root = root.removesuffix("/openai") if self._wire.is_native else root
+        if isinstance(sent, str):
+            request = Request(root + sent, headers, b"", method="GET", limit=limit)
+        else:
+            headers["content-type"] = sent.content_type
+            request = Request(root + sent.path, headers, sent.body, limit=limit)
         clock = self._asking.clock
         attempt = 0
         while True:
@@ -155,20 +168,6 @@ class BatchClient:
             return replace(made, problem=f"{failure.kind}: {failure.message}")
         body = answer.body.decode("utf-8", "replace")
         return replace(made, status=answer.status, body=body, headers=answer.headers)
-
-    async def _request(self, sent: Upload | str, limit: int) -> Request:
-        place = endpoint(self._juror)
-        key = await read_key(place, self._asking.environment)
-        if key.problem is not None:
-            raise TransportError("missing_key", key.problem)
-        self._asking.hide(key.secrets)
-        headers = headers_for(place, key, self._wire.key_header)
-        root = place.url.removesuffix(place.wire.value)
-        root = root.removesuffix("/openai") if self._wire.is_native else root
-        if isinstance(sent, str):
-            return Request(root + sent, headers, b"", method="GET", limit=limit)
-        headers["content-type"] = sent.content_type
-        return Request(root + sent.path, headers, sent.body, limit=limit)
 
 
 class VendorBatch(Struct, frozen=True):
@@ -329,31 +328,27 @@ class BatchTransport:
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch with our name, or a nameless one with our answers.
 
-        Without either, return a nameless batch that may be ours and has not ended, if any.
+        Without either, return a nameless batch that may be ours, as it has the size of ours and was
+        not created before it, and that has not ended, if any.
         """
         candidates = []
+        known = {one.id for one in self._store.batches.values()} | set(self._ids.values())
+        begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
         async for job in client.jobs():
             if job.name == batch.name:
                 self._put(batch, job)
                 return job
-            if job.name is None and self._may_be(job, batch):
-                candidates.append(job)
+            if job.name is not None or job.id in known or job.count != len(batch.nonces):
+                continue
+            with suppress(ValueError):
+                if datetime.fromisoformat(job.created).timestamp() >= begun:
+                    candidates.append(job)
         ours = {call_id(key, nonce) for key, nonce in batch.nonces.items()}
         for job in candidates:
             if job.has_ended and ours & (await client.answers(job)).keys():
                 self._put(batch, job)
                 return job
         return next((job for job in candidates if not job.has_ended), None)
-
-    def _may_be(self, job: VendorJob, batch: VendorBatch) -> bool:
-        """Return True if a nameless batch has the size of ours and was not created before it."""
-        known = {one.id for one in self._store.batches.values()} | set(self._ids.values())
-        begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
-        try:
-            created = datetime.fromisoformat(job.created).timestamp()
-        except ValueError:
-            return False
-        return job.id not in known and job.count == len(batch.nonces) and created >= begun
 
     # Submitting
 

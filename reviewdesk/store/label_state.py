@@ -85,13 +85,19 @@ LAYOUT = (
 )
 """The statements that make the tables of the current state, and the views over them."""
 
-_STANDING = """CREATE VIEW standing_events AS
+
+def standing_events(kinds: str) -> str:
+    """Return the statement that makes the view of the events of some kinds that are not undone."""
+    listed = ", ".join(f"'{kind}'" for kind in kinds.split())
+    return f"""CREATE VIEW standing_events AS
             SELECT e.* FROM label_events e
-            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark', 'repeat', 'adjudicate')
+            WHERE e.kind IN ({listed})
               AND ifnull((SELECT u.kind FROM label_events u
                           WHERE u.target = e.action AND u.desk = e.desk
                             AND u.reviewer = e.reviewer
                           ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'"""
+
+
 _SETTLED = """
             UNION ALL SELECT item, 'adjudication' AS slot, '' AS author, max(key) AS key, label,
                              0 AS tentative, 1 AS seen
@@ -110,7 +116,8 @@ def add_adjudications(conn: sqlite3.Connection) -> None:
     """Make the newest adjudication of an item its truth, and keep the labels that it settles."""
     for name in ("truths", "replayed_events", "standing_events"):
         conn.execute(f"DROP VIEW {name}")
-    for statement in (_STANDING, _REPLAYED + _SETTLED, _TRUTHS):
+    standing = standing_events("label note defer tags mark repeat adjudicate")
+    for statement in (standing, _REPLAYED + _SETTLED, _TRUTHS):
         conn.execute(statement)
 
 

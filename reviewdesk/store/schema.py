@@ -21,7 +21,7 @@ from reviewdesk.store.connect import (
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.events import add_counters
 from reviewdesk.store.explain import damaged
-from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
+from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill, standing_events
 from reviewdesk.store.load import ingest
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -102,13 +102,7 @@ def create_label_log(conn: sqlite3.Connection) -> None:
         "CREATE INDEX label_events_by_item ON label_events (item, kind)",
         """CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
             WHERE target IS NOT NULL""",
-        """CREATE VIEW standing_events AS
-            SELECT e.* FROM label_events e
-            WHERE e.kind IN ('label', 'note', 'defer')
-              AND ifnull((SELECT u.kind FROM label_events u
-                          WHERE u.target = e.action AND u.desk = e.desk
-                            AND u.reviewer = e.reviewer
-                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+        standing_events("label note defer"),
         """CREATE VIEW labels AS
             SELECT item, author, label, tentative, reviewer, at, run, verdict, detail,
                    max(key) AS key
@@ -137,13 +131,7 @@ def add_tags_and_marks(conn: sqlite3.Connection) -> None:
     _run(
         conn,
         "DROP VIEW standing_events",
-        """CREATE VIEW standing_events AS
-            SELECT e.* FROM label_events e
-            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark')
-              AND ifnull((SELECT u.kind FROM label_events u
-                          WHERE u.target = e.action AND u.desk = e.desk
-                            AND u.reviewer = e.reviewer
-                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+        standing_events("label note defer tags mark"),
         # Labels files imported by earlier versions left their tags unnormalized in the log.
         """CREATE VIEW item_tags AS
             SELECT e.item AS item, e.author AS author,
@@ -277,13 +265,7 @@ def let_repeats_stand(conn: sqlite3.Connection) -> None:
     _run(
         conn,
         "DROP VIEW standing_events",
-        """CREATE VIEW standing_events AS
-            SELECT e.* FROM label_events e
-            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark', 'repeat')
-              AND ifnull((SELECT u.kind FROM label_events u
-                          WHERE u.target = e.action AND u.desk = e.desk
-                            AND u.reviewer = e.reviewer
-                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+        standing_events("label note defer tags mark repeat"),
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
@@ -16,7 +16,6 @@ from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.split import Half, rubric_name
 from reviewdesk.domain.query.filter import FilterError, SearchTerm, Term, parse_search, spaced
 from reviewdesk.domain.query.words import BALLOTS
-from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import improve, measures, reruns, runs, verdicts
@@ -32,7 +31,8 @@ BATCH = 200
 _MOST_CHARACTERS = 1_000_000
 """A batch ends early at this many characters, so that the write lock is held only briefly."""
 
-Texts = tuple[int, str, str, str, str, str]
+IndexRow = tuple[Any, ...]
+"""The key of a verdict, and its texts."""
 _THEN = "so a search may be wrong; desk repair makes a desk whose index is built anew"
 CheckedCall = Callable[[float, int], object]
 
@@ -47,9 +47,9 @@ def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
     return row[0], row[1]
 
 
-def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
+def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[IndexRow]:
     """Return the texts of a run's next verdicts, from the ``start``-th in file order."""
-    found: list[Texts] = []
+    found: list[IndexRow] = []
     size = 0
     first = first_key(conn, run) + start
     query = """SELECT v.key, v.id, v.test, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
@@ -65,7 +65,7 @@ def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
     return found
 
 
-def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> None:
+def put(conn: sqlite3.Connection, run: int, start: int, batch: list[IndexRow]) -> None:
     """Index a prepared batch, unless another process has indexed it meanwhile."""
     if reach(conn, run)[0] != start:
         return
@@ -73,7 +73,7 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> N
     conn.execute("INSERT OR REPLACE INTO indexed_runs VALUES (?, ?)", (run, start + len(batch)))
 
 
-def add(conn: sqlite3.Connection, batch: list[Texts]) -> None:
+def add(conn: sqlite3.Connection, batch: list[IndexRow]) -> None:
     """Put the texts of verdicts into an index, inside the caller's transaction."""
     marks = ", ".join("?" * (len(COLUMNS) + 1))
     conn.executemany(f"INSERT INTO search (rowid, {', '.join(COLUMNS)}) VALUES ({marks})", batch)
@@ -128,31 +128,21 @@ def notes(
     return [note for note in found if note[2]]
 
 
-def _texts(name: str, test: str, body: CanonicalVerdict) -> tuple[str, str, str, str, str]:
+def _texts(name: str, test: str, body: CanonicalVerdict) -> list[str]:
+    """Return the texts of a verdict, in the order of ``COLUMNS``."""
     reference = body.get("reference") or ""
+    references = [reference] if isinstance(reference, str) else reference
+    reasons = [body.get("bias_warning")]
+    for juror in body["jurors"]:
+        reasons += [juror.get("reason"), (juror.get("error") or {}).get("message")]
     parts = (
         (name, test),
         (body.get("rubric"),),
         (body.get("input"),),
-        (
-            body.get("output"),
-            body.get("alternative"),
-            *([reference] if isinstance(reference, str) else reference),
-        ),
-        (
-            body.get("bias_warning"),
-            *(
-                text
-                for juror in body["jurors"]
-                for text in (
-                    juror.get("reason"),
-                    (juror.get("error") or {}).get("message"),
-                )
-            ),
-        ),
+        (body.get("output"), body.get("alternative"), *references),
+        reasons,
     )
-    columns = [spaced("\n".join(text for text in part if text)) for part in parts]
-    return columns[0], columns[1], columns[2], columns[3], columns[4]
+    return [spaced("\n".join(text for text in part if text)) for part in parts]
 
 
 def _matches(
@@ -361,58 +351,29 @@ def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     """Find the panels that a juror's id or model is on.
 
-    Seats are stored by id. The bodies are searched for models only if that misses panels.
+    Seats are stored by id. The bodies are searched, once, only if that misses panels.
     """
     wanted = term.value.casefold()
-    # A number sign may belong to an id, or number the seats of one id.
-    names = () if "#" in wanted else measures.names(context.conn, context.run)
-    by_id = [name for name in names if name.casefold() == wanted]
-    found = set(_with_seats(context, by_id))
-    if len(found) == context.span.size:
-        return found
-    meant = {
-        seat: {wanted in {name.casefold() for name in pair if name} for pair in pairs}
-        for seat, pairs in _pairs(context).items()
-    }
-    if any(len(answers) > 1 for answers in meant.values()):
-        return _by_body(context, wanted)
-    return found.union(_with_seats(context, [seat for seat in meant if True in meant[seat]]))
-
-
-def _with_seats(context: FilterContext, names: Collection[str]) -> Iterable[int]:
-    if not names:
-        return ()
-    from reviewdesk.domain.query.run_columns import rows_with_seat
-
     seats = measures.names(context.conn, context.run)
-    codes = [code for code, name in enumerate(seats) if name in names]
-    windows = measures.windows(context.conn, context.run, ("juror", "seated"))
-    first = context.span.first
-    return (first + row for row in rows_with_seat(windows, "juror", codes))
+    # A number sign may belong to an id, or number the seats of one id.
+    same = [place for place, name in enumerate(seats) if name.casefold() == wanted]
+    if same and "#" not in wanted:
+        from reviewdesk.domain.query.run_columns import rows_with_seat
 
-
-def _pairs(context: FilterContext) -> dict[str, set[tuple[str, str | None]]]:
-    """Return the ids and models that each seat of a run has had; reads every body, only once."""
-    if "pairs" in context.memo:
-        return cast("dict[str, set[tuple[str, str | None]]]", context.memo["pairs"])
-    found: dict[str, set[tuple[str, str | None]]] = {}
-    for panel in verdicts.panels(context.conn, context.run):
-        for seat, pair in zip(seat_names([name for name, _ in panel]), panel, strict=True):
-            found.setdefault(seat, set()).add(pair)
-    context.memo["pairs"] = found
-    return found
-
-
-def _by_body(context: FilterContext, wanted: str) -> Iterable[int]:
-    """Find a juror's panels where one seat has had several models."""
-    rows = context.conn.execute(
-        """SELECT verdict, juror, model FROM ballots
-           WHERE run = (SELECT name FROM runs WHERE key = ?)""",
-        (context.run,),
-    )
-    for row in rows:
-        if wanted in {name.casefold() for name in (row["juror"], row["model"]) if name}:
-            yield row["verdict"]
+        windows = measures.windows(context.conn, context.run, ("juror", "seated"))
+        found = {context.span.first + row for row in rows_with_seat(windows, "juror", same)}
+        if len(found) == context.span.size:
+            return found
+    if (memo := f"juror {wanted}") not in context.memo:
+        query = """SELECT verdict, juror, model FROM ballots
+                   WHERE run = (SELECT name FROM runs WHERE key = ?)"""
+        rows = context.conn.execute(query, (context.run,))
+        panels = (
+            key for key, *names in rows if wanted in {(one or "").casefold() for one in names}
+        )
+        context.memo[memo] = array("q", panels)
+    panels_found: Iterable[int] = context.memo[memo]
+    return panels_found
 
 
 def _run(context: FilterContext, term: Term) -> Iterable[int]:

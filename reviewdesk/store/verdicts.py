@@ -21,8 +21,6 @@ from reviewdesk.store.connect import first_column, in_pages, lookup, record, val
 _WINDOW = 200
 _NEAR = 40
 """How many verdicts before and after a verdict are searched for its other criteria."""
-_SEATS = 50
-"""The number of seats of a panel that one expression reads."""
 
 
 def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
@@ -111,29 +109,6 @@ def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
         (key,),
     )
     return list(map(tuple, rows))
-
-
-def panels(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[str, str | None]]]:
-    """Yield the different panels of a run, each as the ids and models of its jurors.
-
-    Reads every body.
-    """
-    seats = int(value(conn, "SELECT max(seated) FROM verdicts WHERE run = ?", (run,)) or 0)
-    paths = [f"'$.jurors[{seat}].id', '$.jurors[{seat}].model'" for seat in range(seats)]
-    # By path, because json_each takes three times as long; a function takes at most 127 arguments.
-    parts = (paths[at : at + _SEATS] for at in range(0, seats, _SEATS))
-    read = ", ".join(f"json_extract(b.body, {', '.join(part)})" for part in parts)
-    first = first_key(conn, run)
-    size = value(conn, "SELECT count(*) FROM verdicts WHERE run = ?", (run,))
-    rows = conn.execute(
-        f"""SELECT DISTINCT {read or "'[]'"} FROM bodies b
-            WHERE b.verdict >= ? AND b.verdict < ?""",
-        (first, first + size),
-    )
-    for row in rows:
-        told = [text for part in row for text in json.loads(part)]
-        pairs = zip(told[::2], told[1::2], strict=True)
-        yield [(name, model) for name, model in pairs if name is not None]
 
 
 def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:

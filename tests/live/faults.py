@@ -162,9 +162,9 @@ FAULTS = {
     "empty body": Ending(Status.EMPTY, "empty", _raw(""), calls=4),
     "empty content": Ending(Status.EMPTY, "empty", _says(lambda _: "")),
     "no content": Ending(Status.EMPTY, "empty", _says(lambda _: None)),
-    "truncated body": Ending(UNREAD, "truncated_body", _raw('{"choices": [{"mess'), calls=4),
-    "two bodies": Ending(UNREAD, "two_bodies", _raw('{"choices": []}{"choices": []}')),
-    "deep body": Ending(UNREAD, "not_json", _raw("[" * 200_000)),
+    "truncated body": Ending(UNREAD, "not_json", _raw('{"choices": [{"mess'), calls=4),
+    "two bodies": Ending(UNREAD, "not_json", _raw('{"choices": []}{"choices": []}'), calls=4),
+    "deep body": Ending(UNREAD, "not_json", _raw("[" * 200_000), calls=4),
     "truncated reply": Ending(UNREAD, "truncated", _says(lambda seen: verdict(seen)[:-20])),
     "cut off": Ending(
         UNREAD, "truncated", _says(lambda _: "Let me think", "length")

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -51,24 +50,6 @@ _THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", r
 K = TypeVar("K", float, str)
 
 
-class ReplyProblem(StrEnum):
-    """The reason why a reply cannot be read."""
-
-    EMPTY = "empty"
-    TOO_LONG = "too_long"
-    TOO_MANY = "too_many"
-    NO_OBJECT = "no_object"
-    TWO_OBJECTS = "two_objects"
-    TRUNCATED = "truncated"
-    NOT_JSON = "not_json"
-    DOUBLED_KEY = "doubled_key"
-    NOT_A_VERDICT = "not_a_verdict"
-    CONTRADICTION = "contradiction"
-    OUT_OF_RANGE = "out_of_range"
-    NONCE = "nonce"
-    NOT_A_LABEL = "not_a_label"
-
-
 class ParsedReply(Struct, frozen=True):
     """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
 
@@ -106,10 +87,9 @@ class ParsedReply(Struct, frozen=True):
 
 
 class UnreadableReply(ValueError):
-    """A reply that a person has to read, and a sentence that says why."""
+    """A reply that a person has to read: the kind of its problem, and a sentence that says why."""
 
-    def __init__(self, kind: ReplyProblem, message: str) -> None:
-        """Store the reason and the sentence."""
+    def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
@@ -133,14 +113,14 @@ def parse(
 
 def _without_thoughts(text: str) -> str:
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise UnreadableReply(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
+        raise UnreadableReply("too_long", "the reply is longer than 64 kB")
     reply = _THOUGHTS.sub("", text, count=1)
     if reply.startswith(_OPEN):
-        raise UnreadableReply(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
+        raise UnreadableReply("truncated", "the reply ends inside its thoughts")
     head = reply.partition("{")[0]
     reply = reply[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else reply
     if not reply.strip(_BLANK):
-        raise UnreadableReply(ReplyProblem.EMPTY, "the reply is empty")
+        raise UnreadableReply("empty", "the reply is empty")
     return reply
 
 
@@ -153,7 +133,7 @@ def _verdict(reply: str) -> dict[str, Any]:
         try:
             value = _DECODER.decode(written)
         except (json.JSONDecodeError, RecursionError):
-            problem = UnreadableReply(ReplyProblem.NOT_JSON, "the reply's object is not JSON")
+            problem = UnreadableReply("not_json", "the reply's object is not JSON")
         except UnreadableReply as error:
             problem = error
         else:
@@ -162,15 +142,11 @@ def _verdict(reply: str) -> dict[str, Any]:
         if _ANSWERING.search(written):  # otherwise these are braces in prose
             raise problem
     if len(found) > 1:
-        raise UnreadableReply(
-            ReplyProblem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one"
-        )
+        raise UnreadableReply("two_objects", f"the reply holds {len(found)} verdicts, not one")
     if not seen:
-        raise UnreadableReply(ReplyProblem.NO_OBJECT, "the reply holds no JSON object")
+        raise UnreadableReply("no_object", "the reply holds no JSON object")
     if not found:
-        raise UnreadableReply(
-            ReplyProblem.NOT_A_VERDICT, "the reply holds JSON, but neither score nor vote"
-        )
+        raise UnreadableReply("not_a_verdict", "the reply holds JSON, but neither score nor vote")
     return found[0]
 
 
@@ -182,24 +158,17 @@ def spans(reply: str) -> Iterator[str]:
         if start is None:
             return
         if count == MAX_STARTS:
-            raise UnreadableReply(
-                ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects"
-            )
-        at = _end(reply, start.start())
-        yield reply[start.start() : at]
-
-
-def _end(reply: str, start: int) -> int:
-    opening = reply[start]
-    depth = 0
-    for token in _TOKEN.finditer(reply, start):
-        if token[0] == opening:
-            depth += 1
-        elif token[0] == _CLOSING[opening]:
-            depth -= 1
+            raise UnreadableReply("too_many", f"the reply holds over {MAX_STARTS} objects")
+        opening = reply[start.start()]
+        depth = 0
+        for token in _TOKEN.finditer(reply, start.start()):
+            depth += (token[0] == opening) - (token[0] == _CLOSING[opening])
             if not depth:
-                return token.end()
-    raise UnreadableReply(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
+                at = token.end()
+                break
+        else:
+            raise UnreadableReply("truncated", "the reply breaks off inside its JSON")
+        yield reply[start.start() : at]
 
 
 def _answer_objects(value: Any) -> list[dict[str, Any]]:
@@ -209,7 +178,7 @@ def _answer_objects(value: Any) -> list[dict[str, Any]]:
     """
     if isinstance(value, list):
         if any(_answer_objects(child) for child in value if isinstance(child, dict)):
-            raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
+            raise UnreadableReply("not_a_verdict", "the verdict stands in a list")
         return []
     return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
 
@@ -217,9 +186,7 @@ def _answer_objects(value: Any) -> list[dict[str, Any]]:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise UnreadableReply(
-            ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice"
-        )
+        raise UnreadableReply("doubled_key", "a key of the reply's JSON stands there twice")
     return found
 
 
@@ -229,8 +196,8 @@ def _finite(digits: str) -> float:
         return value
     shown = show_line(digits, 40)
     if digits.strip("-").isalpha():
-        raise UnreadableReply(ReplyProblem.NOT_JSON, f"{shown} is no number of JSON")
-    raise UnreadableReply(ReplyProblem.OUT_OF_RANGE, f"the number {shown} is too large")
+        raise UnreadableReply("not_json", f"{shown} is no number of JSON")
+    raise UnreadableReply("out_of_range", f"the number {shown} is too large")
 
 
 _DECODER = json.JSONDecoder(
@@ -243,16 +210,14 @@ def _answer(
 ) -> ParsedReply:
     if verdict.get("nonce") != nonce:
         how = "repeats another nonce" if "nonce" in verdict else "does not repeat the nonce"
-        raise UnreadableReply(
-            ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own"
-        )
+        raise UnreadableReply("nonce", f"the verdict {how}: it may not be the juror's own")
     broken = breach(verdict, labels) if strict else None
     if broken is not None:
-        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
+        raise UnreadableReply("not_a_verdict", f"the verdict {broken}")
     score = _stated(verdict, "score", float, "number")
     if score is not None and not 0 <= score <= 1:
         text = f"the score {score:g} is not from 0 to 1"
-        raise UnreadableReply(ReplyProblem.OUT_OF_RANGE, text)
+        raise UnreadableReply("out_of_range", text)
     label = _word(verdict)
     notes: list[str] = []
     if labels is not None and labels.labels:
@@ -263,9 +228,7 @@ def _answer(
     else:
         passed, withheld = _vote(verdict, label, labels=labels is not None)
     if score is None and label is None and passed is None and not withheld:
-        raise UnreadableReply(
-            ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote"
-        )
+        raise UnreadableReply("not_a_verdict", "the verdict gives neither score nor vote")
     confidence = _stated(verdict, "confidence", float, "number")
     if confidence is not None and not 0 <= confidence <= 1:
         notes.append(f"confidence {confidence:g} is not from 0 to 1 and is left out")
@@ -281,17 +244,17 @@ def _stated(verdict: dict[str, Any], key: str, kind: type[K], noun: str) -> K | 
     value = verdict.get(key)
     if value is None or isinstance(value, kind):
         return value
-    raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, f"{key} is not a {noun}")
+    raise UnreadableReply("not_a_verdict", f"{key} is not a {noun}")
 
 
 def _word(verdict: dict[str, Any]) -> str | None:
     given = [_stated(verdict, key, str, "text") for key in WORD_KEYS]
     words = [word.strip() for word in given if word is not None]
     if not all(words) or any(len(word) > MAX_LABEL for word in words):
-        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
+        raise UnreadableReply("not_a_verdict", "the verdict is not a word")
     if len(set(map(folded, words))) > 1:
         listed = " and ".join(show_line(word, 40) for word in words)
-        raise UnreadableReply(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
+        raise UnreadableReply("contradiction", f"the verdict is {listed} at once")
     return _SURROGATE.sub("�", words[0]) if words else None
 
 
@@ -303,7 +266,7 @@ def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[
     """
     stated = verdict.get("pass")
     if stated is not None and not isinstance(stated, bool):
-        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
+        raise UnreadableReply("not_a_verdict", "pass is neither true, false nor null")
     decision = label_decision(label)
     worded = None if decision is None else decision is Decision.PASS
     declines = folded(label) in DECLINING
@@ -311,7 +274,7 @@ def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[
         return worded, declines or (label is None and any(key in verdict for key in WORD_KEYS))
     if (worded is not None or declines) and stated is not worded:
         raise UnreadableReply(
-            ReplyProblem.CONTRADICTION,
+            "contradiction",
             f"the word is {show_line(label or '', 40)}, and pass is {json.dumps(stated)}",
         )
     return stated, stated is None
@@ -330,19 +293,19 @@ def _declared(
     if label is None:
         if folded(word) in DECLINING:
             return None, None, True
-        raise UnreadableReply(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
+        raise UnreadableReply("not_a_label", labels.refusal(word))
     meant = labels.decision(label)
     stated = verdict.get("pass")
     voted = None if meant is None else meant is Decision.PASS
     if stated is not None and stated is not voted:
         shown = json.dumps(stated, default=str)[:40]
         raise UnreadableReply(
-            ReplyProblem.CONTRADICTION, f"the label is {show_line(label, 40)}, and pass is {shown}"
+            "contradiction", f"the label is {show_line(label, 40)}, and pass is {shown}"
         )
     return label, voted, False
 
 
-_CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, ReplyProblem.NOT_JSON}
+_CUT = {"empty", "truncated", "no_object", "not_json"}
 """The problems that the token limit may have caused."""
 
 
@@ -422,13 +385,13 @@ def _reply_ballot(
     if isinstance(answer, UnreadableReply):
         kind = answer.kind
         message = answer.message
-        status = Status.EMPTY if kind is ReplyProblem.EMPTY else Status.PARSE_FAIL
+        status = Status.EMPTY if kind == "empty" else Status.PARSE_FAIL
         if found.cut and kind in _CUT:
             status = Status.PARSE_FAIL
-            kind = ReplyProblem.TRUNCATED
+            kind = "truncated"
             message += f": it was cut off at {call.juror.max_tokens} tokens"
             message += "; give the juror a larger max_tokens"
-        return failed(call, Fault(status, kind.value, message), exchange.at, raw=text)
+        return failed(call, Fault(status, kind, message), exchange.at, raw=text)
     made: CanonicalBallot = {
         **seat_body(call.juror),
         **answer.ballot,

@@ -184,10 +184,9 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Fault:
         return Fault(Status.EMPTY, "empty", "the answer is empty", few)
     try:
         found = json.loads(body)
-    except RecursionError:
-        return Fault(Status.PARSE_FAIL, "not_json", "the answer is nested too deeply")
-    except ValueError as error:
-        return _not_json(error, body)
+    except (RecursionError, ValueError):
+        text = "the answer is not JSON, or breaks off"
+        return Fault(Status.PARSE_FAIL, "not_json", text, few)
     if not isinstance(found, Mapping):
         return Fault(Status.PARSE_FAIL, "not_an_answer", "the answer is not an object", few)
     return _answer(found, body, wire)
@@ -225,17 +224,6 @@ def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Env
         cut=stop.lower() in LENGTH,
         refusal=text_at(first, "message.refusal") or (filtered and (text.strip() or filtered)),
     )
-
-
-def _not_json(error: ValueError, body: str) -> Fault:
-    """Say why a body is not JSON: extra data, cut off, or something else."""
-    few = Retryable.FEW
-    if isinstance(error, json.JSONDecodeError):
-        if error.msg == "Extra data":
-            return Fault(Status.PARSE_FAIL, "two_bodies", "the answer continues after its JSON")
-        if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
-            return Fault(Status.PARSE_FAIL, "truncated_body", "the answer's JSON breaks off", few)
-    return Fault(Status.PARSE_FAIL, "not_json", "the answer is not JSON", few)
 
 
 def _text(first: Any, path: str) -> str:

@@ -40,7 +40,7 @@ SIZE = 4096
 def pieces(run: int, name: str, places: array[int]) -> Iterator[tuple[int, str, int, bytes]]:
     """Yield the rows that hold an order."""
     for first in range(0, len(places), SIZE):
-        yield run, name, first, _swapped(places[first : first + SIZE]).tobytes()
+        yield run, name, first, places[first : first + SIZE].tobytes()
 
 
 def put(conn: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
@@ -57,7 +57,7 @@ def read(
                ORDER BY first"""
     found = array("i", b"".join(first_column(conn, query, (run, name, start - SIZE, most))))
     before = start % SIZE
-    return _swapped(found[before : before + most - start])
+    return found[before : before + most - start]
 
 
 def rebuild(conn: sqlite3.Connection) -> None:
@@ -81,13 +81,6 @@ def problems(conn: sqlite3.Connection, run: int) -> Iterator[str]:
 def _sorted(conn: sqlite3.Connection, run: int, name: str) -> array[int]:
     query = f"SELECT pos FROM verdicts WHERE run = ? ORDER BY {name}"
     return array("i", first_column(conn, query, (run,)))
-
-
-def _swapped(places: array[int]) -> array[int]:
-    """Return places with their bytes swapped if the machine's byte order is not the desk's."""
-    if sys.byteorder == "big":
-        places.byteswap()
-    return places
 
 
 _MOST_BYTES = 2 << 20

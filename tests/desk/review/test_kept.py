@@ -70,7 +70,6 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
         "",
         "[]",
         "{",
-        '{"zzz": 1}',
         '{"order": 3}',
         '{"blind": "yes"}',
         '{"item": 7}',
