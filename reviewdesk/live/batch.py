@@ -73,11 +73,13 @@ class ReplyCache:
         """Write a reply, but no fault, in a thread; if that fails, the question is asked again."""
         if isinstance(reply_or_fault(exchange, endpoint(call.juror).wire), Fault):
             return
-        asyncio.get_running_loop().run_in_executor(None, self._write, self._path(call), exchange)
+        path = self._path(call)
 
-    def _write(self, path: Path, exchange: Exchange) -> None:
-        with suppress(OSError), whole_file(path, replace=True, private=True) as file:
-            file.write(msgspec.json.encode(exchange))
+        def write() -> None:
+            with suppress(OSError), whole_file(path, replace=True, private=True) as file:
+                file.write(msgspec.json.encode(exchange))
+
+        asyncio.get_running_loop().run_in_executor(None, write)
 
     def _path(self, call: Call) -> Path:
         name = hashlib.sha256(hashed(call) + str(call.sample).encode()).hexdigest()

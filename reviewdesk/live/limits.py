@@ -269,8 +269,17 @@ class ModelLimit:
                     self._row += 1
                 named = asked_wait(exchange, self._clock.now()) or 0.0
                 wait = max(named, backoff(self._row, self._clock))
+            elif exchange.status is None:
+                wait = named = 0.0
             else:
-                wait = named = self._answered(turn, exchange, found)
+                self.refusing_since = None
+                self._row = 0
+                self._shared.refused.clear()
+                if self._open + 1 > self._limit:
+                    self._limit += 1 / self._limit
+                if isinstance(found, Envelope) and found.tokens_in is not None:
+                    turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
+                wait = named = budget_wait(exchange, self._clock.now()) or 0.0
             self._shared.changed()
             if now + wait <= max(now, self._until):
                 return 0.0
@@ -287,19 +296,6 @@ class ModelLimit:
             if left < TICK:
                 return None
             return ModelPause(self.model, self._reason, left, self._is_named)
-
-    def _answered(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
-        """Count an answer, and return the seconds until a budget that it spent is refilled."""
-        if exchange.status is None:
-            return 0.0
-        self.refusing_since = None
-        self._row = 0
-        self._shared.refused.clear()
-        if self._open + 1 > self._limit:
-            self._limit += 1 / self._limit
-        if isinstance(found, Envelope) and found.tokens_in is not None:
-            turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
-        return budget_wait(exchange, self._clock.now()) or 0.0
 
 
 class ModelLimits:

@@ -26,7 +26,16 @@ def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterat
     except sqlite3.Error as error:
         if was_stopped(error) and not ran_long():
             raise interruption() from error
-        raise _explain(path, error) from error
+        text = str(error).lower()
+        # The low byte is the error code; the bytes above it give the kind of busy error.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise busy(path) from error
+        for sign, sentence, hint in _SENTENCES:
+            if sign in text:
+                raise DeskError(f"{path}: {sentence}", hint) from error
+        if isinstance(error, sqlite3.IntegrityError):
+            raise DeskError(f"{path}: {error}") from error
+        raise damaged(path, _NO_TEXT if "could not decode" in text else str(error)) from error
     except UnicodeDecodeError as error:
         # SQLite repeats the bytes of a damaged schema in its errors.
         raise damaged(path, _NO_TEXT) from error
@@ -74,19 +83,6 @@ def interruption() -> KeyboardInterrupt:
 def busy(path: Path) -> BusyError:
     """Return the error of a write that found the lock taken."""
     return BusyError(f"{path}: {_BUSY[0]}", _BUSY[1])
-
-
-def _explain(path: Path, error: sqlite3.Error) -> DeskError:
-    text = str(error).lower()
-    # The low byte is the error code; the bytes above it give the kind of busy error.
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-        return busy(path)
-    for sign, sentence, hint in _SENTENCES:
-        if sign in text:
-            return DeskError(f"{path}: {sentence}", hint)
-    if isinstance(error, sqlite3.IntegrityError):
-        return DeskError(f"{path}: {error}")
-    return damaged(path, _NO_TEXT if "could not decode" in text else str(error))
 
 
 def damaged(path: Path, problem: str) -> DeskError:

@@ -231,6 +231,7 @@ class Ingest:
 
     def write_rows(self, read: ReadReport) -> None:
         """Write the rows of the run, except those that an earlier load has left."""
+        from reviewdesk.domain.labels.draw import places
         from reviewdesk.domain.run.window import DERIVED
 
         hold = self._hold
@@ -238,34 +239,27 @@ class Ingest:
         count = read.rows
         names = ", ".join(("key", "run", "pos", "id", "test", "item", *DERIVED, *_DRAWN))
         query = f"INSERT INTO verdicts ({names}) VALUES ({', '.join('?' * len(names.split()))})"
-        self._write_orders(read)
+        orders = zip(NAMES, (read.drawn.order, read.drawn.mixed), strict=True)
+        pieces_of = chain.from_iterable(
+            pieces(hidden.run, name, array("i", places(column).tobytes()))
+            for name, column in orders
+        )
+        while some := list(islice(pieces_of, _ORDER_ROWS)):
+            with hold.step():
+                put(self._conn, some)
         # The time that bodies took does not predict that of rows.
         hold.pace = LockPace()
         rows = self._rows(read)
-        while some := list(islice(rows, hold.pace.rows)):
+        while lines := list(islice(rows, hold.pace.rows)):
             start = hold.hidden.rows
-            end = start + len(some)
+            end = start + len(lines)
             share = _READING + (1 - _READING) * end / count
             with hold.step():
-                self._conn.executemany(query, some)
+                self._conn.executemany(query, lines)
                 label_state.place_verdicts(self._conn, hidden.first + start, end - start)
                 hold.advance(bodies=count, rows=end, share=share)
             if end < count:
                 self._progress(share, count)
-
-    def _write_orders(self, read: ReadReport) -> None:
-        """Write the orders of the queue, or write them again."""
-        from reviewdesk.domain.labels.draw import places
-
-        run = self._hold.hidden.run
-        columns = (read.drawn.order, read.drawn.mixed)
-        every = chain.from_iterable(
-            pieces(run, name, array("i", places(column).tobytes()))
-            for name, column in zip(NAMES, columns, strict=True)
-        )
-        while some := list(islice(every, _ORDER_ROWS)):
-            with self._hold.step():
-                put(self._conn, some)
 
     def _rows(self, read: ReadReport) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that are to be written, as the staged columns and the draw give them."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reviewdesk.domain.report_model import Written, verdict_model
 from reviewdesk.store import measures, runs, verdicts
 from reviewdesk.store.connect import value
 from reviewdesk.store.load.ingest import with_undecided
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.run.window import Counts, WindowReader
 
 BATCH = 500
 """Bodies read at once."""
@@ -49,7 +46,21 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
         # The figures of an archive cover more verdicts than the desk holds.
         if runs.archive_text(conn, run) is None:
             measures.enter(conn, run, measures.figures(conn, run, reader))
-            _update_counts(conn, run, reader.tally)
+            counts = reader.tally
+            notes = json.loads(value(conn, "SELECT notes FROM runs WHERE key = ?", (run,)))
+            # The flagged and the drawn stay.
+            conn.execute(
+                """UPDATE runs SET failed_ballots = ?, confidence_source = ?, notes = ?,
+                     passed = ?, failed = ? WHERE key = ?""",
+                (
+                    counts.failed,
+                    counts.confidence_source(),
+                    json.dumps(with_undecided(notes, counts), ensure_ascii=False),
+                    counts.passes,
+                    counts.fails,
+                    run,
+                ),
+            )
             runs.count_decided(conn, run)
         else:
             measures.rename(conn, run, reader)
@@ -98,14 +109,10 @@ def differences(
     if tags.hexdigest() != runs.tag_hash(conn, run):
         yield "its tags are not what its bodies give"
     if not runs.archive_text(conn, run):
-        yield from _sum_differences(conn, run, reader)
-
-
-def _sum_differences(conn: sqlite3.Connection, run: int, reader: WindowReader) -> Iterator[str]:
-    if not measures.holds(conn, run, measures.figures(conn, run, reader)):
-        yield "its figures are not what its bodies give"
-    if not runs.counts_are(conn, run, reader.tally):
-        yield "its counts are not what its bodies give"
+        if not measures.holds(conn, run, measures.figures(conn, run, reader)):
+            yield "its figures are not what its bodies give"
+        if not runs.counts_are(conn, run, reader.tally):
+            yield "its counts are not what its bodies give"
 
 
 def _difference(names: Sequence[str], made: Sequence[Any], stored: Sequence[Any]) -> str:
@@ -127,21 +134,3 @@ def _bodies(conn: sqlite3.Connection, run: int) -> Iterator[Written]:
             text = row["body"].encode()
             yield verdict_model(text), text
         start += len(found)
-
-
-def _update_counts(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
-    """Update the counts of a run that follow from its verdicts; flagged and drawn counts stay."""
-    notes = value(conn, "SELECT notes FROM runs WHERE key = ?", (run,))
-    noted = with_undecided(json.loads(notes), counts)
-    conn.execute(
-        """UPDATE runs SET failed_ballots = :ballots, confidence_source = :source, notes = :notes,
-             passed = :passed, failed = :failed WHERE key = :run""",
-        {
-            "run": run,
-            "ballots": counts.failed,
-            "source": counts.confidence_source(),
-            "notes": json.dumps(noted, ensure_ascii=False),
-            "passed": counts.passes,
-            "failed": counts.fails,
-        },
-    )

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, Order, judge_cases
 from reviewdesk.errors import UsageError
-from reviewdesk.live.batch import ReplyCache
 from reviewdesk.live.records import Response
 from tests.helpers import POSIX
 from tests.judgekit import CUT, YES, Consent, Jurors, Room, fine, of_whom, world
@@ -109,13 +108,6 @@ def test_the_folder_and_its_files_are_private(room: Room) -> None:
     assert (room.folder / "cache").stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in files(room)} == {0o600}
     assert len(files(room)) == 5
-
-
-def test_the_oldest_make_room(room: Room) -> None:
-    room.put(["c1"])
-    judge_cases(cached(room, "first.jsonl"), YES, world(Jurors()))
-    ReplyCache(room.folder / "cache", most=2)
-    assert len(files(room)) == 2
 
 
 def test_a_folder_that_cannot_be_used_is_named(room: Room) -> None:
