@@ -104,15 +104,14 @@ def differences(
         progress(reader.tally.verdicts / one.verdicts, reader.tally.verdicts)
     if count > _SHOWN:
         yield f"{count:,} verdicts differ from what their bodies give"
-    if made.columns() != runs.packed_digest(conn, run).columns():
-        yield "its packed ballots are not what its bodies give"
-    if tags.hexdigest() != runs.tag_hash(conn, run):
-        yield "its tags are not what its bodies give"
+    same = {
+        "packed ballots": made.columns() == runs.packed_digest(conn, run).columns(),
+        "tags": tags.hexdigest() == runs.tag_hash(conn, run),
+    }
     if not runs.archive_text(conn, run):
-        if not measures.holds(conn, run, measures.figures(conn, run, reader)):
-            yield "its figures are not what its bodies give"
-        if not runs.counts_are(conn, run, reader.tally):
-            yield "its counts are not what its bodies give"
+        same["figures"] = measures.holds(conn, run, measures.figures(conn, run, reader))
+        same["counts"] = runs.counts_are(conn, run, reader.tally)
+    yield from (f"its {name} are not what its bodies give" for name in same if not same[name])
 
 
 def _difference(names: Sequence[str], made: Sequence[Any], stored: Sequence[Any]) -> str:
