@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -73,44 +73,32 @@ def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
     return {name: view for name, view in read.items() if view is not None}
 
 
-def kept_settings(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
-    """Return the choices of a reviewer on the screen: JSON by name; {} on an older desk."""
-    if not lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = 'kept_settings'"):
+Named = Literal["filters", "kept_settings"]
+"""A table of a reviewer's texts by name: saved filters, or choices on the screen as JSON."""
+
+
+def named_texts(conn: sqlite3.Connection, table: Named, reviewer: str) -> dict[str, str]:
+    """Return the texts of a reviewer by name; empty on an older desk without the table."""
+    if not lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
         return {}
-    rows = conn.execute("SELECT name, value FROM kept_settings WHERE reviewer = ?", (reviewer,))
-    return {name: text for name, text in rows if isinstance(text, str)}
+    rows = conn.execute(f"SELECT * FROM {table} WHERE reviewer = ? ORDER BY name", (reviewer,))
+    return {name: text for _, name, text in rows if isinstance(text, str)}
 
 
-def keep_settings(conn: sqlite3.Connection, reviewer: str, values: Mapping[str, str]) -> None:
-    """Store values as JSON by name, replacing older ones of those names."""
-    conn.executemany(
-        "INSERT OR REPLACE INTO kept_settings VALUES (?, ?, ?)",
-        [(reviewer, name, value) for name, value in values.items()],
-    )
+def keep_texts(
+    conn: sqlite3.Connection, table: Named, reviewer: str, texts: Mapping[str, str]
+) -> None:
+    """Store texts by name, replacing older ones of those names."""
+    query = f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)"
+    conn.executemany(query, [(reviewer, *one) for one in texts.items()])
 
 
-def forget_settings(conn: sqlite3.Connection, reviewer: str, names: Iterable[str]) -> None:
-    """Delete the kept values of these names."""
-    conn.executemany(
-        "DELETE FROM kept_settings WHERE reviewer = ? AND name = ?",
-        [(reviewer, name) for name in names],
-    )
-
-
-def saved_filters(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
-    """Return the text of each saved filter of a reviewer, by name."""
-    query = "SELECT name, text FROM filters WHERE reviewer = ? ORDER BY name"
-    return dict(map(tuple, conn.execute(query, (reviewer,))))
-
-
-def save_filter(conn: sqlite3.Connection, reviewer: str, name: str, text: str) -> None:
-    conn.execute("INSERT OR REPLACE INTO filters VALUES (?, ?, ?)", (reviewer, name, text))
-
-
-def forget_filter(conn: sqlite3.Connection, reviewer: str, name: str) -> bool:
-    """Delete a saved filter, and return whether it existed."""
-    cursor = conn.execute("DELETE FROM filters WHERE reviewer = ? AND name = ?", (reviewer, name))
-    return cursor.rowcount > 0
+def forget_texts(
+    conn: sqlite3.Connection, table: Named, reviewer: str, names: Iterable[str]
+) -> bool:
+    """Delete the texts of these names, and return whether any existed."""
+    query = f"DELETE FROM {table} WHERE reviewer = ? AND name = ?"
+    return conn.executemany(query, [(reviewer, name) for name in names]).rowcount > 0
 
 
 def draft(conn: sqlite3.Connection, key: int, reviewer: str) -> str | None:

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
@@ -12,7 +13,7 @@ from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
 from reviewdesk.live.limits import Meter
-from reviewdesk.live.records import Call, Exchange, Request, Response
+from reviewdesk.live.records import Call, Clock, Exchange, Keep, Request, Response, Transport
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CallSession
 from tests.helpers import START
@@ -103,3 +104,11 @@ async def ask(one: Call, asking: CallSession) -> CanonicalBallot:
     async with aclosing(ask_panel([one], asking)) as ballots:
         _, ballot = await anext(ballots)
     return ballot
+
+
+def session(
+    transport: Transport, kept: Keep | None = None, clock: Clock | None = None, **limits: Any
+) -> CallSession:
+    """A session with the test's keys and a clock that does not wait."""
+    clock = clock or FakeClock()
+    return CallSession(transport, kept or Kept(), environment=KEYS, clock=clock, **limits)

@@ -30,6 +30,7 @@ from tests.live.builders import (
     ask_panel,
     call,
     juror,
+    session,
 )
 from tests.live.server import Server, verdict
 from tests.live.test_retry import GOOD, URL
@@ -77,7 +78,7 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
     one = dataclasses.replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
     async with Server() as server:
         asked = call(dataclasses.replace(one, base_url=server.url))
-        ballot = await ask(asked, CallSession(transport, kept, environment=KEYS, clock=FakeClock()))
+        ballot = await ask(asked, session(transport, kept))
         raw = verdict(server.calls[0])
     await transport.close()
     assert ballot == {
@@ -95,7 +96,7 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
 async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
     kept, transport = Kept(), HttpTransport()
     async with Server(reply=lambda seen: verdict(seen, score=0.1)) as server:
-        asking = CallSession(transport, kept, environment=KEYS)
+        asking = session(transport, kept)
         ballot = await ask(call(juror(server.url)), asking)
     await transport.close()
     assert (ballot["score"], ballot["pass"]) == (0.1, True)
@@ -119,7 +120,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
 async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
     transport = FakeTransport([GOOD])
     one = call(dataclasses.replace(juror(URL, vendor), base_url=url))
-    ballot: Any = await ask(one, CallSession(transport, Kept(), environment=KEYS))
+    ballot: Any = await ask(one, session(transport))
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
     assert transport.sent == []
 
@@ -130,8 +131,8 @@ async def test_a_reply_is_stored_before_anything_is_made_of_it() -> None:
 
     transport = FakeTransport([GOOD])
     with pytest.raises(DeskError, match="disk is full"):
-        await ask(call(juror(URL)), CallSession(transport, full, environment=KEYS))
-    ballots = ask_panel(calls(5), CallSession(transport, full, environment=KEYS))
+        await ask(call(juror(URL)), session(transport, full))
+    ballots = ask_panel(calls(5), session(transport, full))
     with pytest.raises(DeskError, match="disk is full"):
         await anext(ballots)
 
@@ -144,7 +145,7 @@ async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> No
             taken.append(one)
             yield one
 
-    asking = CallSession(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=4)
+    asking = session(gate, concurrency=4)
     async with aclosing(ask_panel(drawn(), asking)) as ballots:
         first = asyncio.ensure_future(anext(ballots))
         await settled()
@@ -159,9 +160,7 @@ async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> No
 async def test_a_host_has_its_own_bound() -> None:
     gate = Gate()
     both = [*calls(6), *calls(6, "http://127.0.0.2:9/v1")]
-    asking = CallSession(
-        gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=12, per_host=2
-    )
+    asking = session(gate, concurrency=12, per_host=2)
     ballots = ask_panel(both, asking)
     first = asyncio.ensure_future(anext(ballots))
     await settled()
@@ -174,7 +173,7 @@ async def test_a_host_has_its_own_bound() -> None:
 async def test_closing_a_panel_stops_the_open_calls_and_keeps_what_came() -> None:
     gate, kept = Gate(), Kept()
     gate.released.set()
-    asking = CallSession(gate, kept, environment=KEYS, clock=FakeClock(), concurrency=3)
+    asking = session(gate, kept, concurrency=3)
     ballots = ask_panel(calls(9), asking)
     await anext(ballots)
     gate.released.clear()
@@ -195,7 +194,7 @@ async def test_closing_a_panel_stops_the_open_calls_and_keeps_what_came() -> Non
 async def test_cancelling_over_sockets_leaves_nothing_open() -> None:
     kept, transport = Kept(), HttpTransport()
     async with Server(latency=30) as server:
-        asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
+        asking = session(transport, kept)
 
         async def panel() -> None:
             async for _ in ask_panel(calls(5, server.url), asking):
@@ -223,7 +222,7 @@ async def test_waiting_for_a_place_is_not_part_of_a_jurors_time(
         return timeout(seconds)
 
     monkeypatch.setattr(asyncio, "timeout", timed)
-    asking = CallSession(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=1)
+    asking = session(gate, concurrency=1)
     ballots = ask_panel(calls(3), asking)
     first = asyncio.ensure_future(anext(ballots))
     for _ in range(100):
@@ -239,7 +238,7 @@ async def test_of_many_calls_the_first_start_a_little_apart() -> None:
     clock = FakeClock()
     gate = Gate()
     gate.released.set()
-    asking = CallSession(gate, Kept(), environment=KEYS, clock=clock, concurrency=TOGETHER + 3)
+    asking = session(gate, clock=clock, concurrency=TOGETHER + 3)
     found = [ballot async for _, ballot in ask_panel(calls(40), asking)]
     assert len(found) == 40
     # Those beyond the first eight, until all places are taken; nobody waits after that.
@@ -249,7 +248,7 @@ async def test_of_many_calls_the_first_start_a_little_apart() -> None:
 
 async def test_a_small_panel_starts_at_once() -> None:
     clock = FakeClock()
-    asking = CallSession(FakeTransport([GOOD]), Kept(), environment=KEYS, clock=clock)
+    asking = session(FakeTransport([GOOD]), clock=clock)
     assert len([ballot async for _, ballot in ask_panel(calls(5), asking)]) == 5
     assert clock.slept == []
 
@@ -263,7 +262,7 @@ async def test_of_a_body_that_is_no_reply_the_beginning_is_kept_and_headers_are_
         Response(200, {}, (long + "{}" * 10).encode()),
     ]
     kept = Kept()
-    asking = CallSession(FakeTransport(answers), kept, environment=KEYS, clock=FakeClock())
+    asking = session(FakeTransport(answers), kept)
     for one in calls(3):
         await ask(one, asking)
     cut, hidden, whole = kept.exchanges

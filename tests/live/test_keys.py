@@ -144,13 +144,6 @@ def test_a_cut_leaves_nothing_of_a_key(name: str, before: int, most: int) -> Non
     assert spelt[:8] not in cut or name == "base64 of a header"
 
 
-def test_a_cut_leaves_no_beginning_of_a_key_that_breaks_off() -> None:
-    # Nobody else's text ends so: what stood there was cut out of the key before it came.
-    cut = Redactor([KEY]).short(f"key: {KEY[:-1]} and more", 5 + 12)
-    assert cut == "key: "
-    assert Redactor([KEY]).short(f"key: {KEY[:7]} and more", 5 + 7) == f"key: {KEY[:7]}"
-
-
 def test_more_references_than_a_reply_has_room_for_are_hidden_unread() -> None:
     assert Redactor([KEY]).text("&#37;" * (LONG // 4)) == "&#37;" * (LONG // 4)
     assert Redactor([KEY]).text("&#37;" * (LONG // 4 + 1)) == HIDDEN

@@ -10,9 +10,8 @@ import pytest
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Response
-from reviewdesk.live.session import CallSession
 from tests.helpers import START
-from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, ask, call, juror
+from tests.live.builders import NONCE, FakeClock, FakeTransport, ask, call, juror, session
 
 URL = "http://127.0.0.1:9/v1"
 JSON = {"content-type": "application/json"}
@@ -34,7 +33,7 @@ async def asked(
     deadline: float | None = None,
 ) -> tuple[Any, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(answers), FakeClock(chance)
-    asking = CallSession(transport, Kept(), environment=KEYS, clock=clock, deadline=deadline)
+    asking = session(transport, clock=clock, deadline=deadline)
     return await ask(call(one or juror(URL)), asking), transport, clock
 
 
@@ -249,7 +248,7 @@ async def test_an_endpoint_that_refuses_everything_is_left_after_each_was_tried(
 
 async def test_what_was_refused_is_remembered_for_the_model_and_noted() -> None:
     transport = FakeTransport([refusing(400, "temperature is not supported"), GOOD])
-    asking = CallSession(transport, Kept(), environment=KEYS, clock=FakeClock())
+    asking = session(transport)
     for case in ("one", "two"):
         ballot = await ask(call(WARM, case), asking)
         assert ballot["meta"] == {"left_out": ["temperature"]}

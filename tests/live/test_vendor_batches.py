@@ -17,12 +17,11 @@ from reviewdesk.live.limits import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.replies.envelope import Envelope, opened
-from reviewdesk.live.session import CallSession
 from reviewdesk.live.vendor_batches import BatchClient, call_id
 from reviewdesk.live.wires.batches import BatchWire, interface
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.batch_server import Batch, BatchVendors
-from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call
+from tests.live.builders import NONCE, FakeClock, FakeTransport, call, session
 from tests.live.test_retry import JSON, refusing
 from tests.live.wires.test_vendor_types import CURRENT, drawn, validate
 
@@ -218,7 +217,7 @@ JOB = Response(200, JSON, b'{"id": "b1", "status": "in_progress"}')
 def client(*answers: Response) -> tuple[BatchClient, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(list(answers)), FakeClock()
     juror = Juror("ada", "m", "openai", api_key_env="TEST_KEY")
-    asking = CallSession(transport, Kept(), environment=KEYS, clock=clock)
+    asking = session(transport, clock=clock)
     return BatchClient(juror, asking), transport, clock
 
 

@@ -15,32 +15,19 @@ from reviewdesk.store.connect import APPLICATION_ID
 from tests.helpers import load, numbered, open_desk
 
 
-def test_migrations_are_recorded_and_mirrored(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_a_new_desk_has_every_migration_and_the_pragmas_of_durability(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    path.touch()  # an empty file becomes a desk
+    desk = open_desk(path)
+    assert desk.runs() == []
     names = [row["name"] for row in desk.conn.execute("SELECT * FROM migrations ORDER BY rowid")]
     assert names == [migration.__name__ for migration in schema.MIGRATIONS]
     version = desk.conn.execute("PRAGMA user_version").fetchone()[0]
     assert version == len(schema.MIGRATIONS) >= 2
-
-
-def test_the_pragmas_that_durability_rests_on(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
-    found = {
-        name: desk.conn.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers")
-    }
     # 2 is FULL: NORMAL (1) loses acknowledged labels when the power goes.
-    assert found == {
-        "journal_mode": "wal",
-        "synchronous": 2,
-        "foreign_keys": 1,
-        "recursive_triggers": 1,
-    }
-
-
-def test_the_mark_is_in_the_header_before_the_log_is_folded(tmp_path: Path) -> None:
-    path = tmp_path / "desk.db"
-    desk = open_desk(path)
+    wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "recursive_triggers": 1}
+    for name, value in wanted.items():
+        assert desk.conn.execute(f"PRAGMA {name}").fetchone()[0] == value
     assert path.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big") == b"RDK1"
     # A second opening meets a file whose tables are still in the log alone.
     open_desk(path).close()
@@ -188,22 +175,11 @@ def test_a_file_that_is_no_database(tmp_path: Path, data: bytes) -> None:
     assert snapshot(tmp_path) == {"notes.txt": data}
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused_and_one_under_a_file(tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith("not a file")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_under_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     refusal(tmp_path / "file" / "desk.db")
     assert snapshot(tmp_path) == {"file": b"x"}
-
-
-def test_an_empty_file_becomes_a_desk(tmp_path: Path) -> None:
-    path = tmp_path / "desk.db"
-    path.touch()
-    desk = open_desk(path)
-    assert desk.runs() == []
 
 
 def test_a_damaged_desk_is_one_sentence(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def kept(desk: OpenFile) -> dict[str, Any]:
     """Return the kept values by name; unreadable values count as not kept."""
     try:
         with explained(desk.path):
-            return _values(reviewers.kept_settings(desk.conn, desk.reviewer))
+            return _values(reviewers.named_texts(desk.conn, "kept_settings", desk.reviewer))
     except DeskError:
         return {}
 
@@ -297,9 +297,9 @@ def keep(desk: OpenFile, values: Mapping[str, Any]) -> None:
         return
     texts = {name: json.dumps(value) for name, value in values.items() if value is not None}
     with writing(desk.conn, desk.path):
-        reviewers.keep_settings(desk.conn, desk.reviewer, texts)
+        reviewers.keep_texts(desk.conn, "kept_settings", desk.reviewer, texts)
         gone = [name for name in values if name not in texts]
-        reviewers.forget_settings(desk.conn, desk.reviewer, gone)
+        reviewers.forget_texts(desk.conn, "kept_settings", desk.reviewer, gone)
 
 
 def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
@@ -310,7 +310,7 @@ def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
     try:
         with connect_read_only(path) as conn, explained(path):
             audit.refuse_harmful(conn, path)
-            texts = reviewers.kept_settings(conn, who)
+            texts = reviewers.named_texts(conn, "kept_settings", who)
             return _values(texts), reviewers.views(conn, who)
     except DeskError:
         return {}, {}

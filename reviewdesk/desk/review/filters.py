@@ -70,7 +70,7 @@ def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
 def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
     with writing(desk.conn, desk.path):
         found = digit_tags(_digits(desk), configured, own)
-        reviewers.keep_settings(desk.conn, DESK, {_DIGITS: json.dumps(found)})
+        reviewers.keep_texts(desk.conn, "kept_settings", DESK, {_DIGITS: json.dumps(found)})
     return found
 
 
@@ -81,7 +81,7 @@ def _digits(desk: Desk) -> tuple[str, ...]:
 
 def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
     try:
-        values = json.loads(reviewers.kept_settings(conn, who).get(_DIGITS, "[]"))
+        values = json.loads(reviewers.named_texts(conn, "kept_settings", who).get(_DIGITS, "[]"))
     except (ValueError, RecursionError):
         return ()
     texts = values if isinstance(values, list) else ()
@@ -96,7 +96,7 @@ _MOST = 200
 def saved(desk: Desk) -> dict[str, str]:
     """Return the reviewer's saved filters as a mapping from name to text."""
     with explained(desk.path):
-        return reviewers.saved_filters(desk.conn, desk.reviewer)
+        return reviewers.named_texts(desk.conn, "filters", desk.reviewer)
 
 
 def save(desk: Desk, name: str, text: str) -> None:
@@ -110,14 +110,14 @@ def save(desk: Desk, name: str, text: str) -> None:
     if not expanded:
         raise UsageError("an empty filter keeps everything", "Give one: esc label:none.")
     with writing(desk.conn, desk.path):
-        reviewers.save_filter(desk.conn, desk.reviewer, name, expanded)
+        reviewers.keep_texts(desk.conn, "filters", desk.reviewer, {name: expanded})
 
 
 def forget(desk: Desk, name: str) -> None:
     """Delete a saved filter."""
     name = name.removeprefix("@")
     with writing(desk.conn, desk.path):
-        if not reviewers.forget_filter(desk.conn, desk.reviewer, name):
+        if not reviewers.forget_texts(desk.conn, "filters", desk.reviewer, [name]):
             known = ", ".join(saved(desk)) or "none"
             raise NotFoundError(f"no saved filter {name!r}", f"Saved filters: {known}.")
 

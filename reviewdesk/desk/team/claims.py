@@ -61,7 +61,7 @@ def opinions_wanted(desk: OpenFile, given: int | None = None) -> int:
 def _kept(desk: OpenFile, name: str, given: float | None) -> object:
     """Return a value that is kept for the whole desk, after replacing it by ``given``."""
     with explained(desk.path):
-        stored = reviewers.kept_settings(desk.conn, DESK).get(name, "null")
+        stored = reviewers.named_texts(desk.conn, "kept_settings", DESK).get(name, "null")
     if given is None:
         with contextlib.suppress(ValueError, RecursionError):
             found: object = json.loads(stored)
@@ -69,7 +69,7 @@ def _kept(desk: OpenFile, name: str, given: float | None) -> object:
         return None
     if json.dumps(given) != stored and not desk.read_only:
         with writing(desk.conn, desk.path):
-            reviewers.keep_settings(desk.conn, DESK, {name: json.dumps(given)})
+            reviewers.keep_texts(desk.conn, "kept_settings", DESK, {name: json.dumps(given)})
     return given
 
 

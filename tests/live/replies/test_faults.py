@@ -15,9 +15,8 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.ballots import ballot_of
-from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import KEY, KEYS, FakeClock, Kept, ask, call, juror
+from tests.live.builders import KEY, KEYS, Kept, ask, call, juror, session
 from tests.live.faults import FAULTS, LIMITED, Ending
 from tests.live.server import Server
 
@@ -43,9 +42,7 @@ async def asked(ending: Ending, wire: str) -> tuple[Any, list[Exchange], Server]
     timeout, deadline = (SHORT, SHORT) if is_slow else (20.0, DEADLINE)
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=ending.fault) as server:
-        asking = CallSession(
-            transport, kept, environment=KEYS, clock=FakeClock(), deadline=deadline
-        )
+        asking = session(transport, kept, deadline=deadline)
         one = call(juror(server.url, wire, timeout=timeout))
         try:
             ballot = await ask(one, asking)
@@ -87,7 +84,7 @@ async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     kept, transport = Kept(), HttpTransport()
-    asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
+    asking = session(transport, kept)
     ballot: Any = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
     await transport.close()
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")

@@ -10,9 +10,8 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import calls_for
-from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import KEYS, FakeClock, Kept, ask, ask_panel, call, juror
+from tests.live.builders import Kept, ask, ask_panel, call, juror, session
 from tests.live.server import Fault, Seen, Server, answer, envelope, verdict
 
 KEYS_IN_ORDER = ["reason", "pass", "score", "confidence", "nonce"]
@@ -32,7 +31,7 @@ async def sent(vendor: str, **server: Any) -> tuple[list[Seen], list[Any]]:
     async with Server(**server) as there:
         panel = PanelSpec("p", (juror(there.url, vendor),), panel_of, "Is it right?")
         transport, ballots = HttpTransport(), []
-        asking = CallSession(transport, Kept(), environment=KEYS, clock=FakeClock(), concurrency=1)
+        asking = session(transport, concurrency=1)
         for name in ("one", "two"):
             case = Case(name, f"answer {name}", input=f"question {name}")
             ballots += [got async for _, got in ask_panel(calls_for(case, panel), asking)]
@@ -104,7 +103,7 @@ async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words() -
     takes_over: Fault = fault
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=takes_over) as server:
-        asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
+        asking = session(transport, kept)
         ballot: Any = await ask(call(juror(server.url, "openai")), asking)
     await transport.close()
     assert (ballot["status"], ballot["pass"], ballot["reason"]) == ("ok", True, "r")

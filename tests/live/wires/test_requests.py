@@ -22,7 +22,7 @@ from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
-from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror
+from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror, session
 from tests.live.server import Seen, Server, answer, envelope, verdict
 
 NO = frozenset[str]()
@@ -326,7 +326,7 @@ async def test_headers_of_the_environment_are_sent_and_hidden_everywhere() -> No
 
 async def test_a_header_without_its_variable_is_a_ballot_that_names_it() -> None:
     one = dataclasses.replace(juror("http://127.0.0.1:9/v1"), headers={"x-team": "CF_TOKEN"})
-    asking = CallSession(FakeTransport([]), Kept(), environment=KEYS, clock=FakeClock())
+    asking = session(FakeTransport([]))
     ballot: Any = await ask(call(one), asking)
     assert (ballot["status"], ballot["error"]["message"]) == ("missing_key", "CF_TOKEN is not set")
     assert key_problem(endpoint(one), KEYS) == "CF_TOKEN is not set"
@@ -414,9 +414,7 @@ async def test_a_router_without_a_provider_for_the_schema_is_asked_without_it() 
     chat = {"choices": [{"message": {"content": json.dumps(said)}}]}
     answered = Response(200, {"content-type": "application/json"}, json.dumps(chat).encode())
     there = FakeTransport([refused, answered])
-    ballot: Any = await ask(
-        call(one), CallSession(there, Kept(), environment=KEYS, clock=FakeClock())
-    )
+    ballot: Any = await ask(call(one), session(there))
     assert ballot["status"] == "ok"
     assert ballot["meta"]["left_out"] == ["structure"]
     assert "response_format" in json.loads(there.sent[0].body)
@@ -433,9 +431,7 @@ async def test_thoughts_and_cached_tokens_are_in_ballot_and_cost() -> None:
     }  # fmt: skip
     chat = {"choices": [{"message": {"content": json.dumps(said)}}], "usage": usage}
     there = FakeTransport([Response(200, {}, json.dumps(chat).encode())])
-    ballot: Any = await ask(
-        call(one), CallSession(there, Kept(), environment=KEYS, clock=FakeClock())
-    )
+    ballot: Any = await ask(call(one), session(there))
     # The total says that 340 tokens were written: this endpoint leaves thoughts out of 40.
     assert (ballot["tokens_in"], ballot["tokens_out"]) == (1000, 340)
     assert ballot["meta"] == {"tokens_cached": 800, "tokens_thinking": 300}
