@@ -48,10 +48,6 @@ class NotFoundError(UsageError):
     """The named run, verdict or file does not exist."""
 
 
-class AmbiguousError(UsageError):
-    """A name fits more than one thing; the message lists them."""
-
-
 class NoJurorsError(ReviewDeskError):
     """No juror on the panel answered, so there is no score. A score of 0 would be wrong."""
 

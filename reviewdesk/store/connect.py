@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -296,13 +296,25 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
         if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)
-        conn = _open(path, read_only=unwritten)
+        # One that only reads leaves no file beside the desk.
+        alone = unwritten and _is_alone(path)
+        mode = f"?mode=ro{'&immutable=1' * alone}" if unwritten else ""
+        conn = sqlite3.connect(
+            path.resolve().as_uri() + mode,
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            factory=ExplainedConnection,
+            check_same_thread=False,  # a worker's connection serves one thread after the other
+        )
+        conn.path = path
+        conn.row_factory = sqlite3.Row
         conn.read_only = unwritten
         if read_only:
             conn.way_out = "Other commands open it for writing: reviewdesk runs."
         try:
             if unwritten:
-                conn.stamp = _stamp(path) if _is_alone(path) else None
+                conn.stamp = _stamp(path) if alone else None
             else:
                 _prepare(conn, path)
         except BaseException:
@@ -315,42 +327,17 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
 
 
 @contextmanager
-def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+def connect_read_only(path: Path) -> Iterator[ExplainedConnection]:
     """Open a desk file so that no statement can write to it, and leave no file beside it.
 
     Raises:
         DeskError: there is no desk file, it cannot be read, or it changed while it was read.
     """
-    with explained(path):
-        _refuse_other(path, missing=True)
-        before = _stamp(path)
-        alone = _is_alone(path)
-        conn = _open(path, read_only=True)
+    with closing(connect(path, read_only=True)) as conn:
         conn.watch()
-    try:
         yield conn
-    finally:
-        conn.close()
-    if alone:
-        _refuse_changed(path, before)
-
-
-def _open(path: Path, *, read_only: bool) -> ExplainedConnection:
-    """Open a connection; one that only reads leaves no file beside the desk."""
-    address = path.resolve().as_uri()
-    if read_only:
-        address += f"?mode=ro{'&immutable=1' if _is_alone(path) else ''}"
-    conn = sqlite3.connect(
-        address,
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        factory=ExplainedConnection,
-        check_same_thread=False,  # a worker's connection serves one thread after the other
-    )
-    conn.path = path
-    conn.row_factory = sqlite3.Row
-    return conn
+    if conn.stamp is not None:
+        _refuse_changed(path, conn.stamp)
 
 
 def _is_alone(path: Path) -> bool:

@@ -15,7 +15,7 @@ from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.errors import AmbiguousError, NotFoundError
+from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import events
 from reviewdesk.store.connect import decision, first_column, lookup, record, value
 from reviewdesk.store.events import NewEvent
@@ -59,7 +59,7 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
 
     Raises:
         NotFoundError: no run fits.
-        AmbiguousError: several runs fit.
+        UsageError: several runs fit.
     """
     if name is None:
         last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
@@ -75,7 +75,7 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
         raise NotFoundError(f"no run {name!r}", f"Loaded runs: {known}.")
     if len(found) > 1:
         names = ", ".join(run.name for run in found)
-        raise AmbiguousError(f"{name!r} fits several runs: {names}", "Give more of the hash.")
+        raise UsageError(f"{name!r} fits several runs: {names}", "Give more of the hash.")
     return found[0]
 
 

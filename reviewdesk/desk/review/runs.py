@@ -17,7 +17,7 @@ from reviewdesk.domain.run.details import (
     RunLine,
 )
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import AmbiguousError, NotFoundError, UsageError
+from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
 
@@ -36,7 +36,7 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
 
     Raises:
         NotFoundError: no loaded run has the verdict.
-        AmbiguousError: several runs have it.
+        UsageError: several runs have it.
     """
     if run_name is not None:
         run = desk.run(run_name)
@@ -50,9 +50,7 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
         raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
     if len(found) > 1:
         candidates = ", ".join(candidate for _, _, candidate in found)
-        raise AmbiguousError(
-            f"{name!r} fits several: {candidates}", "Name one of them, or give --run."
-        )
+        raise UsageError(f"{name!r} fits several: {candidates}", "Name one of them, or give --run.")
     return found[0][:2]
 
 
@@ -73,7 +71,7 @@ def label_named(
     """Label a verdict that is found by ``named_verdict``, and return the event.
 
     Raises:
-        NotFoundError, AmbiguousError: as ``named_verdict``.
+        NotFoundError, UsageError: as ``named_verdict``.
         UsageError: people cannot give this label, or the response is missing without ``force``.
     """
     if truth not in GIVEN:
