@@ -46,10 +46,9 @@ MAX_HEADER: Final = 200
 """The most characters kept of a header's value."""
 
 
-MOST_WAITING: Final = 10_000
-MOST_TEXT: Final = 50_000_000
-"""Calls that may wait, and characters that they may have in their prompts. Beyond that no further
-case is drawn, which bounds the memory of a run with a model that is slower than the others."""
+MOST_WAITING: Final = 2_000
+"""Calls that may wait. Beyond that no further case is drawn, which bounds the memory of a run in
+which one model is slower than the others."""
 
 FEW_WAITING: Final = 500
 """Calls that may wait while every juror so far has some; then further cases do not help."""
@@ -111,11 +110,6 @@ class _Job(Generic[T]):
     count: int = 0
     last: Exchange | None = None
     _tokens: int = -1
-
-    @property
-    def text(self) -> int:
-        """The characters in its prompt."""
-        return len(self.call.prompt.user)
 
     @property
     def tokens(self) -> int:
@@ -227,8 +221,6 @@ class CallRunner(Generic[T]):
         self._unasked: list[Cast[T]] = []
         self._news: asyncio.Queue[_Job[T] | None] = asyncio.Queue()
         self._numbers = count()
-        self._text = 0
-        """The characters in the prompts of the drawn calls that have no ballot yet."""
         self._due = math.inf
         """When a call that a pause or a rate holds back may be tried again."""
         self._alarm: asyncio.Task[None] | None = None
@@ -267,7 +259,7 @@ class CallRunner(Generic[T]):
                     now = self._asking.clock.monotonic()
                     job.queue.put(job, now + outcome.after if outcome.after else None)
                 else:
-                    yield self._cast(job, outcome)
+                    yield job.owner, job.call, outcome
         finally:
             open_ = [*self._running.values(), *([self._alarm] if self._alarm else [])]
             for task in open_:
@@ -284,10 +276,6 @@ class CallRunner(Generic[T]):
                 waiting = found[place][1] if place in found else 0
                 found[place] = pause, waiting + len(queue)
         return tuple(found.values())
-
-    def _cast(self, job: _Job[T], ballot: CanonicalBallot) -> Cast[T]:
-        self._text -= job.text
-        return job.owner, job.call, ballot
 
     def _count(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -309,7 +297,7 @@ class CallRunner(Generic[T]):
                 self._asking.set_aside(state)
             if (why := state.stopped) is not None:
                 for job in queue.take():
-                    yield self._cast(job, job.failed(why))
+                    yield job.owner, job.call, job.failed(why)
                 continue
             pause = state.limit.pause() if state.limit else None
             if pause is None or not pause.is_named or pause.left <= queue.least + TICK:
@@ -317,7 +305,8 @@ class CallRunner(Generic[T]):
             asked = f"{pause.model} at {state.place.host} asks to wait {math.ceil(pause.left)} s"
             for job in queue.take(pause.left - TICK):
                 text = f"{asked}, and the ballot's deadline leaves {job.trying.left:.0f} s"
-                yield self._cast(job, job.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
+                fault = Fault(Status.ERROR, RATE_LIMITED, text)
+                yield job.owner, job.call, job.failed(fault)
 
     # Calls that begin
 
@@ -334,8 +323,7 @@ class CallRunner(Generic[T]):
             task.add_done_callback(lambda _: self._news.put_nowait(job))
             return True
         most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
-        has_room = self._count() < most and self._text < MOST_TEXT
-        drawn = await self._draw(free) if has_room else None
+        drawn = await self._draw(free) if self._count() < most else None
         if drawn is None:
             return False
         for owner, call in drawn:
@@ -347,9 +335,7 @@ class CallRunner(Generic[T]):
                 continue
             queue = self._queues.setdefault(state, _Queue(state))
             trying = Trying(asking.deadline(call.juror))
-            added = _Job(next(self._numbers), owner, call, queue, asking, trying)
-            self._text += added.text
-            queue.put(added)
+            queue.put(_Job(next(self._numbers), owner, call, queue, asking, trying))
         await asyncio.gather(*(asking.open(state) for state in self._queues if state.key is None))
         await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True

@@ -227,16 +227,12 @@ def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Env
 
 
 def _text(first: Any, path: str) -> str:
-    """Return the juror's text: a text or its parts, else the input that it gave to a tool."""
+    """Return the juror's text, or the parts of it that are no thoughts."""
     content = value_at(first, path)
     if isinstance(content, str) and content:
         return text_of(content)
     parts = [part for part in rows_at(first, path) if not part.get("thought")]
-    texts = [text_of(part["text"]) for part in parts if isinstance(part.get("text"), str)]
-    if not any(text.strip() for text in texts):
-        texts = [json.dumps(one["input"]) for one in parts if isinstance(one.get("input"), Mapping)]
-    given = [value_at(one, "function.arguments") for one in rows_at(first, "message.tool_calls")]
-    return "\n".join(texts or [text_of(text) for text in given if isinstance(text, str)])
+    return "\n".join(text_of(part["text"]) for part in parts if isinstance(part.get("text"), str))
 
 
 def _usage(usage: Any, places: AnswerPlaces) -> Envelope:

@@ -255,21 +255,6 @@ def standing_labels(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     ]
 
 
-def _broken_chains(
-    target: sqlite3.Connection, behind: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    query = "SELECT ifnull(max(seq), 0) FROM label_events WHERE desk = ? AND reviewer = ?"
-    for chain, events in groupby(behind, itemgetter("desk", "reviewer")):
-        some = list(events)
-        last = some[-1]["seq"]
-        end = value(target, query, chain)
-        yield (
-            f"events of {chain[1]}: the chain ends early, at event {end} of {last}; of the "
-            f"{last - end} after it {len(some)} could be read and are left out, because an event "
-            "before them is lost"
-        )
-
-
 def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
     """Copy the readable rows of a working copy into an empty desk of the same schema version."""
     carried = Carried()
@@ -285,7 +270,15 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
             (written,) = source.execute(query).fetchone() or (None,)
     _keep_desk_id(target, events)
     keys, carried.behind = chain_events(target, events)
-    carried.lost = list(_broken_chains(target, carried.behind))
+    query = "SELECT ifnull(max(seq), 0) FROM label_events WHERE desk = ? AND reviewer = ?"
+    for chain, some in groupby(carried.behind, itemgetter("desk", "reviewer")):
+        seqs = [event["seq"] for event in some]
+        end = value(target, query, chain)
+        carried.lost.append(
+            f"events of {chain[1]}: the chain ends early, at event {end} of {seqs[-1]}; of the "
+            f"{seqs[-1] - end} after it {len(seqs)} could be read and are left out, because an "
+            "event before them is lost"
+        )
     if not carried.behind and isinstance(written, int) and written > len(keys):
         carried.lost.append(f"events: {written} were written and {len(keys)} could be read")
     carried.lost += [

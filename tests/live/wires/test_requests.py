@@ -166,10 +166,9 @@ def choice(message: Any, **more: Any) -> dict[str, Any]:
             choice({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
             "a\nb",
         ),
-        (choice({"content": None, "tool_calls": [{"function": {"arguments": "{}"}}]}), "{}"),
+        (choice({"content": None}), ""),
         (choice({"content": 7}), ""),
         (choice({"content": [7, None, {"text": 7}]}), ""),
-        (choice({"tool_calls": [7, {"function": None}]}), ""),
         (choice(None), ""),
         (choice({"content": "\ud83d"}), "\ufffd"),
     ],
@@ -181,9 +180,7 @@ def test_the_text_of_a_choice(found: Any, text: str) -> None:
 def test_the_text_of_a_native_message() -> None:
     thinking = {"type": "thinking", "thinking": "hm"}
     said = {"type": "text", "text": "yes"}
-    tool = {"type": "tool_use", "input": {"score": 1}}
     assert read({"content": [thinking, said]}, Wire.MESSAGES).text == "yes"
-    assert json.loads(read({"content": [thinking, tool]}, Wire.MESSAGES).text) == {"score": 1}
     assert read({"content": None}, Wire.MESSAGES).text == ""
 
 
