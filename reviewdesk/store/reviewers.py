@@ -82,7 +82,8 @@ def named_texts(conn: sqlite3.Connection, table: Named, reviewer: str) -> dict[s
     if not lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
         return {}
     rows = conn.execute(f"SELECT * FROM {table} WHERE reviewer = ? ORDER BY name", (reviewer,))
-    return {name: text for _, name, text in rows if isinstance(text, str)}
+    # A damaged choice counts as none, a damaged filter as an error.
+    return {name: text for _, name, text in rows if table == "filters" or isinstance(text, str)}
 
 
 def keep_texts(
