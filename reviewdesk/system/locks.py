@@ -63,36 +63,32 @@ class WriterPlace:
 
     def __init__(self, path: Path) -> None:
         """Join the end of the line for a file."""
-        self.since = time.monotonic()
-        self._byte = int(1e6 * self.since)
+        self._byte = int(1e6 * time.monotonic())
         self._file: int | None = None
         if sys.platform != "win32":
+            import fcntl
+
             flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with suppress(OSError):
                 self._file = os.open(path, flags)
-                self._lock(shared=True, first=self._byte, count=1)
+                fcntl.lockf(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, self._byte)
 
     def is_first(self) -> bool:
         """Return True unless a process waits that arrived earlier, within the last second."""
         oldest = max(0, int(1e6 * (time.monotonic() - _RESPECT)))
-        if self._file is None or oldest >= self._byte:
+        if sys.platform == "win32" or self._file is None or oldest >= self._byte:
             return True
+        import fcntl
+
+        earlier = self._byte - oldest, oldest
         try:
-            self._lock(shared=False, first=oldest, count=self._byte - oldest)
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, *earlier)
+            fcntl.lockf(self._file, fcntl.LOCK_UN, *earlier)
         except BlockingIOError:
             return False
         except OSError:
             pass
         return True
-
-    def _lock(self, *, shared: bool, first: int, count: int) -> None:
-        if sys.platform != "win32" and self._file is not None:
-            import fcntl
-
-            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.lockf(self._file, kind | fcntl.LOCK_NB, count, first)
-            if not shared:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, count, first)
 
     def leave(self) -> None:
         """Leave the line, so that the next process can go first."""
