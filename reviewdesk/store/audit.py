@@ -179,11 +179,11 @@ def _one_line(sql: str) -> str:
 
 
 @cache
-def made_objects() -> list[Objects]:
+def made_by(migrations: tuple[schema.Migration, ...]) -> list[Objects]:
     """Return the objects that each version makes, the newest last."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.execute(schema.RECORDED)
-        return [objects(fresh) for migration in schema.MIGRATIONS if migration(fresh) is None]
+        return [objects(fresh) for migration in migrations if migration(fresh) is None]
 
 
 def layout_hash(found: Objects) -> str:
@@ -203,7 +203,7 @@ def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
     newest = len(schema.MIGRATIONS)
     if version > newest or (version, layout_hash(there)) == (newest, LAYOUT_HASH):
         return [], []
-    versions = made_objects()
+    versions = made_by(schema.MIGRATIONS)
     ours = versions[-1] if version == newest else {}
     # A desk of an older version holds what that version or one before it made.
     known = {item for one in ([ours] if ours else versions) for item in one.items()}
@@ -265,7 +265,7 @@ def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
     A hash over bytes cannot tell a text from a blob, and some tables that are read have no hash.
     Foreign objects are never read.
     """
-    for table in [name for kind, name in made_objects()[-1] if kind == "table"]:
+    for table in [name for kind, name in made_by(schema.MIGRATIONS)[-1] if kind == "table"]:
         columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
         declared = [(name, _STORED[kind]) for name, kind in columns if kind in _STORED]
         if table.startswith(_OWN) or not declared:

@@ -123,7 +123,7 @@ def test_it_equals_a_fresh_load_but_for_the_draw(
             assert row.pop("contents") is None
             assert before.pop("contents") is not None
             assert row | {"notes": ""} == before | {"notes": ""}
-        assert audit.objects(desk.conn) == audit.made_objects()[-1]
+        assert audit.objects(desk.conn) == audit.made_by(schema.MIGRATIONS)[-1]
         assert desk.verify().ok
         assert not desk.conn.in_transaction
 
@@ -243,7 +243,7 @@ def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
     assert counted[2:5] == ("@desk", 2, "counted")
     # The run was covered as it was, and then derived again by the present rules.
     assert derived[2:5] == ("@desk", 3, "rules")
-    assert audit.objects(desk.conn) == audit.made_objects()[-1]
+    assert audit.objects(desk.conn) == audit.made_by(schema.MIGRATIONS)[-1]
     assert older.path.with_name("desk.db.schema-3.backup").exists()
 
 
