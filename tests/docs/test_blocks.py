@@ -41,16 +41,12 @@ ELSEWHERE = DOCS / "how-to" / "gates-in-ci.md"
 """Its blocks are run in ``test_gates_page``, which reads what they print."""
 
 
-def with_shell(page: Path) -> bool:
-    return any(block.language == "sh" for block in blocks(page))
-
-
 @pytest.mark.parametrize(
     "page",
     [
         pytest.param(page, id=page_name(page), marks=[] if page in QUICK else pytest.mark.slow)
         for page in GUIDES
-        if with_shell(page) and page != ELSEWHERE
+        if "\n```sh\n" in page.read_text(encoding="utf-8") and page != ELSEWHERE
     ],
 )
 def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
