@@ -29,8 +29,8 @@ def close(review: Review) -> None:
 def test_what_was_chosen_is_there_at_the_next_start(tmp_path: Path) -> None:
     review = start(tmp_path)
     review.command("theme high-contrast")
-    review.press("pane.wider", "order")
-    review.answer("-score")
+    review.press("pane.wider")
+    review.command("order -score")
     panes = review.state.panes
     close(review)
     review = start(tmp_path)

@@ -271,6 +271,8 @@ VERBS: dict[str, Verb] = {
     "explain": _explain,
     "command": _command,
     "jump": partial(_command, start="go "),
+    "order": partial(_command, start="order "),
+    "run.load": partial(_command, start="open "),
     "filter.save": partial(_command, start="save "),
     "filter.forget": partial(_command, start="forget "),
     "export": partial(_command, start="export "),

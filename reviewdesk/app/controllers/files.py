@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.desk import Desk, files
-from reviewdesk.domain.records import Loaded, Run
+from reviewdesk.domain.records import Loaded
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
 
 _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
-
-
-def check_name(text: str) -> None:
-    """Raise UsageError for the empty name of a file."""
-    if not text.strip():
-        raise UsageError("no file was named", "tab completes names.")
 
 
 def export(core: Core, argument: str) -> None:
@@ -55,8 +48,8 @@ def _export_run(core: Core, path: Path, *, force: bool) -> None:
     core.say(f"writing {name}", Tone.NOTE)
 
 
-def load(core: Core, path: str, then: Callable[[Run], None] | None = None) -> None:
-    """Load a report in the background; once it is loaded, review its run or do ``then``."""
+def load(core: Core, path: str) -> None:
+    """Load a report in the background; then review its run, unless a dialog is open."""
     from reviewdesk.desk import LoadOptions
 
     options = LoadOptions(audit_share=core.settings.audit_share)
@@ -65,12 +58,11 @@ def load(core: Core, path: str, then: Callable[[Run], None] | None = None) -> No
         return files.open_file(desk, path, options, lambda share, _count: report(share))
 
     def ended(found: object, error: ReviewDeskError | None) -> None:
-        """Say what was loaded; review it if it was loaded for that and no dialog is open."""
         if error is not None:
             core.complain(error)
         if not isinstance(found, Loaded):
             return
-        if then is None and not core.asking:
+        if not core.asking:
             core.review_run(found.run)
         known = "" if found.new else " (known already)"
         notice = f"loaded {show_line(found.run.name)}: {found.run.verdicts:,} verdicts{known}"
@@ -79,8 +71,6 @@ def load(core: Core, path: str, then: Callable[[Run], None] | None = None) -> No
         core.say(" · ".join([notice, *map(show_line, notes)]), Tone.NOTE)
         if core.page is not None:
             core.page.arrived()
-        if then is not None:
-            then(found.run)
 
     core.jobs.start(LOAD, work, ended, what="a report is being loaded")
     core.say(f"loading {show_line(path)}", Tone.NOTE)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.files import check_name
 from reviewdesk.app.controllers.jobs import PREPARING, Report
 from reviewdesk.app.controllers.rerun import ask_ceiling
 from reviewdesk.app.controllers.state import (
@@ -78,12 +77,10 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
         return
 
     def answered(answer: FieldInput | None) -> None:
-        if answer is not None and answer.given:
+        if answer is not None and answer.given and answer.text:
             _open(core, Path(answer.text), at)
 
-    form = PromptForm(
-        "Panel to improve", check=check_name, complete=panel_files, hint="a panel's file"
-    )
+    form = PromptForm("Panel to improve", complete=panel_files, hint="a panel's file")
     core.ask(form, answered)
 
 

@@ -10,18 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
-from reviewdesk.app.controllers.files import check_name, load
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.state import (
-    SCROLLS_AND_CLOSES,
-    DialogPage,
-    FieldInput,
-    PromptForm,
-    choice,
-    one_page,
-)
-from reviewdesk.app.keys.actions import files
+from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
@@ -292,12 +283,10 @@ class RunsController:
         self._details: dict[str, RunDetails] = {}
         self._earlier: Mapping[int, AgainstEarlier] = {}
         self.cursor = 0
-        self._path = ""
         self.reading = False
         """Whether the details, not the list, have the keys."""
         self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
-            "run.load": self._ask_file,
             "run.remove": self._ask_remove,
             "run.compare": self._compare,
             "pane.next": self._turn,
@@ -393,24 +382,6 @@ class RunsController:
         if self._chosen is not None:
             here = self._chosen.hash == self._core.session.run.hash
             compare(self._core, "" if here else self._chosen.hash)
-
-    def _ask_file(self) -> None:
-        form = PromptForm(
-            "Load a report", self._path, check=check_name, complete=files, hint="a file's name"
-        )
-
-        def loaded(run: Run) -> None:
-            hashes = [line.run.hash for line in self.runs]
-            if run.hash in hashes:
-                self.choose(hashes.index(run.hash))
-
-        def answered(answer: FieldInput | None) -> None:
-            if answer is not None:
-                self._path = "" if answer.given else answer.text
-                if answer.given:
-                    load(self._core, answer.text, loaded)
-
-        self._core.ask(form, answered)
 
     def _ask_remove(self) -> None:
         core = self._core

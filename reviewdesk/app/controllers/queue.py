@@ -16,10 +16,7 @@ from reviewdesk.app.controllers.core import REVIEW, Core, Verb, opening_text
 from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, SEARCH, UNDO, Job, Report
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
-    Choice,
-    DialogPage,
     FieldInput,
-    PageForm,
     PromptForm,
     SearchHits,
     effective_order,
@@ -29,8 +26,7 @@ from reviewdesk.app.keys.actions import argument_completers
 from reviewdesk.app.paint.layout import fitting
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, queue, search, unsaved
-from reviewdesk.domain.query.filter import HELP, ORDERS, hidden_order, parse_filter, parse_order
-from reviewdesk.domain.query.words import ORDERS as ORDER_WORDS
+from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
 from reviewdesk.domain.records import Event, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, DeskError, NotFoundError, ReviewDeskError, UsageError
@@ -294,38 +290,6 @@ def mode_notice(blind: bool, seen: int) -> str:
     return f"blind: hidden until you label; labels on {items} seen before are not blind"
 
 
-def _order(core: Core) -> None:
-    """Ask for an order: a page of ascending and a page of descending ones; ``-`` turns it."""
-    view = core.session.view
-    column = max(map(len, ORDERS)) + 2
-
-    def note(name: str) -> str:
-        if view.blind and hidden_order(name):
-            return "hidden: asks first"
-        blind_draw = view.blind and name == "draw"
-        return "a seeded permutation of all" if blind_draw else ORDER_WORDS[name]
-
-    def page(at: int) -> DialogPage:
-        ways = "ascending", "descending"
-        keys = (
-            ("enter", "chooses"), ("-", ways[1 - at]), ("j k", "move"), ("letters", "jump"),
-            ("esc", "closes"),
-        )  # fmt: skip
-        choices = [Choice(f"{name:<{column}}{note(name)}", "-" * at + name) for name in ORDERS]
-        name = view.order.removeprefix("-")
-        chosen = ORDERS.index(name) if name in ORDERS else 0
-        title = "Order of the queue"
-        return DialogPage(
-            title, keys, note=ways[at], choices=choices, chosen=chosen, closes=frozenset("qo"),
-            jumps=True,
-        )  # fmt: skip
-
-    down = view.order.startswith("-")
-    form = PageForm(page, 2, int(down), {"minus": 1})
-    _warm(core)
-    core.ask(form, lambda order: _use_order(core, order) if order else None)
-
-
 # search
 
 
@@ -556,7 +520,6 @@ VERBS: dict[str, Verb] = {
     "item.next": lambda core: step(core, 1),
     "item.previous": lambda core: step(core, -1),
     "filter": _filter,
-    "order": _order,
     "blind": _blind,
     "blocker": _blocker,
     "search": _search,

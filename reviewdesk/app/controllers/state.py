@@ -85,8 +85,7 @@ class DialogPage(Struct, frozen=True):
     ``keys`` stand at its foot, the one that closes last, and ``foot`` stands below a list. By
     Textual's names of keys, ``answers`` are what they answer, ``acts`` what they do, and ``closes``
     those that close beside escape. A page that is ``strict`` is closed by every key that does
-    nothing; with ``jumps`` a letter goes to a line that begins with it. Without a ``height`` the
-    page is as high as what it shows.
+    nothing. Without a ``height`` the page is as high as what it shows.
     """
 
     title: str
@@ -101,7 +100,6 @@ class DialogPage(Struct, frozen=True):
     acts: Mapping[str, Act] = {}
     closes: frozenset[str] = frozenset({"q"})
     strict: bool = False
-    jumps: bool = False
     width: int = 80
     height: int = 0
 

@@ -198,7 +198,7 @@ ACTIONS: dict[str, Action] = {
 OPENS_TEXT = frozenset(
     {
         "command", "export", "filter", "filter.forget", "filter.save", "jump", "note",
-        "note.labelled", "run.load", "search", "tags",
+        "note.labelled", "order", "run.load", "search", "tags",
     }
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""

@@ -31,9 +31,7 @@ from reviewdesk.app.paint.styled import (
     InkedLine,
     Lines,
     block,
-    diff_inked,
     heading,
-    is_diff,
     is_json,
     json_inked,
     laid_out,
@@ -238,8 +236,6 @@ def _rows(text: str, page: int) -> tuple[tuple[InkedLine, bool], ...]:
     clean = block(text[shown.start : shown.end], limit=shown.end - shown.start)
     if is_json(text):
         return tuple(zip(rows(json_inked(clean)), repeat(False)))
-    if is_diff(text):
-        return tuple(zip(rows(diff_inked(clean, started=bool(before))), repeat(False)))
     inked = tuple(rows(text_inked(clean, before)))
     return tuple(zip(inked, prose_rows((row.text for row in inked), before), strict=True))
 

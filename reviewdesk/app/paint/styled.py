@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -17,11 +18,7 @@ from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.layout import cuts, fitting, fitting_end, single
 from reviewdesk.domain import safetext
 
-_HEAD = 20_000
-"""How many characters from the start of a text are searched for the signs of a diff."""
 _LONGEST_JSON = 2_000_000
-_DIFF_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
-_DIFF_HEAD = re.compile(r"^(?:diff --git |--- \S)", re.MULTILINE)
 
 
 @lru_cache(maxsize=64)
@@ -31,18 +28,10 @@ def is_json(text: str) -> bool:
     if not (text[:1] in ("{", "[") and text[-1:] in ("}", "]") and len(text) <= _LONGEST_JSON):
         return False
     try:
-        # Numbers are not needed, and int refuses long ones.
-        json.loads(text, parse_int=len, parse_float=len)
-    except (ValueError, RecursionError):
+        msgspec.json.format(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
     return True
-
-
-@lru_cache(maxsize=64)
-def is_diff(text: str) -> bool:
-    """Return True if the text has the header and a hunk of a unified diff."""
-    head = text[:_HEAD].replace("\r\n", "\n")
-    return bool(_DIFF_HUNK.search(head) and _DIFF_HEAD.search(head))
 
 
 InkSpan: TypeAlias = tuple[int, int, str]
@@ -91,18 +80,12 @@ def rows(inked: InkedText) -> Iterator[InkedLine]:
 
 INDENT = re.compile(r" *")
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _JSON = re.compile(
     r'(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)(?P<colon>\s*:)?|(?P<number>[^\s{}\[\],:"]+)'
 )
 _LONGEST_LAID = 200_000
-"""The most characters of JSON that is indented: each of its tokens may take a line."""
-_INLINE = 40
-"""An array or object of at most this many characters stays on one line."""
 _DEEPEST = 24
-"""The deepest level that is indented further; deeper ones get the same indentation."""
-_OPEN = ("{", "[")
-_SHUT = ("}", "]")
+"""The most characters and levels of JSON that is indented."""
 
 
 def json_inked(shown: str) -> InkedText:
@@ -120,50 +103,13 @@ def laid_out(text: str) -> str:
     """Return JSON from one line with our white space between its tokens, other text unchanged."""
     if len(text) > _LONGEST_LAID or "\n" in text.strip() or not is_json(text):
         return text
-    tokens = _TOKEN.findall(text)
-    inline = _one_line_ranges(tokens)
-    laid: list[str] = []
-    depth = 0
-    until = -1
-    for at, token in enumerate(tokens):
-        if token in _SHUT and at > until:
-            depth -= 1
-            laid.append(_line_break(depth))
-        laid.append(token)
-        if token in _OPEN and at > until:
-            until = inline.get(at, until)
-            if at > until:
-                depth += 1
-                laid.append(_line_break(depth))
-        elif token == "," and at > until:
-            laid.append(_line_break(depth))
-        elif token in {",", ":"}:
-            laid.append(" ")
-    return "".join(laid)
-
-
-def _one_line_ranges(tokens: Sequence[str]) -> dict[int, int]:
-    """Return the closing token's index for each short array or object, by its opening token's."""
-    found: dict[int, int] = {}
-    opened: list[tuple[int, int]] = []
-    size = 0
-    for at, token in enumerate(tokens):
-        if token in _OPEN:
-            opened.append((at, size))
-        size += len(token) + (token in {",", ":"})
-        if token in _SHUT and opened:
-            start, before = opened.pop()
-            if size - before <= _INLINE:
-                found[start] = at
-    return found
-
-
-def _line_break(depth: int) -> str:
-    return "\n" + "  " * min(depth, _DEEPEST)
+    depths = accumulate((char in "[{") - (char in "]}") for char in text)
+    if max(depths) > _DEEPEST:
+        return text
+    return msgspec.json.format(text, indent=2)
 
 
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
-_DIFF_HANG = re.compile(r"[-+]? *")
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _PROSE = re.compile(
@@ -176,20 +122,6 @@ _PROSE = re.compile(
 )
 _INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "muted": Ink.MUTED}
 
-_DIFF_START = re.compile(r"^(?:diff --git |Index: |--- \S)", re.MULTILINE)
-_DIFF_LINE = re.compile(
-    r"^(?:(?P<head>(?:diff|index|Index:|---|\+\+\+|new|deleted|rename|similarity) [^\n]*)"
-    r"|(?P<hunk>@@[^\n]*)|(?P<added>\+[^\n]*)|(?P<gone>-[^\n]*)|(?P<note>\\ [^\n]*))$",
-    re.MULTILINE,
-)
-_DIFF_INKS = {
-    "head": Ink.STRONG,
-    "hunk": Ink.NOTE,
-    "added": Ink.PASS,
-    "gone": Ink.FAIL,
-    "note": Ink.MUTED,
-}
-
 
 _SET = ("|", "    ", "\t")
 """The beginnings of lines whose columns matter: those of tables and of indented code."""
@@ -198,14 +130,6 @@ _SET = ("|", "    ", "\t")
 def text_inked(shown: str, before: str = "") -> InkedText:
     """Ink prose or Markdown. A fence left open in the text ``before`` continues."""
     return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
-
-
-def diff_inked(shown: str, *, started: bool = False) -> InkedText:
-    """Ink a unified diff, with prose before its first header unless it ``started`` earlier."""
-    found = None if started else _DIFF_START.search(shown)
-    start = found.start() if found else 0
-    spans = [*_prose(shown, 0, start), *_diff(shown, start)]
-    return InkedText(shown, tuple(spans), _DIFF_HANG, 1)
 
 
 def _text_spans(text: str, before: str) -> Iterator[InkSpan]:
@@ -263,11 +187,6 @@ def _open_fence(before: str) -> str | None:
 def _prose(text: str, start: int, end: int) -> Iterator[InkSpan]:
     for match in _PROSE.finditer(text, start, end):
         yield *match.span(), _INKS[match.lastgroup or "muted"]
-
-
-def _diff(text: str, start: int) -> Iterator[InkSpan]:
-    for match in _DIFF_LINE.finditer(text, start):
-        yield *match.span(), _DIFF_INKS[match.lastgroup or "note"]
 
 
 ELLIPSIS = "…"

@@ -290,7 +290,7 @@ class PageDialog(Dialog[Any]):
             self.show()
 
     def on_key(self, event: events.Key) -> None:
-        """Close, answer, act, turn the page, or jump to a line that begins with a letter."""
+        """Close, answer, act, or turn the page."""
         key = event.key
         page = self._page
         if key in page.closes:
@@ -303,7 +303,7 @@ class PageDialog(Dialog[Any]):
             self.action_turn(key)
         elif page.strict and key not in _MOVES:
             self.dismiss(None)
-        elif not (page.jumps and self._jump(key)):
+        else:
             return
         event.stop()
         event.prevent_default()
@@ -317,17 +317,6 @@ class PageDialog(Dialog[Any]):
         front.act(lambda: found.append(act(at)))
         if found and found[0] is not None:
             self.dismiss(found[0])
-
-    def _jump(self, letter: str) -> bool:
-        """Highlight the next line that begins with a letter, from the top after the last."""
-        options = self.query_one(OptionList)
-        after = (options.highlighted or 0) + 1
-        around = [*range(after, len(self._page.choices)), *range(after)]
-        starts = (at for at in around if str(options.options[at].prompt).startswith(letter))
-        found = next(starts, None)
-        if found is not None:
-            options.highlighted = found
-        return found is not None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the answer of a line; go on to the next line if it has none."""

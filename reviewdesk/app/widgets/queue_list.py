@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import ClassVar
 
 from textual import events
@@ -33,7 +32,6 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.widgets.lines import DrawnLines, PaintFailed, RowChosen, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
-from reviewdesk.domain.query.filter import HELP
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
@@ -233,18 +231,11 @@ SIGNS: tuple[tuple[Piece, str], ...] = tuple(
 )
 """The signs of all panes."""
 
-MOUSE: tuple[tuple[Piece, str], ...] = (
-    (("click", Ink.KEY), "a hint at the foot does what its key does; a row shows its item"),
-    (("drag", Ink.KEY), "the rule between two panes sets their widths; a text selects it"),
-    (("wheel", Ink.KEY), "scrolls what is under the mouse"),
-)
-"""What the mouse does."""
-
 _COLUMN = 11
 
 
 def legend_lines(width: int) -> Lines:
-    """Return all signs, grouped by the place where they appear, and what the mouse does."""
+    """Return all signs, grouped by the place where they appear."""
     labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
     labels += [
         (DEFERRED, "deferred"),
@@ -257,14 +248,11 @@ def legend_lines(width: int) -> Lines:
         for flag, short in SHORT.items()
     ]
     rest = (("", Ink.MUTED), "A line without room for all of them names the first ones.")
-    filters = (paragraph(row, width, indent=2, first=[("  ", "")]) for row in HELP.splitlines())
     blocks = {
         "LABELS": _small_facts(labels, width),
         "DECISION AND AGREEMENT": [*_small_facts(made, width), *_list([AGREEMENT], width)],
         "FLAGS": _list([*flags, rest], width),
         "SIGNS": _list(SIGNS, width),
-        "FILTERS": [*chain.from_iterable(filters)],
-        "MOUSE": _list(MOUSE, width),
     }
     lines: Lines = []
     for title, block in blocks.items():

@@ -79,7 +79,7 @@ def test_a_move_beyond_it_waits_and_so_does_every_key_after_it(opened: Opened) -
 
 def test_keys_typed_for_a_dialog_that_waits_for_the_queue_do_nothing_else(opened: Opened) -> None:
     review = unread(opened)
-    review.quietly("last", "order", "mark", "item.previous")
+    review.quietly("last", "history", "mark", "item.previous")
     assert review.controller.core.review.waiting
     review.finish(QUEUE)
     assert review.current == name(opened, COUNT - 1)

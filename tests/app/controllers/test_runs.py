@@ -14,7 +14,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.run import run
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, question_of, reviewing
+from tests.app.reviewkit import Review, question_of
 from tests.helpers import SAMPLES
 
 
@@ -133,28 +133,6 @@ def test_a_run_is_removed_after_a_question_but_never_the_one_under_review(review
     assert [found.name for found in review.desk.runs()] == ["run"]
     assert review.notice == "removed again; its labels are kept"
     assert len(page(review).runs) == 1
-
-
-def test_a_file_is_asked_for_and_one_left_comes_back(tmp_path: Path) -> None:
-    file = tmp_path / "new.json"
-    file.write_text(json.dumps(report([verdict(20)])), encoding="utf-8")
-    with reviewing(tmp_path) as review:
-        review.press("screen.runs", "run.load")
-        review.leave("half a na")
-        review.press("run.load")
-        assert getattr(review.dialog, "value", None) == "half a na"
-        review.answer(str(file))
-        assert review.notice == "loaded new: 1 verdicts"
-        # The list has it, and the run under review is the same.
-        assert [line.run.name for line in page(review).runs] == ["new", "run"]
-        assert review.session.run.hash == review.run.hash
-        # The cursor is on what was loaded, also where the desk knew it.
-        assert page(review).cursor == 0
-        review.controller.step(1)
-        review.press("run.load")
-        review.answer(str(file))
-        assert review.notice == "loaded new: 1 verdicts (known already)"
-        assert page(review).cursor == 0
 
 
 def test_the_keys_turn_to_the_details_and_back(review: Review) -> None:

@@ -6,7 +6,6 @@ import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
@@ -164,20 +163,6 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
         assert pointer == "    ▲"
         await stage.press("escape")
         assert stage.session.view.filter == ""
-
-
-@pytest.mark.slow
-async def test_the_order_dialog(opened: tuple[Desk, Run]) -> None:
-    async with staged(*opened) as stage:
-        await stage.press("o")
-        assert isinstance(stage.app.screen, PageDialog)
-        await stage.press("j", "minus", "enter")
-        assert stage.session.view.order == "-file"
-        assert "order -file" in stage.drawn()
-        await stage.press("o", "s", "enter")
-        assert stage.session.view.order == "-score"
-        await stage.press("o", "m", "enter")
-        assert stage.session.view.order == "-margin"
 
 
 async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
 from tests.app.appkit import SMALL, open_run, report, seeds, staged, verdict
 
-DIALOGS = ("o", "ctrl+p", "question_mark", "backslash", "c")
+DIALOGS = ("at", "ctrl+p", "question_mark", "backslash", "c")
 
 
 @pytest.fixture
@@ -106,9 +106,9 @@ async def test_a_page_key_before_a_list_has_lines_is_harmless(tmp_path: Path) ->
             await stage.press(dialog, "pageup", "pagedown")
             assert stage.app.asking
             await stage.press("escape")
-        # The order can be asked for where the review is in view.
+        # The history can be asked for where the review is in view.
         await stage.pilot.resize_terminal(40, 10)
-        await stage.press("o")
+        await stage.press("at")
         await stage.pilot.resize_terminal(30, 2)
         await stage.press("pageup", "pagedown")
         assert stage.app.is_running

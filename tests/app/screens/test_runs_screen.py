@@ -1,8 +1,6 @@
 """The runs screen with the keys of a reviewer, and runs that an older version loaded."""
 
-import re
 from contextlib import closing
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,7 @@ import pytest
 from reviewdesk.app.screens.pages import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.domain.query.words import ORDERS
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 from tests.helpers import unmeasure
 
 
@@ -56,18 +53,3 @@ async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) 
         await stage.press("f5")
         assert "alpha" in details(stage).text
         assert "older version" not in details(stage).text
-
-
-@pytest.mark.slow
-async def test_every_order_is_offered_in_words(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
-        for blind, size in product((False, True), (WIDE, SMALL)):
-            await stage.pilot.resize_terminal(*size)
-            await stage.press("o")
-            drawn = stage.drawn()
-            for name, note in ORDERS.items():
-                hidden = blind and name not in {"draw", "file", "id"}
-                told = "a seeded permutation" if blind and name == "draw" else note
-                shown = "hidden: asks first" if hidden else told
-                assert re.search(rf"\b{name} +{re.escape(shown)}", drawn)
-            await stage.press("escape", *(["b"] if size == SMALL else []))

@@ -26,7 +26,7 @@ async def review(stage: Stage) -> None:
 
 
 async def order(stage: Stage) -> None:
-    await stage.press("o", "down")
+    await stage.press("at", "down")
 
 
 async def filtering(stage: Stage) -> None:
