@@ -31,9 +31,8 @@ from reviewdesk.app.controllers.state import (
     Move,
     PageForm,
     PromptForm,
-    Request,
 )
-from reviewdesk.app.keys.actions import OF_MACHINE, Action, likely
+from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action
 from reviewdesk.app.keys.keymap import NO_KEY, checked
 from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.inks import (
@@ -134,16 +133,12 @@ class WorkerRunner:
         except ReviewDeskError as problem:
             error = problem
         except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
-            error = self._explained(job, problem)
+            what = job.fault or f"{job.name} failed"
+            # A library's message may repeat the headers of a request, and so a key.
+            more = "" if job.secret else f": {problem}"
+            fault = DeskError(f"{what}: {type(problem).__name__}{more}")
+            error = found_damage(problem, self._desk.path) or fault
         self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
-
-    def _explained(self, job: Job, fault: Exception) -> ReviewDeskError:
-        """Return the message about a fault in a job."""
-        damage = found_damage(fault, self._desk.path)
-        what = job.fault or f"{job.name} failed"
-        # A library's message may repeat the headers of a request, and so a key.
-        more = "" if job.secret else f": {fault}"
-        return damage or DeskError(f"{what}: {type(fault).__name__}{more}")
 
 
 class ConsoleApp(ChangesApp, inherit_bindings=False):
@@ -229,7 +224,13 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         event()
         self._bring(controller.state.where)
         for request in controller.take():
-            self._carry_out(request)
+            match request:
+                case Ask(form, then):
+                    self._ask(form, then)
+                case Move(by, by_pages):
+                    self.top.move(by, pages=by_pages)
+                case Do(what, given):
+                    _DOES[what](self, given)
         top = self.top
         top.draw(controller.state)
         if (follow := getattr(self.screen, "follow", None)) is not None:
@@ -248,15 +249,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
             self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
-    def _carry_out(self, request: Request) -> None:
-        match request:
-            case Ask(form, then):
-                self._ask(form, then)
-            case Move(by, by_pages):
-                self.top.move(by, pages=by_pages)
-            case Do(what, given):
-                _DOES[what](self, given)
-
     def edit(self, given: EditText) -> None:
         """Give the terminal to the person's editor, and pass on what it saved."""
         from reviewdesk.system.terminal import edited
@@ -274,10 +266,10 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
         self.ahead.opened(dialog, text=isinstance(form, PromptForm))
 
-    def likely(self) -> list[Action]:
-        state = self.controller.state
-        found = likely(state.hints, state.where)
-        return [action for action in found if action.id not in self.keymap.withheld]
+    @property
+    def actions(self) -> list[Action]:
+        """The actions of the registry that are offered here."""
+        return [one for one in ACTIONS.values() if one.id not in self.keymap.withheld]
 
     def choose(self, name: str) -> None:
         """Carry out the action ``name``, chosen by name instead of by its key."""
@@ -402,7 +394,7 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
             # A key can start the actions that are bound now.
             bound = app.top.active_bindings
             able = {found.binding.id for key, found in bound.items() if key != NO_KEY}
-            active = [action for action in app.likely() if action.id in able]
+            active = [action for action in app.actions if action.id in able]
             return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
         case PageForm():
             return dialogs.PageDialog(form)

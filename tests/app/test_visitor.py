@@ -110,7 +110,7 @@ async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run)
         await on.press("x")
         assert len(on.desk.runs()) == 1
         assert not {"rerun", "run.load", "run.remove", "export"} & {
-            action.id for action in on.app.likely()
+            action.id for action in on.app.actions
         }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -66,32 +66,11 @@ Verb: TypeAlias = "Callable[[Core], object]"
 """Carries out an action; a table has it by the action's id."""
 
 
-class PageController(Protocol):
-    """The controller of a screen that covers the review: calibration or runs."""
-
-    where: str
-    verbs: dict[str, Callable[[], None]]
-    """The screen's own actions."""
-
-    @property
-    def name(self) -> str:
-        """The name of the screen in view, for the header."""
-
-    @property
-    def shown(self) -> object:
-        """A value that identifies what is in view."""
-
-    def hints(self) -> Mapping[str, object]:
-        """Return the actions that the footer offers, as ``keys.actions.hints`` takes them."""
-
-    def arrived(self) -> None:
-        """Update after a report was loaded or a run was indexed in the background."""
-
-
 class Core:
     """The whole state behind the view, and the steps that every part uses."""
 
-    page: PageController | None = None
+    page: Any = None
+    """The controller of the screen that covers the review, if any; see ``pages``."""
     reasons: ReasonsLine | None = None
     figures = Figures()
     reading = ReadingOptions()
@@ -177,7 +156,8 @@ class Core:
 
     @property
     def where(self) -> str:
-        return REVIEW if self.page is None else self.page.where
+        where: str = REVIEW if self.page is None else self.page.where
+        return where
 
     @property
     def panes(self) -> Panes:
@@ -404,7 +384,7 @@ class Core:
 
     # sessions and screens
 
-    def go(self, page: PageController | None) -> bool:
+    def go(self, page: Any) -> bool:
         """Bring a screen or the review into view unless a dialog is open; return if it changed."""
         if self.asking or (page and page.where) == (self.page and self.page.where):
             return False
@@ -424,32 +404,37 @@ class Core:
         key = None if item is None else self.desk.find(run, item)
         if run.hash != self.session.run.hash:
             self.review.save()
-            self._turn_to(run)
+            self.reasons = None
+            blind = self.session.view.blind
+            view = self.desk.view(run) or View(blind=blind)
+            self.outbox.keep("opened", lambda desk: desk.opened(run))
+            given = (
+                self.desk,
+                run,
+                view,
+                self.settings,
+                self.outbox,
+                self.review.claims,
+                self.review,
+            )
+            self.review, notice = resumed(*given)
+            if view.blind is not blind:
+                notice = f"{'blind' if view.blind else 'open'}, as this run was left"
+            self.index()
+            self.figures = Figures()
+            self._counted = frozenset()
+            self._flips = ()
+            self.halves = None
+            self.read_halves()
+            self.saved = "read-only" if self.desk.read_only else ""
+            self.say(opening_text(self.session, view, notice), where=REVIEW)
+            self.recalibrate()
+            self.count_flips()
+            self.leave_jury()
         if key is not None:
             self.review.goto(key)
         self.show(rows=True)
         self.go(None)
-
-    def _turn_to(self, run: Run) -> None:
-        self.reasons = None
-        blind = self.session.view.blind
-        view = self.desk.view(run) or View(blind=blind)
-        self.outbox.keep("opened", lambda desk: desk.opened(run))
-        given = self.desk, run, view, self.settings, self.outbox, self.review.claims, self.review
-        self.review, notice = resumed(*given)
-        if view.blind is not blind:
-            notice = f"{'blind' if view.blind else 'open'}, as this run was left"
-        self.index()
-        self.figures = Figures()
-        self._counted = frozenset()
-        self._flips = ()
-        self.halves = None
-        self.read_halves()
-        self.saved = "read-only" if self.desk.read_only else ""
-        self.say(opening_text(self.session, view, notice), where=REVIEW)
-        self.recalibrate()
-        self.count_flips()
-        self.leave_jury()
 
     def index(self) -> None:
         """Measure the run and make its texts searchable, in the background."""

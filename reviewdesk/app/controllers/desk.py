@@ -23,7 +23,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.actions import THEMES, argument_completers, complete_command, parse_command
 from reviewdesk.app.keys.keymap import refuse_withheld
 from reviewdesk.desk.figures import question as questions
-from reviewdesk.desk.review import edits, filters
+from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.methods import FigureMethod
@@ -230,20 +230,6 @@ def run(core: Core, text: str) -> None:
         _ON_REVIEW[typed.name](core, typed.argument)
 
 
-def _save_filter(core: Core, name: str) -> None:
-    text = core.session.view.filter
-    if not text:
-        raise UsageError("there is no filter to save", "Filter first, then save it.")
-    filters.save(core.desk, name, text)
-    core.say(f"saved as @{show_line(name)}: {show_line(text)}", Tone.NOTE)
-
-
-def _forget_filter(core: Core, name: str) -> None:
-    name = name.removeprefix("@")
-    filters.forget(core.desk, name)
-    core.say(f"forgot @{show_line(name)}", Tone.NOTE)
-
-
 def _ask(core: Core, text: str) -> None:
     """Ask the run a question, close the open question, or report its answer so far."""
     desk = core.desk
@@ -273,8 +259,6 @@ VERBS: dict[str, Verb] = {
     "jump": partial(_command, start="go "),
     "order": partial(_command, start="order "),
     "run.load": partial(_command, start="open "),
-    "filter.save": partial(_command, start="save "),
-    "filter.forget": partial(_command, start="forget "),
     "export": partial(_command, start="export "),
     "stop": _stop,
     "copy": _copy,
@@ -287,8 +271,6 @@ VERBS: dict[str, Verb] = {
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "run": lambda core, name: core.review_run(core.desk.run(name)),
     "compare": _compare,
-    "save": _save_filter,
-    "forget": _forget_filter,
     "theme": _use_theme,
     "ask": _ask,
     "improve": _improve,

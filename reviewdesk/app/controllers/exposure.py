@@ -345,7 +345,9 @@ class Repeats:
         """
         if not self._share or item.row.decided:
             return None
-        if session.index is None or session.hidden_query or not _neutral(session.view.filter):
+        if session.index is None or session.hidden_query:
+            return None
+        if any(term.kind not in _NEUTRAL for term in parse_filter(session.view.filter).terms()):
             return None
         if self._log is None or not session.whole:
             return None
@@ -427,14 +429,6 @@ class Repeats:
             marked=marked,
         )
 
-    def events(self, events: Sequence[Event]) -> list[Event]:
-        """Return the reviewer's events without those before an item came back."""
-        return [
-            self.event(event)
-            for event in events
-            if not (one := self._active.get(event.item_hash or "")) or event.key > one.since
-        ]
-
     def event(self, event: Event) -> Event:
         """Return an event as it is shown: a repeat that is hidden reads as a label."""
         if event.item_hash not in self._active:
@@ -480,7 +474,3 @@ class Repeats:
 
 def _newest(events: Sequence[Event], name: str) -> Any:
     return next((one.detail[name] for one in reversed(events) if name in one.detail), None)
-
-
-def _neutral(text: str) -> bool:
-    return all(term.kind in _NEUTRAL for term in parse_filter(text).terms())

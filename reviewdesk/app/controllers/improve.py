@@ -27,7 +27,7 @@ from reviewdesk.app.controllers.state import (
     choice,
     one_page,
 )
-from reviewdesk.app.keys.actions import panel_files
+from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import make_split
@@ -80,7 +80,7 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
         if answer is not None and answer.given and answer.text:
             _open(core, Path(answer.text), at)
 
-    form = PromptForm("Panel to improve", complete=panel_files, hint="a panel's file")
+    form = PromptForm("Panel to improve", complete=files, hint="a panel's file")
     core.ask(form, answered)
 
 

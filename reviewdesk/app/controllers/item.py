@@ -26,6 +26,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
     ReasonsLine,
+    one_page,
 )
 from reviewdesk.app.keys.actions import last_of_list
 from reviewdesk.app.paint.layout import FOLDS, TITLE, TOOLS
@@ -278,41 +279,28 @@ def _reveal(core: Core) -> None:
 
 
 def _history(core: Core) -> None:
-    """Show two lists of events, newest first: those of the item, and the reviewer's own work."""
+    """List the events of the item, the newest first."""
     session = core.session
-    item = session.item
-    mine = core.review.repeats.events(items.session_history(core.desk, None))
-    past = () if item is None else item.history
-    shown = [one for one in past if not session.hidden or one.author == core.desk.reviewer]
-    if session.view.blind:
-        # A re-run's answers must stay hidden from a blind reviewer like the first ones.
-        mine = [one for one in mine if one.kind not in queue.RERUNS]
+    item = core.item("look back at")
+    if item is None:
+        return
+    past = item.history
     if session.hidden:
-        shown = [one for one in shown if one.kind not in queue.RERUNS]
+        # What others wrote, and a re-run's answers, may tell of the panel's.
+        mine = [one for one in past if one.author == core.desk.reviewer]
+        past = tuple(one for one in mine if one.kind not in queue.RERUNS)
     found = outcomes(core.desk)
 
     def line(one: Event) -> Choice:
         when, who = queue.given(one)
-        about = outside(one.verdict or "", 80)
-        text = (when, "  ", *queue.event(one, found(one)), "  ", about, "  ", who)
-        return Choice(text, one if one.verdict is not None else None)
+        return Choice((when, "  ", *queue.event(one, found(one)), "  ", who), one)
 
-    def page(at: int) -> DialogPage:
-        keys = ("enter", "goes there"), ("tab", ("my work", "the item")[at]), *MOVES_AND_CLOSES
-        choices = [line(one) for one in (shown[::-1], mine)[at]]
-        about = "" if at or item is None else item.verdict.id
-        title = ("History of", "My work")[at]
-        return DialogPage(
-            title, keys, about, "newest first", choices=choices, closes=frozenset({"q", "at"}),
-            width=96, height=40,
-        )  # fmt: skip
-
-    def go_to(event: Event | None) -> None:
-        if event is not None:
-            core.review_run(core.desk.run(event.run or session.run.hash), event.verdict)
-
-    turns = {"tab": 1, "shift+tab": 1}
-    core.ask(PageForm(page, 2, 0 if shown else 1, turns), go_to)
+    page = DialogPage(
+        "History of", MOVES_AND_CLOSES, item.verdict.id, "newest first",
+        choices=[line(one) for one in past[::-1]], closes=frozenset({"q", "at"}), width=96,
+        height=40,
+    )  # fmt: skip
+    core.ask(one_page(page), lambda _: None)
 
 
 def _diff(core: Core) -> None:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache, partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from msgspec import Struct
@@ -191,11 +190,11 @@ class Runner(Protocol):
 
 
 class Jobs:
-    """The background jobs of a session: at most one load and one export, and any re-runs."""
+    """The background jobs of a session: at most one load, export and re-run."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self.reruns: dict[str, OpenRerun] = {}
+        self.rerun: OpenRerun | None = None
         self._share: dict[str, float] = {}
         self._stops: dict[str, TaskStop] = {}
 
@@ -203,38 +202,30 @@ class Jobs:
     def text(self) -> str:
         """The running jobs and their progress, for the header."""
         shares = [f"{name} {share:.0%}" for name, share in self._share.items()]
-        for one in self.reruns.values():
-            if one.alone:
-                came = f"{RERUN} {len(one.came)}/{len(one.asked)}"
-                if one.progress is not None and one.progress.paused:
-                    came += f" · paused: {pauses_text(one.progress.paused)}"
-                shares.append("stopping" if one.stopping else came)
+        if (one := self.rerun) is not None and one.alone:
+            came = f"{RERUN} {len(one.came)}/{len(one.asked)}"
+            if one.progress is not None and one.progress.paused:
+                came += f" · paused: {pauses_text(one.progress.paused)}"
+            shares.append("stopping" if one.stopping else came)
         return " · ".join(shares)
 
     def runs(self, name: str) -> bool:
         return name in self._share
 
     @property
-    def many(self) -> tuple[OpenRerun, ...]:
-        return tuple(one for one in self.reruns.values() if not one.alone)
-
-    @property
     def question(self) -> PageForm | None:
-        """The question before the app closes while re-runs or a try are under way."""
-        running = [one.verdict for one in self.reruns.values()]
-        if not running and TRYING in self._stops:
+        """The question before the app closes while a re-run or a try is under way."""
+        if self.rerun is None and TRYING in self._stops:
             reason = "The answers are kept, and the same try can continue later."
             return question_form("Close, although a candidate is being tried?", reason)
-        if not running:
+        if self.rerun is None:
             return None
-        what = f"{running[0]} is" if len(running) == 1 else f"{len(running)} re-runs are"
-        what = f"the re-run of {what}" if len(running) == 1 else what
         reason = "The answers are kept. The verdicts that are left can be asked about later."
-        return question_form(f"Close, although {what} under way?", reason)
+        what = f"Close, although the re-run of {self.rerun.verdict} is under way?"
+        return question_form(what, reason)
 
     def rerun_of(self, key: int) -> OpenRerun | None:
-        found = (one for one in reversed(self.reruns.values()) if key in one.keys)
-        return next(found, None)
+        return self.rerun if self.rerun and key in self.rerun.keys else None
 
     def start(
         self,
@@ -293,36 +284,34 @@ class Jobs:
         """Start a re-run that a person agreed to; ``ended`` gets the re-run, its result and error.
 
         Raises:
-            DeskError: another one asks about one of its verdicts.
+            DeskError: another one is under way.
         """
-        keys = frozenset(ready.keys)
-        self.check_rerun(keys)
-        places = (RERUN if place == 1 else f"{RERUN} {place}" for place in count(1))
-        name = next(one for one in places if one not in self.reruns)
+        self.check_rerun()
         asked = tuple(call.juror.name for call in ready.first.calls)
-        self.reruns[name] = rerun.OpenRerun(keys, ready.name, asked)
-        stop = self._stops[name] = TaskStop()
+        running = OpenRerun(frozenset(ready.keys), ready.name, asked)
+        self.rerun = running
+        stop = self._stops[RERUN] = TaskStop()
 
         def arrived(news: object) -> None:
-            now = self.reruns[name]
+            nonlocal running
             if isinstance(news, rerun.Arrival):
-                self.reruns[name] = replace(now, came=(*now.came, news))
+                running = replace(running, came=(*running.came, news))
             elif isinstance(news, turnout.LiveProgress):
-                self.reruns[name] = replace(now, progress=news)
-            heard(self.reruns[name])
+                running = replace(running, progress=news)
+            self.rerun = running = replace(running, stopping=stop.asked)
+            heard(running)
 
         def done(found: object, error: ReviewDeskError | None) -> None:
-            del self._stops[name]
-            ended(self.reruns.pop(name), found, error)
+            del self._stops[RERUN]
+            self.rerun = None
+            ended(replace(running, stopping=stop.asked), found, error)
 
-        self.runner.start(Job(name, partial(run_rerun, ready, stop), done, arrived, secret=True))
+        self.runner.start(Job(RERUN, partial(run_rerun, ready, stop), done, arrived, secret=True))
 
-    def check_rerun(self, keys: frozenset[int]) -> None:
-        """Raise DeskError if one of the verdicts is being asked about."""
-        busy = frozenset().union(*(keys & one.keys for one in self.reruns.values()))
-        if busy:
-            what = "this verdict is" if len(keys) == 1 else f"{len(busy):,} of these verdicts are"
-            problem = f"{what} being asked about already"
+    def check_rerun(self) -> None:
+        """Raise DeskError if a re-run is under way."""
+        if self.rerun is not None:
+            problem = "a re-run is under way already"
             raise DeskError(problem, "Wait for its end, or stop it with :stop.")
 
     def cancel(self, name: str) -> None:
@@ -335,11 +324,11 @@ class Jobs:
         for name in (INDEX, LOAD, EXPORT, BACKUP, UNDO):
             self.runner.cancel(name)
         self._share.clear()
-        for name, one in self.reruns.items():
-            self.reruns[name] = replace(one, stopping=True)
+        if self.rerun is not None:
+            self.rerun = replace(self.rerun, stopping=True)
         for asked in self._stops.values():
             asked.ask()
-        return stopped + ([RERUN] if self.reruns else [])
+        return stopped + ([RERUN] if self.rerun else [])
 
 
 def rerun_history(

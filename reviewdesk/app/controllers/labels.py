@@ -436,26 +436,25 @@ def _adjudicate(core: Core) -> None:
     def chosen(place: int | None) -> None:
         if place is not None:
             form = PromptForm("Why, for", hint="enter alone gives no reason", name=name)
-            core.ask(form, partial(_settle, core, item, [*WORDS][place]))
+            core.ask(form, partial(settle, [*WORDS][place]))
+
+    def settle(truth: Truth, answer: FieldInput | None) -> None:
+        """Save an adjudication as one event, unless the reason was left with escape."""
+        if answer is None or not answer.given:
+            core.say_here("nothing was adjudicated")
+            return
+        mark = f"adjudicate {WORDS[truth]} {item.verdict.id}"
+
+        def saved(_event: object) -> None:
+            core.count(mark)
+            core.recalibrate()
+
+        act = agreement.adjudication(core.desk, item.row.key, truth, answer.text or None)
+        core.outbox.put(Write(act, saved, name=mark, item=item))
+        core.refresh()
+        core.say(f"{mark}: every label is kept; {core.keys.first('undo')} takes it back")
 
     core.ask(choice(f"What did {name} deserve? {given}", [*WORDS.values()]), chosen)
-
-
-def _settle(core: Core, item: Item, truth: Truth, answer: FieldInput | None) -> None:
-    """Save an adjudication as one event, unless the reason was left with escape."""
-    if answer is None or not answer.given:
-        core.say_here("nothing was adjudicated")
-        return
-    name = f"adjudicate {WORDS[truth]} {item.verdict.id}"
-
-    def saved(_event: object) -> None:
-        core.count(name)
-        core.recalibrate()
-
-    act = agreement.adjudication(core.desk, item.row.key, truth, answer.text or None)
-    core.outbox.put(Write(act, saved, name=name, item=item))
-    core.refresh()
-    core.say(f"{name}: every label is kept; {core.keys.first('undo')} takes it back")
 
 
 def show_agreement(core: Core, _argument: str = "") -> None:

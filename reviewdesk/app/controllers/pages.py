@@ -283,14 +283,10 @@ class RunsController:
         self._details: dict[str, RunDetails] = {}
         self._earlier: Mapping[int, AgainstEarlier] = {}
         self.cursor = 0
-        self.reading = False
-        """Whether the details, not the list, have the keys."""
         self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
             "run.remove": self._ask_remove,
             "run.compare": self._compare,
-            "pane.next": self._turn,
-            "pane.previous": self._turn,
         }
 
     @property
@@ -329,8 +325,7 @@ class RunsController:
         """Return the footer's actions for the run under the cursor."""
         some = self._chosen is not None
         running = bool(self._core.jobs.text)
-        pane = "list" if self.reading else "details"
-        offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
+        offered = {"run.open": some, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
         other = some and len(self.runs) > 1
         return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
@@ -370,9 +365,6 @@ class RunsController:
 
     def step(self, lines: int) -> None:
         self.choose(self.cursor + lines)
-
-    def _turn(self) -> None:
-        self.reading = not self.reading
 
     def _open(self) -> None:
         if self._chosen is not None:

@@ -240,11 +240,6 @@ def _use_order(core: Core, order: str) -> None:
     _requery(core, replace(core.session.view, order=order))
 
 
-def _blind(core: Core) -> None:
-    view = core.session.view
-    _requery(core, replace(view, blind=not view.blind))
-
-
 def _requery(core: Core, view: View) -> None:
     """Change the queue; ask first, once, if a blind session would follow a hidden fact."""
     if not view.blind or core.follows_hidden or not uses_hidden(view.filter, view.order):
@@ -464,7 +459,13 @@ def flush(core: Core, seconds: float) -> Unsaved:
     core.safely(core.review.claims.release)
     whole = outbox.drain(0)
     if not whole:
-        _keep(core)
+        found = ((write.at or core.desk.clock(), write.act) for write in outbox.waiting)
+        edits = [(at, act) for at, act in found if unsaved.can_keep(act)]
+        if edits and core.kept_file is None:
+            try:
+                core.kept_file = unsaved.keep(core.desk, edits)
+            except ReviewDeskError as error:
+                outbox.error = error
         whole = outbox.drain(seconds)
     if whole and core.kept_file is not None:
         unsaved.delete(core.kept_file)
@@ -473,16 +474,6 @@ def flush(core: Core, seconds: float) -> Unsaved:
     names = tuple(one.name or "an unfinished note" for one in kept)
     lost = tuple(one.name or "an unfinished note" for one in left if one not in kept)
     return Unsaved(core.kept_file, names, lost, outbox.error)
-
-
-def _keep(core: Core) -> None:
-    found = ((write.at or core.desk.clock(), write.act) for write in core.outbox.waiting)
-    edits = [(at, act) for at, act in found if unsaved.can_keep(act)]
-    if edits and core.kept_file is None:
-        try:
-            core.kept_file = unsaved.keep(core.desk, edits)
-        except ReviewDeskError as error:
-            core.outbox.error = error
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -520,7 +511,9 @@ VERBS: dict[str, Verb] = {
     "item.next": lambda core: step(core, 1),
     "item.previous": lambda core: step(core, -1),
     "filter": _filter,
-    "blind": _blind,
+    "blind": lambda core: _requery(
+        core, replace(core.session.view, blind=not core.session.view.blind)
+    ),
     "blocker": _blocker,
     "search": _search,
     "search.next": lambda core: _turn(core, 1),

@@ -23,7 +23,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
 )
-from reviewdesk.app.keys.actions import panel_files
+from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
@@ -251,7 +251,7 @@ class RerunForm:
         if self.about_shown and self.shown is not None:
             order = replace(order, keys=self.shown, shown=self.filter)
         try:
-            self._core.jobs.check_rerun(frozenset(order.keys))
+            self._core.jobs.check_rerun()
             if order.shown is None:
                 self._took(rerun.survey(self._core.desk, order), None)
             else:
@@ -285,7 +285,7 @@ class RerunForm:
             "Panel file",
             "" if self.path.startswith("@") else self.path,
             check=rerun.panel_from,
-            complete=panel_files,
+            complete=files,
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )

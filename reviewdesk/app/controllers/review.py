@@ -18,10 +18,9 @@ from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
-from reviewdesk.app.keys.keymap import Keymap, allowed, offered
+from reviewdesk.app.keys.keymap import Keymap, refuse_withheld
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
-from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
@@ -65,6 +64,11 @@ class ReviewController:
         self.end = partial(screens.end, core)
         self.flush = partial(queue.flush, core)
         self.poll = partial(_poll, core)
+        self.enter_pane = partial(item.enter_pane, core)
+        self.drag = partial(item.drag, core)
+        self.resumed = core.guard.interrupt
+        self.drawn = core.guard.shown_once
+        self.complain = partial(core.complain, where=REVIEW)
 
     # out: the state and the requests
 
@@ -74,6 +78,7 @@ class ReviewController:
         core = self.core
         where = self.core.where
         core.notices[where] = notice = core.notices[where].beside(core.shown)
+        hints = _hints(core) if core.page is None else core.page.hints()
         return ViewState(
             where,
             core.session,
@@ -81,11 +86,11 @@ class ReviewController:
             notice,
             core.outbox.text or core.saved,
             core.jobs.text,
-            core.jobs.many,
+            None if core.jobs.rerun is None or core.jobs.rerun.alone else core.jobs.rerun,
             core.figures,
             core.reading,
             core.reruns,
-            offered(core.keys, _hints(core) if core.page is None else core.page.hints()),
+            {name: word for name, word in hints.items() if name not in core.keys.withheld},
             core.start,
             core.rows,
             core.seek,
@@ -127,7 +132,8 @@ class ReviewController:
 
     def _do(self, name: str) -> None:
         core = self.core
-        where = allowed(core.keys, name).where
+        refuse_withheld(core.keys, name)
+        where = ACTIONS[name].where
         if name in MOVES:
             core.requests.append(MOVES[name])
         elif (verb := screens.VERBS.get(name)) is not None:
@@ -174,18 +180,6 @@ class ReviewController:
     def resized(self, width: int, height: int) -> None:
         self.core.arrange(replace(self.core.panes, width=width, height=height))
 
-    def resumed(self) -> None:
-        self.core.guard.interrupt()
-
-    def drawn(self) -> None:
-        self.core.guard.shown_once()
-
-    def enter_pane(self, name: str) -> None:
-        item.enter_pane(self.core, name)
-
-    def drag(self, name: str, column: int) -> None:
-        item.drag(self.core, name, column)
-
     def step(self, lines: int) -> None:
         page = _runs(self.core)
         step = partial(queue.step, self.core) if page is None else page.step
@@ -196,18 +190,11 @@ class ReviewController:
         choose = partial(queue.choose_row, self.core) if page is None else page.choose
         self.core.safely(choose, index)
 
-    def focus_details(self, reading: bool) -> None:
-        if (page := _runs(self.core)) is not None:
-            page.reading = reading
-
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         return self.core.review.listed(keys)
 
     def listed(self, keys: Sequence[int]) -> None:
         self.core.review.exposure.listed(self.core.session, keys)
-
-    def complain(self, error: ReviewDeskError) -> None:
-        self.core.complain(error, where=REVIEW)
 
     def below_dialog(self, asking: bool) -> None:
         self.core.asking = asking

@@ -284,13 +284,6 @@ _TRIES = 8
 """How many items are tried for the next one: others may claim them at the same time."""
 
 
-class Claimed(Struct, frozen=True):
-    """The result of a job: whether the item in view is the reviewer's, and the key of the next."""
-
-    open: bool
-    next: int | None
-
-
 class ItemClaims:
     """The claims of one session, and what the other reviewers of the desk have open."""
 
@@ -380,8 +373,11 @@ class ItemClaims:
 
     def _work(
         self, session: Session, skips: frozenset[int], item: bytes | None, desk: Desk, _: Report
-    ) -> Claimed:
-        """Write the claims, in the worker's thread."""
+    ) -> tuple[bool, int | None]:
+        """Write the claims, in the worker's thread.
+
+        Return whether the item in view is the reviewer's, and the key of the next one.
+        """
         hurry(desk, _PATIENCE)
         items = frozenset() if item is None else frozenset({item})
         if item is None or not session.whole or session.index is None:
@@ -392,16 +388,16 @@ class ItemClaims:
         # The previous holder may have labelled it since it came into view. An item that the
         # reviewer labelled has come back.
         won = item in held and session.item and not _taken(desk, session.item.row.key)
-        return Claimed(item is None or bool(won), key)
+        return item is None or bool(won), key
 
     def _ended(
         self, key: int | None, lost: Callable[[int], None], found: object,
         error: ReviewDeskError | None,
     ) -> None:  # fmt: skip
         self._running = False
-        if isinstance(found, Claimed):
-            self.next = found.next
-            if key is not None and not found.open:
+        if isinstance(found, tuple):
+            mine, self.next = found
+            if key is not None and not mine:
                 # The item that comes into view instead is claimed at once.
                 self._at = float("-inf")
                 lost(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from msgspec.structs import replace
@@ -98,7 +99,14 @@ class ReviewSession:
     def criteria(self) -> tuple[Criterion, ...]:
         """Return the criteria of the current response as they are now; empty if it has only one."""
         item = self.session.item
-        group = [] if item is None or item.dimension is None else self._group(item)
+        group: list[tuple[str, int]] = []
+        if item is not None and item.dimension is not None:
+            group = self._criteria.get(item.row.key, [])
+            if not group:
+                if len(self._criteria) > _MOST_ROWS:
+                    self._criteria.clear()
+                group = items.criteria(self.desk, item)
+                self._criteria |= dict.fromkeys((item.row.key, *(key for _, key in group)), group)
         keys = [key for _, key in group]
         rows = {row.key: row for row in self.listed(keys)} if len(keys) > 1 else {}
         if item is not None:
@@ -108,17 +116,6 @@ class ReviewSession:
             for name, key in group
             if len(rows) > 1 and key in rows
         )
-
-    def _group(self, item: Item) -> list[tuple[str, int]]:
-        """Return the criteria of an item's response, which are looked up once."""
-        key = item.row.key
-        if key not in self._criteria:
-            if len(self._criteria) > _MOST_ROWS:
-                self._criteria.clear()
-            self._criteria[key] = found = items.criteria(self.desk, item)
-            for _, other in found:
-                self._criteria.setdefault(other, found)
-        return self._criteria[key]
 
     def ahead(self) -> tuple[int, ...]:
         """Return the verdict that comes after a label of the current item, and the one after it.
@@ -136,17 +133,6 @@ class ReviewSession:
         second = self._next_undecided(first, left_out)
         found = [first] if second is None or second == session.index else [first, second]
         return tuple(session.keys[place] for place in found)
-
-    def _fill(self, keys: array[int], *, whole: bool) -> None:
-        """Replace the first page of the queue by more of it, and take the steps that waited."""
-        self._keys = keys
-        self.session = replace(self.session, keys=array("q"), whole=whole)
-        self._read_repeats()
-        self.session = replace(self.session, progress=self.progress())
-        later = self._later
-        self._later = []
-        for step in later:
-            self._wait(step) if self._later else step()
 
     def _wait(self, step: Callable[[], object]) -> bool:
         self._later.append(step)
@@ -304,7 +290,15 @@ class ReviewSession:
         session = self.session
         left = self.session.item
         if view == session.view and not session.whole:
-            self._fill(keys, whole=whole)
+            # The first page of the queue is replaced by more of it; steps that waited are taken.
+            self._keys = keys
+            self.session = replace(self.session, keys=array("q"), whole=whole)
+            self._read_repeats()
+            self.session = replace(self.session, progress=self.progress())
+            later = self._later
+            self._later = []
+            for step in later:
+                self._wait(step) if self._later else step()
             return
         old = session.view
         here = left.verdict.id if left else None
@@ -335,7 +329,10 @@ class ReviewSession:
             self.session = replace(session, item=None, index=None, page=Page.NOTHING)
             return
         start = -1
-        key = _find(self.desk, session, verdict_id)
+        key = None
+        if verdict_id is not None:
+            with suppress(NotFoundError):
+                key = self.desk.find(session.run, verdict_id)
         index = None if key is None else place_of(session.keys, key)
         if key is not None and (index is not None or not session.whole):
             row = self.rows([key])[0]
@@ -407,7 +404,10 @@ class ReviewSession:
         if not self.session.whole and self._next_undecided() is None:
             self._wait(self.go_on)
             return
-        second = _was_decided(self.session, self._decided, self.repeats)
+        # An item that was decided when the queue was read, and has not come back, is seen again.
+        index = self.session.index
+        key = 0 if index is None else self.session.keys[index]
+        second = key in self._decided and not self.repeats.of(key)
         second = second and bool(self.session.view.filter or self._next_undecided() is None)
         if not (second and self.step(1)) and self.next_undecided() and self.session.item:
             self._led = self.session.item.row.key, self._led[1]
@@ -491,24 +491,6 @@ class ReviewSession:
             self.outbox.keep(None, lambda desk: edits.keep_seen(desk, seen))
 
 
-def _was_decided(session: Session, decided: Container[int], repeats: Repeats) -> bool:
-    """Whether the item was decided when the queue was read; one that came back was not."""
-    if session.index is None:
-        return False
-    key = session.keys[session.index]
-    return key in decided and not repeats.of(key)
-
-
-def _find(desk: Desk, session: Session, verdict_id: str | None) -> int | None:
-    """Return the key of the run's verdict with this id, ``None`` if there is none."""
-    if verdict_id is None:
-        return None
-    try:
-        return desk.find(session.run, verdict_id)
-    except NotFoundError:
-        return None
-
-
 def resumed(
     desk: Desk,
     run: Run,
@@ -519,11 +501,9 @@ def resumed(
     earlier: ReviewSession | None = None,
 ) -> tuple[ReviewSession, str]:
     """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
-    feedback = settings.feedback
-    share = settings.repeat
     opened = partial(
-        ReviewSession, desk, run, outbox=outbox, feedback=feedback, share=share, earlier=earlier,
-        claims=claims,
+        ReviewSession, desk, run, outbox=outbox, feedback=settings.feedback,
+        share=settings.repeat, earlier=earlier, claims=claims,
     )  # fmt: skip
     try:
         return opened(view), ""

@@ -447,8 +447,8 @@ class ViewState(Struct, frozen=True):
     notice: Notice
     saved: str
     jobs: str
-    asking: tuple[OpenRerun, ...]
-    """The re-runs of several verdicts that are under way."""
+    asking: OpenRerun | None
+    """The re-run of several verdicts that is under way."""
     figures: Figures
     reading: ReadingOptions
     reruns: RerunHistory

@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.desk import Desk
@@ -43,8 +42,7 @@ class Action(Struct, frozen=True):
     """One thing a reviewer can do; without ``keys`` only the palette offers it.
 
     ``keys`` are Textual's names, separated by commas, ``where`` names the screens on which they are
-    bound, ``hint`` is the footer's word (empty if the footer leaves the action out), and ``why`` is
-    the reason for having no key.
+    bound, and ``hint`` is the footer's word, empty if the footer leaves the action out.
     """
 
     id: str
@@ -53,7 +51,6 @@ class Action(Struct, frozen=True):
     keys: str = ""
     where: frozenset[str] = EVERYWHERE
     hint: str = ""
-    why: str = ""
 
 
 LABEL = "Label"
@@ -62,10 +59,6 @@ QUEUE = "Queue"
 ITEM = "Item"
 SCREENS = "Screens"
 DESK = "Desk"
-
-_TYPED = "it takes an argument: the command line asks for it"
-_TEAM = "for those who work with others: the palette and :team are enough"
-_SELDOM = "chosen seldom: the palette and :theme are enough"
 
 _LABELS = (
     Action("label.pass", LABEL, "Label pass, go on", "p,1", REVIEW, "pass"),
@@ -90,7 +83,7 @@ _ITEM = (
         "tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW, "reasons"
     ),
     Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
-    Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
+    Action("history", ITEM, "History of the item", "at", REVIEW, "history"),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
@@ -117,21 +110,19 @@ _MOVES = (
     Action("deeper", MOVE, "One level deeper: queue, item, jury", "enter", REVIEW, "deeper"),
     Action("shallower", MOVE, "One level back", "escape", REVIEW, "back"),
     Action("leave", MOVE, "Back to the item", "escape", PAGES, "back"),
-    Action("pane.next", MOVE, "Next pane", "tab", REVIEW | RUNS),
-    Action("pane.previous", MOVE, "Previous pane", "shift+tab", REVIEW | RUNS),
+    Action("pane.next", MOVE, "Next pane", "tab", REVIEW),
+    Action("pane.previous", MOVE, "Previous pane", "shift+tab", REVIEW),
     Action("pane.narrower", MOVE, "Narrow the pane", "less_than_sign", REVIEW),
     Action("pane.wider", MOVE, "Widen the pane", "greater_than_sign", REVIEW),
     Action("pane.default", MOVE, "Default widths of the panes", "equals_sign", REVIEW),
     Action("zoom", MOVE, "Zoom the pane, or back", "z", REVIEW),
-    Action("jump", MOVE, "Jump to a row or an id", why=_TYPED),
+    Action("jump", MOVE, "Jump to a row or an id"),
 )
 _QUEUE = (
     Action("search", QUEUE, "Search the texts", "slash", REVIEW, "search"),
     Action("search.next", QUEUE, "Next item that was found", "n", REVIEW, "next found"),
     Action("search.previous", QUEUE, "Item found before", "N", REVIEW),
     Action("filter", QUEUE, "Filter the queue", "backslash", REVIEW, "filter"),
-    Action("filter.save", QUEUE, "Save the filter under a name", why=_TYPED),
-    Action("filter.forget", QUEUE, "Forget a saved filter", why=_TYPED),
     Action("order", QUEUE, "Order the queue", "o", REVIEW, "order"),
     Action("blocker", QUEUE, "Go to the item that labels wait behind", "B", REVIEW, "skipped"),
     Action("blind", QUEUE, "Blind review on or off", "b", REVIEW, "blind"),
@@ -179,17 +170,14 @@ _DESK = (
     Action("explain", DESK, "Explain the figures and flags in view", "e", hint="explain"),
     Action("palette", DESK, "Palette: every action by name", "ctrl+p"),
     Action("command", DESK, "Command line", "colon", hint="command"),
-    Action("export", DESK, "Write the labels to a file", why=_TYPED),
-    Action("team", DESK, "How far the reviewers agree, and where not", where=REVIEW, why=_TEAM),
+    Action("export", DESK, "Write the labels to a file"),
+    Action("team", DESK, "How far the reviewers agree, and where not", where=REVIEW),
     Action("redraw", DESK, "Draw the whole screen again", "ctrl+l"),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),
     Action("quit.anywhere", DESK, "Close the desk, also from a dialog", "ctrl+q"),
-    *(
-        Action(f"theme.{name}", DESK, f"Theme: {name}, {word}", why=_SELDOM)
-        for name, word in THEMES.items()
-    ),
+    *(Action(f"theme.{name}", DESK, f"Theme: {name}, {word}") for name, word in THEMES.items()),
 )
 
 ACTIONS: dict[str, Action] = {
@@ -197,7 +185,7 @@ ACTIONS: dict[str, Action] = {
 }
 OPENS_TEXT = frozenset(
     {
-        "command", "export", "filter", "filter.forget", "filter.save", "jump", "note",
+        "command", "export", "filter", "jump", "note",
         "note.labelled", "order", "run.load", "search", "tags",
     }
 )  # fmt: skip
@@ -265,22 +253,6 @@ def hints(wanted: Mapping[str, object]) -> list[Hint]:
     ]
 
 
-def likely(wanted: Mapping[str, object], where: str) -> list[Action]:
-    """Return every action: first those that the footer offers now, then the others of the screen.
-
-    Those of other screens follow, then those without a key; themes come last.
-    """
-
-    def tier(action: Action) -> int:
-        if wanted.get(action.id):
-            return 0
-        if action.why:
-            return 4 if action.why == _SELDOM else 3
-        return 1 if where in action.where else 2
-
-    return sorted(ACTIONS.values(), key=tier)
-
-
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
     """Return the actions by group, in the order in which the groups first appear."""
     found: dict[str, list[Action]] = {}
@@ -307,8 +279,6 @@ COMMANDS = {
         Command("go", "ROW|ID", "jump to a row of the queue or to a verdict; :42 is :go 42"),
         Command("filter", "[FILTER]", "filter the queue; without a filter, show all"),
         Command("order", "ORDER", "order the queue; - in front descends"),
-        Command("save", "NAME", "save the filter under a name; \\ then @NAME brings it back"),
-        Command("forget", "NAME", "forget a saved filter"),
         Command("team", "", "how far the reviewers of the run agree, and where they differ"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
@@ -401,27 +371,17 @@ def last_of_list(names: Callable[[], Iterable[str]]) -> Completer:
 
 def files(typed: str, cursor: int) -> Completion:
     """Complete a path with the files and folders that start with it."""
+    text = typed[:cursor]
+    folder, _, start = text.rpartition("/")
     try:
-        options = tuple(Option(name) for name in _matching_paths(typed[:cursor]))
+        path = Path(folder or ("/" if text.startswith("/") else ".")).expanduser()
+        found = sorted(p for p in path.iterdir() if p.name.startswith(start))[:200]
+        shown = [p for p in found if start.startswith(".") or not p.name.startswith(".")]
+        options = tuple(Option(f"{p}/" if p.is_dir() else str(p)) for p in shown)
     except (OSError, RuntimeError, ValueError):
         # The home folder does not exist, a folder may not be read, or the text is not a path.
         options = ()
     return Completion(0, cursor, options)
-
-
-def panel_files(typed: str, cursor: int) -> Completion:
-    """Complete the path of a panel file, YAML or TOML."""
-    found = files(typed, cursor)
-    ends = (".yaml", ".yml", ".toml", "/")
-    return replace(found, options=tuple(o for o in found.options if o.text.endswith(ends)))
-
-
-def _matching_paths(typed: str) -> list[str]:
-    path = Path(typed).expanduser()
-    folder, start = (path, "") if typed.endswith("/") or not typed else (path.parent, path.name)
-    found = sorted(p for p in folder.iterdir() if p.name.startswith(start))[:200]
-    shown = [p for p in found if start.startswith(".") or not p.name.startswith(".")]
-    return [f"{p}/" if p.is_dir() else str(p) for p in shown]
 
 
 def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
@@ -431,13 +391,9 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
     def known() -> Vocabulary:
         return filters.vocabulary(desk, session.run)
 
-    def saved() -> Iterable[Option]:
-        return [Option(name, text) for name, text in filters.saved(desk).items()]
-
     return {
         "filter": lambda text, cursor: complete(text, cursor, known()),
         "order": complete_order,
-        "forget": among(saved),
         "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
         "compare": among(
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]

@@ -294,11 +294,6 @@ def _refuse_clashes(
             raise error(taker, problem, f"Choose another key{mend}.")
 
 
-def offered(keys: Keymap, hints: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the hints of the footer without the actions that are withheld."""
-    return {name: word for name, word in hints.items() if name not in keys.withheld}
-
-
 def refuse_withheld(keys: Keymap, name: str) -> None:
     """Raise UsageError for an action or a command that is withheld."""
     if name in keys.withheld:
@@ -306,9 +301,3 @@ def refuse_withheld(keys: Keymap, name: str) -> None:
             f"{name}: not in a browser, as it reaches what belongs to the machine",
             "Whoever serves the desk can do it in a terminal.",
         )
-
-
-def allowed(keys: Keymap, name: str) -> Action:
-    """Return an action of the registry; raise UsageError if it is withheld."""
-    refuse_withheld(keys, name)
-    return ACTIONS[name]

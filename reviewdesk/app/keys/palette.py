@@ -36,7 +36,7 @@ class RegistryProvider(Provider):
     app: Any  # the console, which carries out actions by name
 
     def _offered(self) -> list[Action]:
-        return [action for action in self.app.likely() if action.id != "palette"]
+        return [action for action in self.app.actions if action.id != "palette"]
 
     def _shown(self, action: Action) -> Content:
         keys = self.app.keymap.shown(action.id)

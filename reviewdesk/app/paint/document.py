@@ -61,18 +61,17 @@ def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Co
         if seat.ballot.score is not None:
             marks.setdefault(round(seat.ballot.score * (width - 1)), []).append(seat)
     bar = None if threshold is None else round(threshold * (width - 1))
-    return line(*(_mark(marks.get(at), threshold=at == bar) for at in range(width)))
-
-
-def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
-    if not here:
-        return ("│", Ink.STRONG) if threshold else ("─", Ink.RULE)
-    if len(here) > 1:
-        return str(min(len(here), 9)), Ink.STRONG
-    [seat] = here
-    if seat.state is State.COUNTED:
-        return "●", Ink.STRONG
-    return ("◆", Ink.WARN) if seat.dissent else ("○", Ink.MUTED)
+    pieces: list[Piece] = [("─", Ink.RULE)] * width
+    if bar is not None:
+        pieces[bar] = ("│", Ink.STRONG)
+    for at, here in marks.items():
+        if len(here) > 1:
+            pieces[at] = (str(min(len(here), 9)), Ink.STRONG)
+        elif here[0].state is State.COUNTED:
+            pieces[at] = ("●", Ink.STRONG)
+        else:
+            pieces[at] = ("◆", Ink.WARN) if here[0].dissent else ("○", Ink.MUTED)
+    return line(*pieces)
 
 
 def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int) -> Lines:
@@ -276,11 +275,6 @@ def words_line(words: Words, tone: Tone = Tone.TEXT) -> Content:
     return line(*((f" {text} " if ink in _BIG else text, ink) for text, ink in pieces))
 
 
-def _paragraph(one: Paragraph, width: int) -> Lines:
-    text = words_line(one.text, one.tone)
-    return paragraph(text, width, first=words_line(one.lead), indent=one.indent)
-
-
 def _facts(one: Facts, width: int) -> Lines:
     lines: Lines = []
     names = [
@@ -349,13 +343,10 @@ def _fit(
 ) -> tuple[list[int], list[int], int]:
     """Return the columns that are kept, their widths, and the gap between them."""
     kept = [*range(len(one.columns))]
-    longest = [
-        max(column.width, *(row[at].cell_length for row in grid))
-        for at, column in enumerate(one.columns)
-    ]
-    longest = [
-        min(size, column.most or size) for size, column in zip(longest, one.columns, strict=True)
-    ]
+    longest = []
+    for at, column in enumerate(one.columns):
+        size = max(column.width, *(row[at].cell_length for row in grid))
+        longest.append(min(size, column.most or size))
     marks = 2 * one.marked
     names = min(one.least + marks, longest[0])
     while True:
@@ -411,7 +402,9 @@ def _row(
 
 
 _PAINTERS: dict[type, Callable[[Any, int], Lines]] = {
-    Paragraph: _paragraph,
+    Paragraph: lambda one, width: paragraph(
+        words_line(one.text, one.tone), width, first=words_line(one.lead), indent=one.indent
+    ),
     Facts: _facts,
     Flow: _flow,
     Table: _table,

@@ -30,7 +30,7 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.domain.panel.rerun import OpenRerun
-from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
+from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.queue import (
@@ -115,19 +115,15 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
     shown = (f"{session.size} shown" if kept[0] else "", Ink.WARN)
     lead = cell_len(header.page) or _NAME
     whole = lead + max(_MARK, min(cell_len(inline(header.saved)) + 3, width // 2))
-    ample = max(whole, lead + width // 4)
     some = lead + _MARK
     least = _SHORT_NAME + _MARK
     name = (clip(inline(session.run.name), 24) if page else "", Ink.TEXT)
     forms: tuple[tuple[tuple[Piece, ...], int], ...] = (
-        ((name, mode, done, kept, shown, time, order, jobs, both), ample),
+        ((name, mode, done, kept, shown, time, order, jobs, both), whole),
         ((name, mode, done, kept, shown, time, order, jobs), whole),
-        ((mode, done, kept, time, order, jobs), whole),
         ((mode, done, kept, time_short, order, jobs), whole),
         ((mode, done, kept, minutes, order, jobs), whole),
-        ((mode, done, kept, time_short, order, jobs), some),
         ((mode, done, kept, time_short, jobs), some),
-        ((mode, done_short, kept, time_short, jobs), some),
         ((mode, done_short, kept, minutes), least),
         ((mode, done_short, minutes), least),
         ((mode, done_short), least),
@@ -144,15 +140,13 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
         lines = [figures_line(session, found.calibration, found.alone, width)]
     else:
         lines = [_words_line(strip_line(found.answer, blind=session.view.blind), width)]
-    return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
-
-
-def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
-    """Return the item that most labels wait behind, and the number of other such items."""
-    before, name, after = waits(found)[0]
-    more = f" · {plural(len(found) - 1, 'more item')}" if len(found) > 1 else ""
-    pieces = ((f" {key} " if key else " ", Ink.KEY), (before + inline(name, 40) + after, Ink.WARN))
-    return clickable(cut(line(*pieces, (more, Ink.MUTED)), width), "blocker")
+    if blockers := found.blockers:
+        before, name, after = waits(blockers)[0]
+        more = f" · {plural(len(blockers) - 1, 'more item')}" if len(blockers) > 1 else ""
+        text = before + inline(name, 40) + after
+        waiting = line((f" {key} " if key else " ", Ink.KEY), (text, Ink.WARN), (more, Ink.MUTED))
+        lines.append(clickable(cut(waiting, width), "blocker"))
+    return lines
 
 
 def figures_line(
@@ -259,17 +253,13 @@ def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Line
     return [line(" ") + row for row in lines]
 
 
-def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:
-    """Return a line for each re-run of several verdicts, at most so many."""
-    shown = asking[: most if len(asking) <= most else most - 1]
-    lines: Lines = []
-    for one in shown:
-        far = f"0/{len(one.keys):,}" if one.progress is None else live_text(one.progress)
-        text = f" asking again: {far}{' · stopping' if one.stopping else ''}"
-        lines.append(cut(line((text, Ink.NOTE)), width))
-    if rest := len(asking) - len(shown):
-        lines.append(line((f" and {rest} more re-runs", Ink.NOTE)))
-    return lines
+def asking_lines(asking: OpenRerun | None, width: int) -> Lines:
+    """Return the line of a re-run of several verdicts, if there is one."""
+    if asking is None:
+        return []
+    far = f"0/{len(asking.keys):,}" if asking.progress is None else live_text(asking.progress)
+    text = f" asking again: {far}{' · stopping' if asking.stopping else ''}"
+    return [cut(line((text, Ink.NOTE)), width)]
 
 
 def title_line(name: str, note: str, width: int, *, focused: bool) -> Content:
@@ -286,7 +276,9 @@ def done_lines(session: Session, found: Figures, keymap: Keymap, width: int) -> 
     """Return the page of a finished queue: what is done, what is open, what to do next."""
     what = "in this filter" if session.view.filter else "in this queue"
     lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
-    lines += [Content(""), heading("DONE", width), *_facts(_done(session, found.pace), width)]
+    done = _done(session, found.pace)
+    facts = [line((f"{name} ", Ink.MUTED), (text, Ink.TEXT)) for name, text in done]
+    lines += [Content(""), heading("DONE", width), *flow(facts, width)]
     if not session.withheld:
         lines += [Content(""), heading("THE NUMBERS SAY", width)]
         lines.append(figures_line(session, found.calibration, found.alone, width))
@@ -344,10 +336,6 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
         (keymap.first("back"), "back to the item seen before"),
         (keymap.first("quit"), "closes; everything is saved"),
     ]
-
-
-def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
-    return flow((line((f"{name} ", Ink.MUTED), (text, Ink.TEXT)) for name, text in facts), width)
 
 
 def reading_lines(width: int) -> Lines:

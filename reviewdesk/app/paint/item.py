@@ -77,41 +77,24 @@ def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
 
 def _hits(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield start and end of every search hit, in characters of the line."""
-    text = content.plain
-    if any(span.style == Ink.HEAD for span in content.spans):
-        return
-    if text.isascii():
-        yield from (match.span() for match in pattern.finditer(text.lower()))
-        return
-    bare, origins = _bare(text)
-    for match in pattern.finditer(bare):
-        start = origins[match.start()]
-        yield start, max(start + 1, origins[match.end()])
+    if not any(span.style == Ink.HEAD for span in content.spans):
+        yield from (match.span() for match in pattern.finditer(_bare(content.plain)))
 
 
-def _bare(text: str) -> tuple[str, list[int]]:
-    """Return the text without case and accents, and the origin in ``text`` of each character."""
-    letters: list[str] = []
-    origins: list[int] = []
-    for at, char in enumerate(text):
-        bare = _bare_char(char)
-        letters.append(bare)
-        origins += [at] * len(bare)
-    # A mark that was dropped belongs to the word before it.
-    origins.append(len(text))
-    return "".join(letters), origins
+def _bare(text: str) -> str:
+    """Return the text without case and accents, character by character."""
+    return text.lower() if text.isascii() else "".join(map(_bare_char, text))
 
 
 @lru_cache(maxsize=8192)
 def _bare_char(char: str) -> str:
-    apart = unicodedata.normalize("NFKD", char)
-    return "".join(c for c in apart if not unicodedata.combining(c)).casefold()
+    return unicodedata.normalize("NFKD", char)[0].casefold()[:1]
 
 
 @lru_cache(maxsize=32)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     """Compile a pattern for any of the words at a word's start; ideographs match anywhere."""
-    bare = {part for word in words for part in _WORD.findall(_bare(word)[0])}
+    bare = {part for word in words for part in _WORD.findall(_bare(word))}
     if not bare:
         return None
     longest = sorted(bare, key=lambda word: (-len(word), word))
@@ -417,14 +400,13 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
     for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
         sizes[one.name] = max(_LEAST, left // (len(before) - at))
         left -= min(sizes[one.name], len(one.text.lines))
-    return [_fold(one, sizes.get(one.name), reading, key) for one in parts]
-
-
-def _fold(one: _Part, size: int | None, reading: ReadingOptions, key: str) -> _Part:
-    """Fold a text, unless the reviewer wants it whole, turns its pages or found its lines."""
-    if size is None or _is_whole(one, reading, one.name):
-        return one
-    return replace(one, text=folded(one.text, size, key, reading.find, one.name))
+    made = []
+    for one in parts:
+        text = one.text
+        if one.name in sizes and not _is_whole(one, reading, one.name):
+            text = folded(text, sizes[one.name], key, reading.find, one.name)
+        made.append(replace(one, text=text))
+    return made
 
 
 def _is_whole(one: _Part, reading: ReadingOptions, name: str) -> bool:

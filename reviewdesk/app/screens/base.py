@@ -160,19 +160,16 @@ class TypeAhead:
             self._app.warn(PASTED)
         else:
             before = self._bursts.on
-            waits = self._waits(event)
+            top = self._top()
+            if top is None:
+                waits = event.is_printable and event.key not in _MOVES_IN_DIALOG
+            else:
+                waits = event.key.isdecimal() or top.bound.get(event.key) in WAITS
             pressed = Pressed(event, event.key, at, event.is_printable, waits)
             act = self._bursts.press(pressed)
             if self._bursts.on and not before:
                 self._app.warn(TOO_FAST)
             await self._release(act)
-
-    def _waits(self, event: events.Key) -> bool:
-        """Return True if a key changes something; in a dialog, if it does more than move."""
-        top = self._top()
-        if top is None:
-            return event.is_printable and event.key not in _MOVES_IN_DIALOG
-        return event.key.isdecimal() or top.bound.get(event.key) in WAITS
 
     async def _release(self, act: Sequence[Pressed]) -> None:
         """Pass keys on, and look again when the others need not be held back any longer."""
@@ -388,10 +385,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         header = Header(state.session, state.saved, state.jobs, pace, page)
         self.bar("header").paint(partial(one_line, header_line, header))
         asking = self.bar("asking")
-        most = 3 if state.panes.height > 30 else 1
-        if before is None or len(before.asking) != len(state.asking):
-            asking.styles.height = min(len(state.asking), most)
-        asking.paint(partial(asking_lines, state.asking, most))
+        asking.styles.height = int(state.asking is not None)
+        asking.paint(partial(asking_lines, state.asking))
         # An error says what was found and what to do, which takes more than a short line.
         status = self.bar("status")
         rows = ERROR_LINES if tone is Tone.FAIL else 1

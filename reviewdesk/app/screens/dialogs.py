@@ -130,7 +130,7 @@ def has_lines(shown: OptionList) -> bool:
 
 
 class ChoiceList(OptionList):
-    """A list that stops at its ends, and ignores page keys while it has no line on screen."""
+    """A list that ignores page keys while it has no line on screen."""
 
     DEFAULT_CSS = """
     ChoiceList, ChoiceList:focus { border: none; background: $panel; padding: 0;
@@ -142,25 +142,6 @@ class ChoiceList(OptionList):
         if action in {"page_up", "page_down"} and not has_lines(self):
             return False
         return super().check_action(action, parameters)
-
-    def _move(self, move: Callable[[], None], way: int) -> None:
-        before = self.highlighted
-        move()
-        after = self.highlighted
-        if before is not None and (after is None or (after - before) * way < 0):
-            (self.action_last if way > 0 else self.action_first)()
-
-    def action_cursor_down(self) -> None:
-        self._move(super().action_cursor_down, 1)
-
-    def action_cursor_up(self) -> None:
-        self._move(super().action_cursor_up, -1)
-
-    def action_page_down(self) -> None:
-        self._move(super().action_page_down, 1)
-
-    def action_page_up(self) -> None:
-        self._move(super().action_page_up, -1)
 
 
 class PageDialog(Dialog[Any]):

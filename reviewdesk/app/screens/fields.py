@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
@@ -65,7 +64,7 @@ class PromptField(Dialog[FieldInput]):
     def content(self) -> ComposeResult:
         """Show the rule of what may be typed, the field and help."""
         for rule in self.form.rule.splitlines():
-            yield Bar(partial(_rule, rule))
+            yield Bar(partial(paragraph, rule, ink=Ink.MUTED))
         yield Field(self.form.value, select_on_focus=self.form.replaces)
         yield Bar(self._help, id="help")
 
@@ -168,10 +167,6 @@ class PromptField(Dialog[FieldInput]):
         self.dismiss(FieldInput(self.field.value, given=False))
 
 
-def _rule(text: str, width: int) -> list[Content]:
-    return [cut(line((text, Ink.MUTED)), width)]
-
-
 class _NoteArea(TextArea):
     """A text field that draws no control characters and handles the keys of its dialog itself.
 
@@ -220,11 +215,12 @@ class NoteDialog(Dialog[FieldInput]):
     def on_text_area_changed(self) -> None:
         # The screen below shows an error.
         front: Any = self.app
-        front.act(self._keep)
-        self.redraw()
 
-    def _keep(self) -> None:
-        self.about = self._form.title, self._form.name, self._form.changed(self.text)
+        def keep() -> None:
+            self.about = self._form.title, self._form.name, self._form.changed(self.text)
+
+        front.act(keep)
+        self.redraw()
 
     @property
     def text(self) -> str:

@@ -96,8 +96,8 @@ class RunsScreen(DeskScreen):
         self.set_class(wide, "-wide")
         # Below each other, the list leaves the details what it does not need.
         self._list.styles.height = "1fr" if wide else len(page.runs) + 2
-        if last is None or last.reading is not page.reading:
-            self.set_focus(self._details if page.reading else self._list)
+        if self.focused is None:
+            self.set_focus(self._list)
         if last is None or last.drawn != page.drawn:
             for pane, document in zip((self._list, self._details), page.documents(), strict=True):
                 pane.paint(partial(document_lines, document), keep=True)
@@ -113,23 +113,13 @@ class RunsScreen(DeskScreen):
             self._list.go(line - height + 1)
 
     def move(self, by: float, *, pages: bool = False) -> None:
-        """Move through the runs, or scroll the details where they have the keys."""
-        reading = self.focused is self._details
-        pane = self._details if reading else self._list
-        lines = int(by * pane.page) if pages else int(by)
-        if reading:
-            pane.move(lines)
+        """Move through the runs by lines, and scroll the details by pages."""
+        if pages:
+            self._details.move(int(by * self._details.page))
         else:
-            self.front.act(partial(self.front.controller.step, lines))
+            self.front.act(partial(self.front.controller.step, int(by)))
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self._list:
             index = event.y + self._list.scroll_offset.y - 1
             self.front.act(partial(self.front.controller.choose_row, index))
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Give the keys to the one of list and details that got the focus."""
-        # The focus may have moved on since the event.
-        reading = event.widget is self._details
-        if event.widget is self.focused:
-            self.front.act(partial(self.front.controller.focus_details, reading))

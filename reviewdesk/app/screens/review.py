@@ -214,14 +214,11 @@ class ReviewScreen(DeskScreen):
         self.front.act(self.front.controller.settle)
         self.front.ahead.begin()
 
-    @property
-    def abandoned(self) -> bool:
-        remote = self.app.is_headless or self.app.is_web
-        return not remote and not os.isatty(0)
-
     def _poll(self) -> None:
         controller = self.front.controller
-        self.front.act(controller.end if self.abandoned else controller.poll)
+        remote = self.app.is_headless or self.app.is_web
+        gone = not remote and not os.isatty(0)
+        self.front.act(controller.end if gone else controller.poll)
 
     # the panes
 

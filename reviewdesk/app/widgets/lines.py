@@ -22,7 +22,7 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.item import PaintedItem
-from reviewdesk.app.paint.layout import Cut, ItemLayout, PartLines, Place, TextPassage
+from reviewdesk.app.paint.layout import ItemLayout, Place, TextPassage
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
@@ -253,7 +253,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def stops(self) -> list[int]:
-        return [at for at, content in enumerate(self._lines) if _inked(content, Ink.HEAD, STOP)]
+        inks = [{span.style for span in content.spans} for content in self._lines]
+        return [at for at, styles in enumerate(inks) if styles & {Ink.HEAD, STOP}]
 
     def jump(self, by: int) -> None:
         """Scroll to the next section's title, or for a negative ``by`` to the one before."""
@@ -338,10 +339,6 @@ def _alike(before: Lines, after: Lines) -> bool:
     return before == after and all(
         one.spans == other.spans for one, other in zip(before, after, strict=True)
     )
-
-
-def _inked(content: Content, *inks: str) -> bool:
-    return any(span.style in inks for span in content.spans)
 
 
 _RULE = line(("│", Ink.RULE))
@@ -465,13 +462,7 @@ class ItemPane(Pane):
         self._drawn.update(rows)
         shown = {}
         for part in layout.responses:
-            found = (self._characters(part, top + row) for row in self._drawn)
-            shown[part.name] = tuple(cut for cut in found if cut is not None)
+            cuts = [*part.cuts]
+            lines = (top + row - part.first for row in self._drawn)
+            shown[part.name] = tuple(cuts[at] for at in lines if 0 <= at < len(cuts))
         self.post_message(ItemDrawn(DrawnItem(layout, shown, layout.place(top), self.page)))
-
-    def _characters(self, part: PartLines, at: int) -> Cut | None:
-        """Return the characters of a part in line ``at`` of the pane, ``None`` if not there."""
-        line = at - part.first
-        if not 0 <= line < len(part.starts):
-            return None
-        return part.starts[line], (*part.starts, part.end)[line + 1]

@@ -106,10 +106,13 @@ def _leading(names: Sequence[str], between: str, room: int) -> str:
     return next((text for text in fitting if len(text) <= room), "")
 
 
-def row_pieces(
+def queue_line(
     row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
-) -> list[Piece]:
-    """Return the pieces of one verdict's line. A blind session shows only id, test and label."""
+) -> Content:
+    """Return the line of one verdict, which may be ``chosen`` to be labelled with others.
+
+    A blind session shows only id, test and label.
+    """
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
@@ -121,7 +124,7 @@ def row_pieces(
     ]
     name = Ink.STRONG if current else Ink.TEXT
     more = _names(row, width - 6, name) if blind else _facts(row, width, name)
-    return pieces + more
+    return cut(line(*pieces, *more), width)
 
 
 def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
@@ -133,7 +136,12 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     word, ink = DECISIONS[row.decision]
     wide = width >= SPELLED
     room = width - 12
-    agreement = _agreement(row, wide=wide)
+    agreement: list[Piece] = [("low " if row.band == "low" else "    ", Ink.WARN)]
+    if wide:
+        band = "" if row.band is None else str(row.band)
+        figure = "-" if row.agreement is None else f"{min(1.0, max(0.0, row.agreement)):.2f}"
+        tone = Ink.MUTED if row.band is None else _BANDS[row.band]
+        agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band:<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
@@ -153,16 +161,6 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     if title >= _TITLE and _says_more(row):
         found.append((f"  {clip(inline(row.test), title)}", Ink.MUTED))
     return found
-
-
-def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
-    """Return the agreement and, behind it, its band; a narrow line has room for a low band only."""
-    if not wide:
-        return [("low " if row.band == "low" else "    ", Ink.WARN)]
-    band = "" if row.band is None else str(row.band)
-    figure = "    -" if row.agreement is None else f"{min(1.0, max(0.0, row.agreement)):5.2f}"
-    ink = Ink.MUTED if row.band is None else _BANDS[row.band]
-    return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
 
 
 def _said(row: QueueRow) -> Flag:
@@ -191,14 +189,6 @@ def _says_more(row: QueueRow) -> bool:
 
 def _bare(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
-
-
-def queue_line(
-    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
-) -> Content:
-    """Return the line of one verdict, which may be ``chosen`` to be labelled with others."""
-    pieces = row_pieces(row, width, current=current, blind=blind, chosen=chosen)
-    return cut(line(*pieces), width)
 
 
 TRUTHS: dict[Truth | None, str] = {
@@ -401,14 +391,11 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             except ReviewDeskError as error:
                 # Drawing must not raise, and one message for a screenful of lines is enough.
                 self._failed = True
-                self.call_later(self._post_failure, error)
+                self.call_later(self.post_message, PaintFailed(error))
                 return None
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
-
-    def _post_failure(self, error: ReviewDeskError) -> None:
-        self.post_message(PaintFailed(error))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         return self._drawn_lines.drawn(crop)

@@ -48,7 +48,11 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
                     review.answer(None)
                 assert "KeyError" not in review.notice
                 if action.where in (CALIBRATION, RUNS):
-                    assert review.state.where in action.where or name in {"leave", "run.open", "run.load"}
+                    assert review.state.where in action.where or name in {
+                        "leave",
+                        "run.open",
+                        "run.load",
+                    }
         assert Do("palette") in review.requests
         assert review.desk.verify().ok
 
@@ -183,7 +187,6 @@ def test_a_command_that_fails_again_says_so_again_and_other_notices_stay(review:
     review.command("go no-such-item")
     review.command("go another")
     assert "another" in review.notice
-    review.command("save x")
     review.press("label.pass")
     assert review.state.saved.startswith("saved ✓ pass")
     review.command("go item/003")

@@ -33,7 +33,7 @@ LABELS = {
 COMMANDS = (
     "filter esc", "filter", "filter label:none", "filter id~00", "filter id~zzz", "order agreement",
     "order draw", "order -id", "run again",
-    "run run", "go item/002", "go 3", "go 99", "save x", "forget x", "cal", "runs",
+    "run run", "go item/002", "go 3", "go 99", "cal", "runs",
 )  # fmt: skip
 
 

@@ -269,14 +269,8 @@ def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None
 def test_what_is_not_kept_for_later_says_so_at_once(tmp_path: Path) -> None:
     with reviewing(tmp_path, 5) as review:
         second_run(review.desk)
-        review.command("filter esc")
         with locked(review):
-            review.command("save mine")
-            assert "another process is writing" in review.notice
             review.press("screen.runs", "up", "run.remove")
             review.answer(True)
             assert "another process is writing" in review.notice
         assert len(review.desk.runs()) == 2
-        review.press("leave")
-        review.command("save mine")
-        assert review.notice.startswith("saved as @mine")

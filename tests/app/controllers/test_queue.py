@@ -261,20 +261,12 @@ def test_the_way_back_ends(review: Review) -> None:
 # saved filters
 
 
-def test_a_filter_is_saved_recalled_and_forgotten(opened: Opened) -> None:
+def test_a_saved_filter_is_recalled(opened: Opened) -> None:
     review = Review(*opened)
-    review.command("save todo")
-    assert "there is no filter to save" in review.notice
-    review.typed("filter", "label:none")
-    review.command("save todo")
-    assert review.notice == "saved as @todo: label:none"
-    assert filters.saved(review.desk) == {"todo": "label:none"}
-    review.command("filter")
+    filters.save(review.desk, "todo", "label:none")
     review.typed("filter", "@todo")
     assert review.session.view.filter == "label:none"
-    review.command("forget @todo")
-    assert review.notice == "forgot @todo"
-    assert filters.saved(review.desk) == {}
+    filters.forget(review.desk, "todo")
     review.press("filter")
     form = review.dialog
     assert isinstance(form, PromptForm)

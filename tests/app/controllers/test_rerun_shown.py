@@ -84,11 +84,11 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
         ready_for_all(review)
         consent(review)
         assert review.notice == "asking 3 jurors again about 4 verdicts; ctrl+x stops"
-        [line] = [one.plain for one in asking_lines(review.state.asking, 1, 80)]
+        [line] = [one.plain for one in asking_lines(review.state.asking, 80)]
         assert line == " asking again: 0/4"
         await ask(review)
     assert len(server.calls) == 12
-    assert review.state.asking == ()
+    assert review.state.asking is None
     # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
     assert review.notice == (
         "4 verdicts asked again: 4 turned over (4 pass → fail); \\ rerun:flipped shows them"
@@ -110,32 +110,6 @@ async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -
         consent(review)
         await ask(review)
     assert review.notice == "4 verdicts asked again"
-
-
-async def test_two_run_at_once_each_with_its_line_and_none_asks_the_same_twice(
-    tmp_path: Path,
-) -> None:
-    review = opened(tmp_path, *FOUR)
-    async with Server() as server:
-        panel_file(Path(review.controller.core.settings.panel), server.url)
-        for kept in ("id~1|id~3", "id~5|id~7"):
-            review.command(f"filter {kept}")
-            ready_for_all(review)
-            consent(review)
-        lines = [one.plain for one in asking_lines(review.state.asking, 3, 80)]
-        assert lines == [" asking again: 0/2", " asking again: 0/2"]
-        assert [one.plain for one in asking_lines(review.state.asking * 2, 3, 80)][2:] == [
-            " and 2 more re-runs"
-        ]
-        review.command("filter id~3|id~5")
-        ready_for_all(review)
-        assert "2 of these verdicts are being asked about already" in form_of(review).problem
-        review.answer_quietly(None)
-        names = [name for name in review.runner.waiting if name.startswith("asking")]
-        assert names == ["asking", "asking 2"]
-        for name in names:
-            await ask(review, review.runner.waiting.pop(name))
-        assert len(server.calls) == 12
 
 
 def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:

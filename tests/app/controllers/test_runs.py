@@ -135,16 +135,6 @@ def test_a_run_is_removed_after_a_question_but_never_the_one_under_review(review
     assert len(page(review).runs) == 1
 
 
-def test_the_keys_turn_to_the_details_and_back(review: Review) -> None:
-    review.press("screen.runs")
-    assert review.hint("pane.next") == "details"
-    review.press("pane.next")
-    assert page(review).reading
-    assert review.hint("pane.next") == "list"
-    review.press("pane.previous")
-    assert not page(review).reading
-
-
 # the human labels of a file
 
 HUMAN = {"label": "fail", "by": "dr smith", "at": "2024-02-03T04:05:06Z"}

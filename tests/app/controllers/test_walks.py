@@ -46,7 +46,7 @@ LABELS = sorted(GIVES_LABEL)
 ACTIONS = [
     name
     for name, action in KNOWN.items()
-    if name not in GIVES_LABEL and not action.why and not name.startswith(("quit", "theme"))
+    if name not in GIVES_LABEL and action.keys and not name.startswith(("quit", "theme"))
 ]
 COMMANDS = (
     "filter label:none", "filter !label:none", "filter wrong", "filter", "order file",

@@ -8,7 +8,7 @@ from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
 from reviewdesk.app.controllers import desk as screens
-from reviewdesk.app.keys.actions import ACTIONS, ROWS, THEMES, by_group, likely, rows
+from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, rows
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, matching
 from reviewdesk.app.screens.base import DeskScreen, app_bindings, screen_bindings
@@ -38,9 +38,8 @@ def test_every_key_is_one_that_a_terminal_sends() -> None:
             assert real_key(key), f"{action.id} has a dead key: {key}"
 
 
-def test_an_action_has_a_key_or_a_reason_for_none() -> None:
+def test_an_action_has_a_screen() -> None:
     for action in ACTIONS.values():
-        assert bool(action.keys) is not bool(action.why), action.id
         assert action.where
         assert action.where <= set(SCREENS)
 
@@ -81,7 +80,7 @@ async def test_help_lists_exactly_the_active_bindings(
             expected = [
                 f"{' '.join(keys(one.id) for one in row) if row[1:] else shown(row[0].id)} {title}"
                 for members in by_group(
-                    one for one in stage.app.likely() if one.id in there(name)
+                    one for one in stage.app.actions if one.id in there(name)
                 ).values()
                 for title, row in rows(members).items()
             ]
@@ -114,25 +113,6 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
         assert [row.label for row in desk.rows(desk.queue(run))] == ["fail", None]
 
 
-async def test_the_highlight_walks_the_help_without_going_round(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
-        await stage.press("question_mark", "g")
-        options = stage.app.screen.query_one(OptionList)
-        first = options.highlighted
-        await stage.press("k", "ctrl+u")
-        assert options.highlighted == first
-        await stage.press("G")
-        last = options.highlighted
-        await stage.press("j", "pagedown")
-        assert options.highlighted == last
-        assert last is not None
-        assert first is not None
-        assert last > first
-        await stage.press("tab", "j")
-        assert "Signs" in stage.drawn()
-        await stage.press("escape")
-
-
 @pytest.mark.slow
 async def test_every_action_is_in_the_palette_and_one_runs_from_it(tmp_path: Path) -> None:
     async with staged(*open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))) as stage:
@@ -158,21 +138,6 @@ async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.Mon
                     await stage.pilot.press(key)
                 assert done == [action] * len(keys)
                 done.clear()
-
-
-def test_the_palette_begins_with_what_one_would_want_on_the_screen() -> None:
-    # The footer of an item that is read in the open, and that of a blind one.
-    wanted = dict.fromkeys(("quit", "next", "filter", "note", "tags", "label.fail"), True)
-    names = [action.id for action in likely(wanted, "review")]
-    assert names[:6] == ["label.fail", "note", "tags", "filter", "next", "quit"]
-    assert names[6] == "label.pass"
-    assert names.index("run.load") > names.index("zoom")
-    assert all(name.startswith("theme.") for name in names[-len(THEMES) :])
-    assert sorted(names) == sorted(ACTIONS)
-    blind = [action.id for action in likely({**wanted, "reveal": True}, "review")]
-    assert blind[:5] == ["label.fail", "note", "tags", "filter", "reveal"]
-    runs = [action.id for action in likely({"run.load": True}, "runs")]
-    assert runs[0] == "run.load"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from reviewdesk.app.keys.actions import (
     complete_command,
     files,
     last_of_list,
-    panel_files,
     parse_command,
 )
 from reviewdesk.domain.query.completion import Option
@@ -92,11 +91,6 @@ def test_files_complete(tmp_path: Path) -> None:
     }
     assert not any("hidden" in o.text for o in files(f"{tmp_path}/", len(f"{tmp_path}/")).options)
     assert files("/no/such/folder/x", 17).options == ()
-    (tmp_path / "run.yaml").write_text("{}")
-    assert [o.text for o in panel_files(typed, len(typed)).options] == [
-        f"{tmp_path}/run.yaml",
-        f"{tmp_path}/runs/",
-    ]
 
 
 @pytest.mark.parametrize("typed", ["~no-such-user/x", "a" * 5000 + "/x", "\0/x"])

@@ -254,9 +254,9 @@ def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> No
             pass
 
     jobs = Jobs(Idle())
-    jobs.reruns["asking"] = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
+    jobs.rerun = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
     assert jobs.text == "asking 0/2"
     pause = ModelPause("gpt-x", "429", 40.2, is_named=True)
     progress = LiveProgress(0, 1, 0.0, None, None, (pause,))
-    jobs.reruns["asking"] = replace(jobs.reruns["asking"], progress=progress)
+    jobs.rerun = replace(jobs.rerun, progress=progress)
     assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"

@@ -8,7 +8,7 @@ import pytest
 from reviewdesk.app.screens.pages import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import Stage, open_run, report, staged, verdict
 from tests.helpers import unmeasure
 
 
@@ -16,22 +16,6 @@ def details(stage: Stage) -> Pane:
     screen = stage.app.top
     assert isinstance(screen, RunsScreen)
     return screen.query_one("#details", Pane)
-
-
-async def test_tab_gives_the_keys_to_the_details_and_back(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
-    async with staged(desk, run, size=SMALL) as stage:
-        await stage.press("f5")
-        assert "REPORT" not in stage.drawn()
-        assert "tab details" in stage.drawn()
-        await stage.press("tab", *"jjjjjjjj")
-        assert stage.app.focused is details(stage)
-        assert "tab list" in stage.drawn()
-        # What was below the edge can be read; the cursor of the list stands where it was.
-        assert "REPORT" in stage.drawn()
-        assert "▸ ● run" in stage.drawn()
-        await stage.press("shift+tab")
-        assert stage.app.focused is not details(stage)
 
 
 def older(path: Path) -> Desk:
