@@ -266,7 +266,7 @@ VERBS: dict[str, Verb] = {
     "quit.anywhere": close,
     "palette": lambda core: core.requests.append(Do("palette")),
     "redraw": lambda core: core.requests.append(Do("redraw")),
-    **{f"theme.{name}": partial(_use_theme, name=name) for name in THEMES},
+    "theme": partial(_command, start="theme "),
 }
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "run": lambda core, name: core.review_run(core.desk.run(name)),

@@ -116,16 +116,6 @@ class DrawnItem(Struct, frozen=True):
     height: int
 
 
-class Unseen(Struct, frozen=True):
-    """The passage of a response that must be on screen before a label.
-
-    ``lines`` counts its first and last line from 1, if others of the response were on screen.
-    """
-
-    passage: TextPassage
-    lines: tuple[int, int] | None = None
-
-
 class _SeenText(Struct):
     """One response: which characters of its pages were on screen, and since when they suffice."""
 
@@ -147,18 +137,13 @@ class _SeenText(Struct):
         seen = self.seen.get(part.page, [])
         return [at for at, cut in enumerate(part.cuts) if not covered(cut, seen)]
 
-    def unseen(self, part: PartLines) -> Unseen:
+    def unseen(self, part: PartLines) -> TextPassage:
         """Return the passage that must come on screen, on the shown page or else on another."""
-        missing = self.missing(part)
-        cuts = [*part.cuts]
-        if missing:
-            first = missing[0]
-            last = missing[-1]
-            passage = TextPassage(part.name, part.page, cuts[first][0], cuts[last][1])
-            some = len(missing) < len(cuts)
-            return Unseen(passage, (first + 1, last + 1) if some else None)
+        if missing := self.missing(part):
+            cuts = [*part.cuts]
+            return TextPassage(part.name, part.page, cuts[missing[0]][0], cuts[missing[-1]][1])
         others = (page for page in range(part.pages) if page not in self.counts)
-        return Unseen(TextPassage(part.name, next(others, part.page), end=1))
+        return TextPassage(part.name, next(others, part.page), end=1)
 
 
 class _SeenItem(Struct):
@@ -213,7 +198,7 @@ class SeenItems:
     def turn_to(self, top: Place | TextPassage) -> None:
         self.scroll = ItemScroll(top, self.scroll.turns + 1)
 
-    def unseen(self, item: Item, at: float = math.inf) -> Unseen | None:
+    def unseen(self, item: Item, at: float = math.inf) -> TextPassage | None:
         """Return the passage that must be on screen before a label of the item, or ``None``.
 
         For a folded input this is its start. A response must have been on screen before ``at``, the
@@ -221,17 +206,17 @@ class SeenItems:
         """
         found = self._items.get(item.read_as)
         if found is None:
-            return Unseen(TextPassage(RESPONSES[0], end=1))
+            return TextPassage(RESPONSES[0], end=1)
         for part in found.drawn.layout.responses:
             text = found.texts[part.name]
             if text.since == math.inf:
                 return text.unseen(part)
             if text.since >= at:
                 last = part.starts[-1] if part.starts else 0
-                return Unseen(TextPassage(part.name, part.page, last, part.end))
+                return TextPassage(part.name, part.page, last, part.end)
         asked = found.drawn.layout.part("input")
         if asked is not None and asked.folded and item.read_as not in self._asked:
-            return Unseen(TextPassage("input", asked.page, end=1))
+            return TextPassage("input", asked.page, end=1)
         return None
 
     def folded(self, item: Item) -> frozenset[str]:

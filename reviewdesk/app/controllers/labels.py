@@ -13,7 +13,6 @@ from functools import partial
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
-from reviewdesk.app.controllers.exposure import Unseen
 from reviewdesk.app.controllers.item import open_reasons
 from reviewdesk.app.controllers.jobs import TEAM, Report
 from reviewdesk.app.controllers.queue import use
@@ -52,6 +51,7 @@ BECAUSE = "label.because"
 REASONS_MEANT = 1.0
 """Seconds after a refused label with reasons in which a digit gives no other label."""
 NO_RESPONSE = "The item has no response to judge"
+PARTS = {"output": "The response", "alternative": "Response B", "input": "The input"}
 WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
@@ -123,29 +123,18 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
         core.choose("item")
         core.say_here(f"The item is open. {again}", Tone.TEXT)
     elif unseen is not None:
-        core.reading = replace(core.reading, page=unseen.passage.page)
+        core.reading = replace(core.reading, page=unseen.page)
         if core.panes.alone:
             core.choose("item")
-        core.seen.turn_to(unseen.passage)
+        core.seen.turn_to(unseen)
         core.guard.hide()
-        core.say_here(f"{_unseen_text(unseen)}. {again}", Tone.WARN)
+        core.say_here(f"{PARTS[unseen.part]} was not on screen yet; it is now. {again}", Tone.WARN)
     elif not item.verdict.has_response and core.without_response != item.item_hash:
         core.without_response = item.item_hash
         core.say_here(f"{NO_RESPONSE}. {again}", Tone.WARN)
     else:
         return True
     return False
-
-
-def _unseen_text(unseen: Unseen) -> str:
-    """Return the passage that had not been on screen."""
-    names = {"output": "the response", "alternative": "response B", "input": "the input"}
-    text = names[unseen.passage.part]
-    if unseen.lines is None:
-        return f"{text[0].upper()}{text[1:]} was not on screen yet; it is now"
-    first, last = unseen.lines
-    which = f"Line {first:,}" if first == last else f"Lines {first:,}-{last:,}"
-    return f"{which} of {text} {'was' if first == last else 'were'} not on screen yet"
 
 
 def _give(core: Core, item: Item, truth: Truth, *, because: bool = False) -> None:

@@ -23,7 +23,6 @@ from reviewdesk.app.controllers.state import (
     uses_hidden,
 )
 from reviewdesk.app.keys.actions import argument_completers
-from reviewdesk.app.paint.layout import fitting
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, queue, search, unsaved
 from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
@@ -421,9 +420,7 @@ def _told(core: Core, word: str, shown: object, event: Event) -> None:
     event = core.review.repeats.event(event)
     what = show_line(str(event.detail.get("was") or event.label or event.kind))
     if event.verdict and event.detail.get("count", 1) == 1:
-        name = show_line(event.verdict)
-        kept = fitting(name, 80)
-        what += f" on {name if kept == len(name) else name[: fitting(name, 79)] + '…'}"
+        what += f" on {show_line(event.verdict, 80)}"
     if event.run and not event.verdict:
         what += f" in {show_line(event.run)}"
     core.say(f"{word}: {what}{away}", Tone.NOTE)

@@ -63,31 +63,27 @@ DESK = "Desk"
 _LABELS = (
     Action("label.pass", LABEL, "Label pass, go on", "p,1", REVIEW, "pass"),
     Action("label.fail", LABEL, "Label fail, go on", "f,2", REVIEW, "fail"),
-    Action("label.because", LABEL, "Label fail, say why, go on", "F", REVIEW, "fail because"),
+    Action("label.because", LABEL, "Label fail, say why, go on", "F", REVIEW),
     Action("label.unsure", LABEL, "Label can't tell, go on", "i,3", REVIEW, "can't tell"),
-    Action("select", LABEL, "Select the item, or not; go to the next one", "v", REVIEW, "select"),
+    Action("select", LABEL, "Select the item, or not; go to the next one", "v", REVIEW),
     Action("select.range", LABEL, "Select from the last selected item to here", "V", REVIEW),
     Action("select.all", LABEL, "Select all that the filter shows, or none", "asterisk", REVIEW),
-    Action("defer", LABEL, "Defer to the end of the queue", "s", REVIEW, "defer"),
+    Action("defer", LABEL, "Defer to the end of the queue", "s", REVIEW),
     Action("undo", LABEL, "Undo my newest label, note, tags, mark or defer", "u", REVIEW, "undo"),
     Action("redo", LABEL, "Redo what was undone", "U,ctrl+r", REVIEW, "redo"),
 )
 _ITEM = (
-    Action("note", ITEM, "Write a note", "c", REVIEW, "note"),
-    Action("tags", ITEM, "Tag what went wrong", "t", REVIEW, "tags"),
+    Action("note", ITEM, "Write a note", "c", REVIEW),
+    Action("tags", ITEM, "Tag what went wrong", "t", REVIEW),
     Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "adjudicate"),
-    Action(
-        "note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW, "note on last"
-    ),
-    Action(
-        "tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW, "reasons"
-    ),
-    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
-    Action("history", ITEM, "History of the item", "at", REVIEW, "history"),
-    Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
-    Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
-    Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
-    Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW, "in full"),
+    Action("note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW),
+    Action("tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW),
+    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW),
+    Action("history", ITEM, "History of the item", "at", REVIEW),
+    Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW),
+    Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW),
+    Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW),
+    Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW),
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
     Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
     Action("unfold", ITEM, "Long texts whole, or folded", "semicolon", REVIEW),
@@ -124,8 +120,8 @@ _QUEUE = (
     Action("search.previous", QUEUE, "Item found before", "N", REVIEW),
     Action("filter", QUEUE, "Filter the queue", "backslash", REVIEW, "filter"),
     Action("order", QUEUE, "Order the queue", "o", REVIEW, "order"),
-    Action("blocker", QUEUE, "Go to the item that labels wait behind", "B", REVIEW, "skipped"),
-    Action("blind", QUEUE, "Blind review on or off", "b", REVIEW, "blind"),
+    Action("blocker", QUEUE, "Go to the item that labels wait behind", "B", REVIEW),
+    Action("blind", QUEUE, "Blind review on or off", "b", REVIEW),
     Action("reveal", QUEUE, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
 )
 _SCREENS = (
@@ -133,33 +129,11 @@ _SCREENS = (
     Action("screen.item", SCREENS, "The item", "f3,alt+2"),
     Action("screen.calibration", SCREENS, "Calibration", "f4,alt+3", hint="calibration"),
     Action("screen.runs", SCREENS, "Runs", "f5,alt+4", hint="runs"),
-    Action(
-        "section.next",
-        SCREENS,
-        "Next page of calibration",
-        "tab,right_square_bracket",
-        CALIBRATION,
-        "next page",
-    ),
-    Action(
-        "section.previous",
-        SCREENS,
-        "Page of calibration before",
-        "shift+tab,left_square_bracket",
-        CALIBRATION,
-    ),
+    Action("section.next", SCREENS, "Next page of calibration", "tab", CALIBRATION),
+    Action("section.previous", SCREENS, "Page of calibration before", "shift+tab", CALIBRATION),
     Action("drill", SCREENS, "All figures; then verdicts", "enter", CALIBRATION, "verdicts"),
-    Action(
-        "target.switch",
-        SCREENS,
-        "Intervals of this run, or of new items",
-        "i",
-        CALIBRATION,
-        "new items",
-    ),
-    Action(
-        "improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve the panel"
-    ),
+    Action("target.switch", SCREENS, "Intervals of this run, or of new items", "i", CALIBRATION),
+    Action("improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve it"),
     Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
     Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
     Action("run.compare", SCREENS, "Compare with the run under review", "d", RUNS, "compare"),
@@ -177,7 +151,7 @@ _DESK = (
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),
     Action("quit.anywhere", DESK, "Close the desk, also from a dialog", "ctrl+q"),
-    *(Action(f"theme.{name}", DESK, f"Theme: {name}, {word}") for name, word in THEMES.items()),
+    Action("theme", DESK, "Switch the theme"),
 )
 
 ACTIONS: dict[str, Action] = {
@@ -186,7 +160,7 @@ ACTIONS: dict[str, Action] = {
 OPENS_TEXT = frozenset(
     {
         "command", "export", "filter", "jump", "note",
-        "note.labelled", "order", "run.load", "search", "tags",
+        "note.labelled", "order", "run.load", "search", "tags", "theme",
     }
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""

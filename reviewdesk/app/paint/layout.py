@@ -276,24 +276,17 @@ def part(text: str, page: int) -> TextPage:
 @lru_cache(maxsize=16)
 def _starts(text: str) -> tuple[int, ...]:
     starts = [0]
-    while len(text) - starts[-1] > PAGE:
-        starts.append(_cut(text, starts[-1]))
+    while len(text) - (start := starts[-1]) > PAGE:
+        limit = start + PAGE
+        # A page ends after a line, else a word, else a grapheme. A combining mark right after the
+        # space or line break belongs to it.
+        ends = (text.rfind(mark, limit - _NEAR, limit) + 1 for mark in ("\n", " "))
+        at = next((end for end in ends if end and not joined(text, end)), limit)
+        while at > start and joined(text, at):
+            at -= 1
+        # One grapheme as long as a page cannot be read anyway, so it may be cut.
+        starts.append(at if at > start else limit)
     return tuple(starts)
-
-
-def _cut(text: str, start: int) -> int:
-    """Return where the page from ``start`` ends: after a line, else a word, else a grapheme."""
-    limit = start + PAGE
-    for mark in ("\n", " "):
-        # A combining mark right after the space or line break belongs to it: no cut there.
-        found = text.rfind(mark, limit - _NEAR, limit) + 1
-        if found and not joined(text, found):
-            return found
-    at = limit
-    while at > start and joined(text, at):
-        at -= 1
-    # One grapheme as long as a page cannot be read anyway, so it may be cut.
-    return at if at > start else limit
 
 
 RESPONSES = ("output", "alternative")

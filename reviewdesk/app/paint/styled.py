@@ -222,32 +222,25 @@ def _steady(text: str) -> str:
     return text if text.isascii() else re.sub(_UNSTEADY, "", text).translate(_SARA_AM)
 
 
-def clip(text: str, width: int) -> str:
-    """Cut the text at its end to ``width`` cells, with an ellipsis."""
-    if width <= 0:
-        return ""
+def clip(text: str, width: int, *, lead: float = 1) -> str:
+    """Cut the text to ``width`` cells, with an ellipsis; ``lead`` is the share of its start."""
     if cells(text) <= width:
         return text
-    return text[: fitting(text, width - 1)] + ELLIPSIS
+    if width <= 0:
+        return ""
+    start = text[: fitting(text, int((width - 1) * lead))]
+    rest = 0 if lead == 1 else fitting_end(text, width - 1 - cells(start))
+    return start + ELLIPSIS + text[len(text) - rest :]
 
 
 def clip_start(text: str, width: int) -> str:
     """Cut the text at its start to ``width`` cells: the end of an id tells more."""
-    if width <= 0:
-        return ""
-    if cells(text) <= width:
-        return text
-    return ELLIPSIS + text[len(text) - fitting_end(text, width - 1) :]
+    return clip(text, width, lead=0)
 
 
 def clip_middle(text: str, width: int) -> str:
     """Cut the text in its middle to ``width`` cells: ids differ at the end, and begin telling."""
-    if width <= 0:
-        return ""
-    if cells(text) <= width:
-        return text
-    start = text[: fitting(text, (width - 1) // 2)]
-    return start + ELLIPSIS + text[len(text) - fitting_end(text, width - 1 - cells(start)) :]
+    return clip(text, width, lead=0.5)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -134,7 +134,8 @@ def test_copying_takes_the_selection_or_says_how_to_close(review: Review) -> Non
 def test_a_theme_is_chosen_by_command_and_by_name(review: Review) -> None:
     review.command("theme desk-light")
     assert review.theme == "desk-light"
-    review.choose("theme.ansi-dark")
+    review.choose("theme")
+    review.answer("theme ansi-dark")
     assert review.theme == "ansi-dark"
     review.command("theme nope")
     assert review.notice.startswith("no theme 'nope'")

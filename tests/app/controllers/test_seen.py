@@ -124,9 +124,8 @@ def test_one_screenful_of_a_long_response_is_enough(tmp_path: Path) -> None:
         head = review.pane.layout.responses[0].first
         # Title, two headings with a line each and the response's heading leave the rest to it.
         first = HEIGHT - head + 1
-        assert review.notice == (
-            f"Lines {first}-100 of the response were not on screen yet. Press p to label it pass."
-        )
+        notice = "The response was not on screen yet; it is now. Press p to label it pass."
+        assert review.notice == notice
         # The last line that was on screen stays at the top.
         assert review.pane.layout.place(review.pane.top).char == len(numbered(first - 2)) + 1
         review.press("label.pass")
@@ -151,7 +150,7 @@ def test_of_a_pair_both_must_have_been_on_screen(tmp_path: Path) -> None:
         review.resize((60, SMALL[1]))
         fresh(review)
         review.press("label.pass")
-        assert "of response B were not on screen yet" in review.notice
+        assert "Response B was not on screen yet" in review.notice
         assert review.labels == [None, None]
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1
@@ -208,9 +207,8 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
             review.resize((width, SMALL[1]))
             found = review.controller.core.seen.unseen(review.item)
             assert found is not None
-            assert found.lines is not None
-            first = found.lines[0]
-        assert first == HEIGHT - review.pane.layout.responses[0].first + 1
+        [part] = review.pane.layout.responses
+        assert part.line(found.first) == HEIGHT
         review.press("label.pass")
         assert review.labels == [None, None]
         # What is enough once stays enough in a larger pane.
@@ -224,8 +222,8 @@ def layout(lines: int, *, page: int = 0, pages: int = 1) -> ItemLayout:
     return ItemLayout("item", (PartLines("output", 0, 1, starts, lines * 10, page, pages),))
 
 
-@pytest.mark.parametrize(("shown", "missing"), [((0, 50), (6, 8)), ((10, 80), (1, 1))])
-def test_what_is_missing_is_named_by_its_lines(
+@pytest.mark.parametrize(("shown", "missing"), [((0, 50), (50, 80)), ((10, 80), (0, 10))])
+def test_what_is_missing_is_a_passage(
     tmp_path: Path, shown: tuple[int, int], missing: tuple[int, int]
 ) -> None:
     with reviewed(tmp_path) as review:
@@ -234,7 +232,7 @@ def test_what_is_missing_is_named_by_its_lines(
         seen.saw(DrawnItem(made, {"output": (shown,)}, Place(), 20))
         found = seen.unseen(review.item)
         assert found is not None
-        assert found.lines == missing
+        assert (found.first, found.end) == missing
 
 
 def test_the_pages_of_a_response_add_up_in_a_tall_pane(tmp_path: Path) -> None:
@@ -246,4 +244,4 @@ def test_the_pages_of_a_response_add_up_in_a_tall_pane(tmp_path: Path) -> None:
             found = seen.unseen(review.item)
             assert (found is None) is enough
             if found is not None:
-                assert found.passage.page == 1
+                assert found.page == 1

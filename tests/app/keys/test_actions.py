@@ -149,7 +149,7 @@ async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.Mon
         ("fail label", "label.fail"),
         ("just tag", "tags.labelled"),
         ("order", "order"),
-        ("ansi-light", "theme.ansi-light"),
+        ("theme", "theme"),
     ],
 )
 def test_the_palette_finds_words_in_any_order(typed: str, first: str) -> None:
