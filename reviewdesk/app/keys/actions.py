@@ -28,7 +28,7 @@ THEMES = {
     "ansi-light": "16 colours on white",
     "high-contrast": "black and white",
 }
-"""The themes that the palette offers, with a description of each. The default comes first."""
+"""The themes, with a description of each. The default comes first."""
 
 
 REVIEW = frozenset({"review"})
@@ -372,7 +372,7 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
         "compare": among(
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
         ),
-        "theme": among(lambda: [Option(name) for name in THEMES]),
+        "theme": among(lambda: [Option(*theme) for theme in THEMES.items()]),
         "improve": files,
         "open": files,
         "export": files,

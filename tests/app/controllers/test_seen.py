@@ -207,8 +207,8 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
             review.resize((width, SMALL[1]))
             found = review.controller.core.seen.unseen(review.item)
             assert found is not None
-        [part] = review.pane.layout.responses
-        assert part.line(found.first) == HEIGHT
+            first = found.first
+        assert review.pane.layout.responses[0].line(first) == HEIGHT
         review.press("label.pass")
         assert review.labels == [None, None]
         # What is enough once stays enough in a larger pane.

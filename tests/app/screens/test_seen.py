@@ -18,7 +18,8 @@ def seen_lines(stage: Stage) -> int | None:
     found = stage.controller.core.seen.unseen(item)
     if found is None:
         return None
-    return found.lines[0] if found.lines else 1
+    part = stage.review.item.layout_of_item.part(found.part)
+    return part.line(found.first) - part.first + 1 if part else 1
 
 
 def labels(stage: Stage) -> int:
