@@ -57,8 +57,6 @@ class LabelGuard:
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
         self._counted = float("-inf")
-        self.early = False
-        """Whether the last press was ignored only because the item had just appeared."""
 
     def hide(self) -> None:
         """Record that what comes next is not on screen yet: no key counts until ``shown``."""
@@ -95,9 +93,7 @@ class LabelGuard:
         self._pressed[key] = now
         wait = self.interval - _SLACK
         shown = self._shown_at is not None and now - self._shown_at >= wait
-        apart = now - last >= wait
-        counts = shown and apart
-        self.early = apart and not shown
+        counts = shown and now - last >= wait
         if counts:
             self._counted = now
         return counts

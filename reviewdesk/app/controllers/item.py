@@ -37,7 +37,7 @@ from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
-from reviewdesk.errors import NotFoundError, ReviewDeskError
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import queue
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document, Paragraph, Section, Text, Tone, outside
@@ -49,21 +49,15 @@ REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
 
 
 def _labelled(core: Core) -> Item | None:
-    """Return the item that the reviewer labelled last in this run, or say why it is missing."""
+    """Return the item that the reviewer labelled last in this run, or say that there is none."""
     run = core.session.run
     if (waiting := core.outbox.labelled(run.key)) is not None:
         return core.review.item(waiting.row.key)
     event = items.last_label(core.desk, run)
-    if event is None or event.verdict is None:
-        core.say_here("You have labelled no item of this run yet.")
-    elif event.undone:
-        core.say_here(f"The label on {show_line(event.verdict, 80)} was taken back.")
-    else:
-        try:
-            return core.review.item(core.desk.find(core.desk.run(run.hash), event.verdict))
-        except NotFoundError:
-            core.say_here("The run of the item just labelled was removed.")
-    return None
+    if event is None or event.verdict is None or event.undone:
+        core.say_here("You have no label in this run yet.")
+        return None
+    return core.review.item(core.desk.find(core.desk.run(run.hash), event.verdict))
 
 
 def _put(
@@ -418,18 +412,11 @@ def _resize(core: Core, by: int) -> None:
         return
     name = taken = panes.current
     columns = panes.columns
-    wider = by > 0
     if name == "item":
+        can_give = "jury" in columns and (by < 0 or columns["jury"] > LEAST["jury"])
         by = -by
-        can_give = "jury" in columns and (not wider or columns["jury"] > LEAST["jury"])
         taken = "jury" if can_give else "queue"
-    made = panes.sized(taken, columns[taken] + by)
-    core.arrange(made)
-    if made.columns == columns:
-        core.say_here(f"the {name} cannot be {'wider' if wider else 'narrower'} here")
-    else:
-        back = core.keys.first("pane.default")
-        core.say_here(f"the {name} has {made.columns[name]} columns; {back} sets all back")
+    core.arrange(panes.sized(taken, columns[taken] + by))
 
 
 def drag(core: Core, name: str, column: int) -> None:

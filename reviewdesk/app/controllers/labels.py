@@ -90,9 +90,7 @@ def _press(core: Core, truth: Truth, *, because: bool = False) -> None:
     if item is None:
         return
     if not core.guard.press(truth, core.late) and core.panes.readable:
-        early = ", the item has only just come up"
-        why = early if core.guard.early else " after the last key"
-        core.say_here(f"{WORDS[truth]} ignored: too soon{why}", Tone.WARN)
+        core.say_here(f"{WORDS[truth]} ignored: too soon", Tone.WARN)
         if because:
             # A digit right after it is meant for its reasons, and must not label.
             core.guard.stray()

@@ -106,7 +106,6 @@ _MARKS = {
     BinPosition.BELOW: ("▼", Ink.FAIL),
     BinPosition.ABOVE: ("▲", Ink.WARN),
 }
-_BARS = "▁▂▃▄▅▆▇█"
 _ROOMY = 5
 _WIDEST = 9
 """The columns of a bin that fit any short count, and the most columns of a bin."""
@@ -140,16 +139,12 @@ def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
     names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
     lines.append(line((f"{left}└{('┴' + '─' * (each - 1)) * _BINS}┘", Ink.RULE)))
     lines.append(line((f"{left}{''.join(pad(one, each * step) for one in names)} 1", Ink.MUTED)))
-    # The number of labels in each bin, in digits or, where room is short, as bars.
-    most = max(one.n for one in found.bins)
-    sizes = [" " * each] * _BINS
-    for one in found.bins:
-        bar = _BARS[round(one.n / most * (len(_BARS) - 1))]
-        sizes[one.index] = (short(one.n) if each >= _ROOMY else bar).center(each)
-    lines.append(line((pad("n", _AXIS), Ink.MUTED), ("".join(sizes).rstrip(), Ink.TEXT)))
+    if each >= _ROOMY:
+        sizes = [" " * each] * _BINS
+        for one in found.bins:
+            sizes[one.index] = short(one.n).center(each)
+        lines.append(line((pad("n", _AXIS), Ink.MUTED), ("".join(sizes).rstrip(), Ink.TEXT)))
     signs = [line(*((text, ink) for text, ink in one)) for one in _DIAGRAM_SIGNS]
-    if each < _ROOMY:
-        signs.append(line((f"█ {most:,} labels in a bin", Ink.MUTED)))
     return [cut(one, width) for one in [*lines, *flow(signs, width, gap=2)]]
 
 

@@ -90,14 +90,6 @@ def _traits(char: str) -> tuple[int, int]:
     return cell_len(char), extends * _EXTENDS | ties * _TIES | regional * _REGIONAL
 
 
-_NO_START = frozenset(
-    "、。，．・：；？！ー々〻〕］｝〉》」』】）…‥ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ"
-    ")]},.:;?!%’”"
-)
-"""Closing marks and small kana, which do not begin a line."""
-_NO_END = frozenset("（「『【〔［｛〈《([{‘“")
-"""Opening marks, which do not end a line."""
-
 Cut = tuple[int, int]
 
 
@@ -194,7 +186,7 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
                 # A piece ends before the first of several spaces, the next begins after the last.
                 place = (place[0] if place and place[1] == at else at, end, total + 1)
         else:
-            if solid and before != " " and _breaks(before, char):
+            if solid and before != " " and (_ideograph(before) or _ideograph(char)):
                 place = (at, at, total)
             while solid and total + size - base > room:
                 stop, after, cells = place or (at, at, total)
@@ -214,12 +206,6 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
         end = place[0] if place else start
     if end > start or start == first:
         yield start, end, len(text)
-
-
-def _breaks(before: str, char: str) -> bool:
-    if not (_ideograph(before) or _ideograph(char)):
-        return False
-    return char not in _NO_START and before not in _NO_END
 
 
 @lru_cache(maxsize=8192)

