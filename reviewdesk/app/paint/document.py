@@ -37,7 +37,6 @@ from reviewdesk.views.document import (
     Paragraph,
     Quote,
     ReliabilityDiagram,
-    Row,
     ScorePlot,
     Section,
     Table,
@@ -313,7 +312,11 @@ def _table(one: Table, width: int) -> Lines:
     """Return a table. Where room is short, ranked columns go first, then names are cut."""
     width = min(width, one.span or width)
     marks = 2 * one.marked
-    grid = [_cells(row, marks) for row in one.rows]
+    grid = []
+    for row in one.rows:
+        sign = cut(words_line(row.mark or ""), marks)
+        cells = [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
+        grid.append([sign.pad_right(marks - sign.cell_length) + cells[0], *cells[1:]])
     heads = [words_line(column.title, Tone.MUTED) for column in one.columns]
     heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
     kept, sizes, gap = _fit(one, [heads, *grid], width)
@@ -324,10 +327,10 @@ def _table(one: Table, width: int) -> Lines:
     columns = [one.columns[at] for at in kept]
     lines: Lines = []
     for cells, below in zip([heads, *grid], [(), *(row.below for row in one.rows)], strict=True):
-        row = _row([cells[at] for at in kept], sizes, columns, gap)
+        drawn = _row([cells[at] for at in kept], sizes, columns, gap)
         if one.stops and lines:
-            row = row.stylize(STOP)
-        lines += _folded(row, width) if columns[-1].folds else [cut(row, width)]
+            drawn = drawn.stylize(STOP)
+        lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
         for quote in below:
             lines += _quote(quote, width)
     return lines
@@ -356,12 +359,6 @@ def _fit(
         room += max(0, sizes[-1] - _FOLDED)
     sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST + marks, sizes[0]))
     return kept, sizes, gap
-
-
-def _cells(row: Row, marks: int) -> list[Content]:
-    sign = cut(words_line(row.mark or ""), marks)
-    cells = [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
-    return [sign.pad_right(marks - sign.cell_length) + cells[0], *cells[1:]]
 
 
 def _title(title: Words) -> Content:

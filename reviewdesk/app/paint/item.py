@@ -41,7 +41,6 @@ from reviewdesk.app.paint.styled import (
     rows,
     text_inked,
 )
-from reviewdesk.domain.assessment.result import Seat
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import jury as juries
@@ -487,7 +486,12 @@ def jury_lines(
     free = room - len(drawn(lines, flags))
     # Dissents get all the lines they need before the others get a second one.
     for group in (against, [seat for seat in seats if seat not in against]):
-        growing = {seat.ballot.seat: _heights(item, seat, width) for seat in group}
+        growing = {}
+        for seat in group:
+            body = item.verdict.body["jurors"][seat.ballot.seat]
+            answers = words.answers(body, item.verdict.policy.threshold)
+            texts = juries.reasons(seat.ballot, _ALL, answers)
+            growing[seat.ballot.seat] = [len(block_lines(one, width)) for one in texts]
         while free > 0 and growing:
             for place, heights in list(growing.items()):
                 more = sum(height > lines[place] for height in heights)
@@ -501,10 +505,3 @@ def jury_lines(
         flags[at] += more
         free -= more
     return drawn(lines, flags)
-
-
-def _heights(item: Item, seat: Seat, width: int) -> list[int]:
-    """Return how many lines each text below a juror has in full."""
-    body = item.verdict.body["jurors"][seat.ballot.seat]
-    answers = words.answers(body, item.verdict.policy.threshold)
-    return [len(block_lines(one, width)) for one in juries.reasons(seat.ballot, _ALL, answers)]

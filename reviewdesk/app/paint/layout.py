@@ -133,6 +133,13 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
     return _any_cuts(text, first, rest)
 
 
+def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    start, end, after = next(_pieces(text, 0, first))
+    if after == len(text):
+        return [(start, end)]
+    return [(start, end), *((a, b) for a, b, _ in _pieces(text, after, rest))]
+
+
 def _skip_spaces(text: str, start: int) -> int:
     while start < len(text) and text[start] == " ":
         start += 1
@@ -159,13 +166,6 @@ def _single_cuts(text: str, first: int, rest: int) -> list[Cut]:
     if start < len(text) or not found:
         found.append((start, len(text)))
     return found
-
-
-def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
-    start, end, after = next(_pieces(text, 0, first))
-    if after == len(text):
-        return [(start, end)]
-    return [(start, end), *((a, b) for a, b, _ in _pieces(text, after, rest))]
 
 
 def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:

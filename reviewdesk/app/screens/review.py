@@ -42,7 +42,6 @@ from reviewdesk.app.widgets.lines import (
     no_lines,
 )
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.domain.records import Pace
 
 FRAME = 6
 """The lines around a pane: header, its title, status, strip and footer."""
@@ -279,7 +278,14 @@ class ReviewScreen(DeskScreen):
         """Draw the queue, the texts and the strip."""
         if before is None or before.panes != state.panes:
             self._arrange(state.panes)
-        self._draw_queue(state, before)
+        session = state.session
+        queue = self.queue
+        queue.fill(session.keys, blind=session.view.blind)
+        queue.choose(session.chosen)
+        if before is not None and before.rows != state.rows:
+            queue.reload()
+        if before is None or _place(before) != _place(state):
+            queue.point(session.index)
         if self._stepping:
             self.texts.draw_later(state)
         else:
@@ -293,7 +299,6 @@ class ReviewScreen(DeskScreen):
         if before is None or before.reasons != state.reasons or before.panes != state.panes:
             self.bar("reasons").styles.height = min(4, len(reasons(state.panes.width)))
         self.bar("reasons").paint(reasons)
-        session = state.session
         figures = state.figures
         key = self.front.keymap.first("blocker")
         strip = self.bar("strip")
@@ -310,16 +315,6 @@ class ReviewScreen(DeskScreen):
             lines = draw(panes.width if panes.alone else panes.columns["item"])
             bar.styles.height = min(4, len(lines))
         bar.paint(draw)
-
-    def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
-        session = state.session
-        queue = self.queue
-        queue.fill(session.keys, blind=session.view.blind)
-        queue.choose(session.chosen)
-        if before is not None and before.rows != state.rows:
-            queue.reload()
-        if before is None or _place(before) != _place(state):
-            queue.point(session.index)
 
     # events
 
@@ -381,11 +376,7 @@ def _title_notes(state: ViewState) -> dict[str, str]:
         notes["item"] += f"  open with {inline(session.item.row.open_with, 24)}"
     if state.half and session.answered:
         notes["item"] += f"  {state.half}"
-    notes["queue"] = f"{where}{_pace_text(state.figures.pace)}"
+    pace = state.figures.pace
+    fast = f" · {pace.per_hour:.0f} per hour" if pace is not None and pace.steady else ""
+    notes["queue"] = f"{where}{fast}"
     return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}
-
-
-def _pace_text(pace: Pace | None) -> str:
-    if pace is None or not pace.steady:
-        return ""
-    return f" · {pace.per_hour:.0f} per hour"

@@ -139,9 +139,13 @@ class Bar(Widget):
         self._painter = painter
         if self._width < 0:
             self.redraw()
-        elif not same and not _alike(self._lines, lines := painter(self._width)):
-            self._lines = lines
-            self.refresh(layout=self.styles.is_auto_height)
+        elif not same:
+            before = self._lines
+            self._lines = painter(self._width)
+            # Contents with the same text are equal, whatever their inks.
+            inks = [[one.spans for one in lines] for lines in (before, self._lines)]
+            if before != self._lines or inks[0] != inks[1]:
+                self.refresh(layout=self.styles.is_auto_height)
 
     def redraw(self) -> None:
         self._width = -1
@@ -332,13 +336,6 @@ def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
     if not (isinstance(before, partial) and isinstance(after, partial)):
         return before is after
     return (before.func, before.args, before.keywords) == (after.func, after.args, after.keywords)
-
-
-def _alike(before: Lines, after: Lines) -> bool:
-    # Contents with the same text are equal, whatever their inks.
-    return before == after and all(
-        one.spans == other.spans for one, other in zip(before, after, strict=True)
-    )
 
 
 _RULE = line(("│", Ink.RULE))

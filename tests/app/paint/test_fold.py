@@ -48,10 +48,6 @@ def test_both_ways_of_folding_agree_on_plain_text(text: str, first: int, rest: i
         ("    deep", 6, ["    de", "ep"]),
         # Four ideographs are eight cells; the space after "a" leaves the line all but empty.
         ("a 日本日本日本", 8, ["a 日本日", "本日本"]),
-        # A full stop does not begin a line, so the ideograph before it goes along.
-        ("日本日本。", 8, ["日本日", "本。"]),
-        # An opening bracket does not end one.
-        ("日本「日本", 6, ["日本", "「日本"]),
         # Hangul has spaces between words.
         ("한글 한글", 6, ["한글", "한글"]),
         ("日本", 1, ["日", "本"]),
