@@ -29,7 +29,7 @@ from reviewdesk.app.controllers.state import (
     one_page,
 )
 from reviewdesk.app.keys.actions import last_of_list
-from reviewdesk.app.paint.layout import FOLDS, TITLE, TOOLS
+from reviewdesk.app.paint.layout import FOLDS
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel.rerun import outcome
@@ -374,9 +374,6 @@ def _rerun(core: Core) -> None:
 _STEP = 4
 """The columns by which one key press widens or narrows a pane."""
 JURY = FIGURES | {REASONS}
-_FOLDED_TEXTS = {
-    TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference", TOOLS: "tools",
-}  # fmt: skip
 
 
 def _shift(core: Core, by: int, *, around: bool = False) -> None:
@@ -471,8 +468,7 @@ def _unfold_texts(core: Core) -> None:
         core.say_here("no text folds here")
         return
     core.reading = replace(core.reading, open_sections=opened | found if found else opened - FOLDS)
-    names = " and ".join(word for name, word in _FOLDED_TEXTS.items() if name in found)
-    core.say(f"shown whole where it is long: {names}" if found else "long texts fold", Tone.MUTED)
+    core.say("long texts are shown whole" if found else "long texts fold", Tone.MUTED)
 
 
 VERBS: dict[str, Verb] = {

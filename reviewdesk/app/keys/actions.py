@@ -151,7 +151,7 @@ _DESK = (
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),
     Action("quit.anywhere", DESK, "Close the desk, also from a dialog", "ctrl+q"),
-    Action("theme", DESK, "Switch the theme"),
+    Action("theme", DESK, "Choose another theme"),
 )
 
 ACTIONS: dict[str, Action] = {

@@ -96,10 +96,8 @@ def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int)
 _BINS = 10
 _AXIS = 6
 """Columns to the left of the plot: a tick's number, a space and the axis."""
-_LOW = 13
-_HIGH = 26
-"""Rows of the plot on 24 lines and on a wide terminal. Every tick falls exactly on a row."""
-_TICKS = {_LOW: 4, _HIGH: 5}
+_ROWS = 13
+"""The rows of the plot, so that each quarter falls exactly on a row."""
 _MARKS = {
     BinPosition.INSIDE: ("●", Ink.PASS),
     BinPosition.BELOW: ("▼", Ink.FAIL),
@@ -117,15 +115,13 @@ _DIAGRAM_SIGNS = (
 )
 
 
-def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
+def diagram_lines(found: Fit, width: int) -> Lines:
     """Return the plot with its axes, sizes and legend; empty if there is no room for it."""
     each = min((width - _AXIS - 1) // _BINS, _WIDEST)
     if each < 1 or not found.bins:
         return []
-    height = _HIGH if tall else _LOW
-    grid = _grid(found, each, height)
-    parts = _TICKS[height]
-    ticks = {_height_of(tick / parts, height): f"{tick / parts:.2f}" for tick in range(parts + 1)}
+    grid = _grid(found, each)
+    ticks = {_height_of(tick / 4): f"{tick / 4:.2f}" for tick in range(5)}
     lines = []
     for at, cells in enumerate(grid):
         axis = (f"{ticks.get(at, ''):>4} ", Ink.MUTED), ("┤" if at in ticks else "│", Ink.RULE)
@@ -147,10 +143,10 @@ def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
     return [cut(one, width) for one in [*lines, *flow(signs, width, gap=2)]]
 
 
-def _grid(found: Fit, each: int, height: int) -> list[list[Piece]]:
+def _grid(found: Fit, each: int) -> list[list[Piece]]:
     """Draw band, diagonal, intervals and points, in this order from back to front."""
     columns = each * _BINS + 1
-    grid: list[list[Piece]] = [[(" ", "")] * columns for _ in range(height)]
+    grid: list[list[Piece]] = [[(" ", "")] * columns for _ in range(_ROWS)]
     # Each point stays within its bin's columns, so that no two fall on one cell.
     own = [
         range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
@@ -158,24 +154,24 @@ def _grid(found: Fit, each: int, height: int) -> list[list[Piece]]:
     ]
     for one, room in zip(found.bins, own, strict=True):
         expected = band(one)
-        for at in range(_height_of(expected.high, height), _height_of(expected.low, height) + 1):
+        for at in range(_height_of(expected.high), _height_of(expected.low) + 1):
             grid[at][room.start : room.stop] = [("░", Ink.RULE)] * len(room)
     for column in range(columns):
-        grid[_height_of(column / (columns - 1), height)][column] = ("·", Ink.MUTED)
+        grid[_height_of(column / (columns - 1))][column] = ("·", Ink.MUTED)
     for one, room in zip(found.bins, own, strict=True):
         column = min(max(_nearest(one.mean_confidence, columns), room[0]), room[-1])
-        top = _height_of(one.high, height)
-        bottom = _height_of(one.low, height)
+        top = _height_of(one.high)
+        bottom = _height_of(one.low)
         for at in range(top, bottom + 1):
             sign = "┴" if at == bottom else "┬" if at == top else "│"
             grid[at][column] = (sign, Ink.TEXT)
-        grid[_height_of(one.accuracy, height)][column] = _MARKS[place(one)]
+        grid[_height_of(one.accuracy)][column] = _MARKS[place(one)]
     return grid
 
 
-def _height_of(share: float, height: int) -> int:
+def _height_of(share: float) -> int:
     """Return the row nearest to a share, a number from 0 at the bottom to 1 at the top."""
-    return height - 1 - _nearest(share, height)
+    return _ROWS - 1 - _nearest(share, _ROWS)
 
 
 def _nearest(share: float, cells: int) -> int:
@@ -215,8 +211,7 @@ def document_lines(document: Document, width: int) -> Lines:
         at = 1 if len(document.sections) > 1 and not document.sections[0].title else 0
         above = _stack(document.sections[:at], width)
         left, right = (
-            _stack(sections, half, tall=True)
-            for sections in (document.sections[at:], document.aside)
+            _stack(sections, half) for sections in (document.sections[at:], document.aside)
         )
         lines = [*above, *([Content("")] if above else [])]
         lines += [
@@ -226,20 +221,20 @@ def document_lines(document: Document, width: int) -> Lines:
     return [*lines, *([Content("")] if lines and end else []), *end]
 
 
-def _stack(sections: Sequence[Section], width: int, *, tall: bool = False) -> Lines:
+def _stack(sections: Sequence[Section], width: int) -> Lines:
     """Return sections one below the other; those that draw nothing, or are folded, leave no gap."""
     lines: Lines = []
     folded = False
     for section in sections:
-        drawn = section_lines(section, width, tall=tall)
+        drawn = section_lines(section, width)
         gap = lines and drawn and not (folded and not section.blocks)
         lines += [*([Content("")] if gap else []), *drawn]
         folded = not section.blocks
     return lines
 
 
-def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
-    """Return a section with its heading; ``tall`` says that a plot may take many lines.
+def section_lines(section: Section, width: int) -> Lines:
+    """Return a section with its heading.
 
     A note that does not fit into the heading continues below it.
     """
@@ -252,14 +247,14 @@ def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
     elif title:
         lines = [heading(title, width, note)]
     for one in section.blocks:
-        lines += block_lines(one, width, tall=tall)
+        lines += block_lines(one, width)
     return lines
 
 
-def block_lines(one: Block, width: int, *, tall: bool = False) -> Lines:
+def block_lines(one: Block, width: int) -> Lines:
     """Return the lines of one block."""
     if isinstance(one, ReliabilityDiagram):
-        return diagram_lines(one.fit, width, tall=tall)
+        return diagram_lines(one.fit, width)
     return _PAINTERS[type(one)](one, width)
 
 

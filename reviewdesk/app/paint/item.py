@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise, repeat
+from itertools import pairwise
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,7 +37,6 @@ from reviewdesk.app.paint.styled import (
     laid_out,
     line,
     paragraph,
-    prose_rows,
     rows,
     text_inked,
 )
@@ -102,8 +101,6 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(each))
 
 
-MEASURE = 105
-"""The most cells of a folded line of prose: the eye loses its way back over longer ones."""
 WORTH = 8
 """The fewest hidden lines for which a fold is worth its line."""
 BESIDE = 60
@@ -200,9 +197,8 @@ def _body(text: str, page: int, width: int) -> PaintedText:
     lines: Lines = []
     starts: list[int] = []
     at = 0
-    for row, short in _rows(text, page):
-        room = min(width, MEASURE) if short else width
-        for number, (start, painted) in enumerate(_folded_lines(row, room)):
+    for row in _rows(text, page):
+        for number, (start, painted) in enumerate(_folded_lines(row, width)):
             lines.append(painted)
             # The indentation before the first piece belongs to that piece.
             starts.append(at + (start if number else 0))
@@ -211,15 +207,12 @@ def _body(text: str, page: int, width: int) -> PaintedText:
 
 
 @lru_cache(maxsize=12)
-def _rows(text: str, page: int) -> tuple[tuple[InkedLine, bool], ...]:
-    """Return the lines of a sanitised page with their inks, and whether each is prose."""
+def _rows(text: str, page: int) -> tuple[InkedLine, ...]:
+    """Return the lines of a sanitised page with their inks."""
     shown = part(text, page)
     before = text[: shown.start]
     clean = block(text[shown.start : shown.end], limit=shown.end - shown.start)
-    if is_json(text):
-        return tuple(zip(rows(json_inked(clean)), repeat(False)))
-    inked = tuple(rows(text_inked(clean, before)))
-    return tuple(zip(inked, prose_rows((row.text for row in inked), before), strict=True))
+    return tuple(rows(json_inked(clean) if is_json(text) else text_inked(clean, before)))
 
 
 def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:

@@ -123,10 +123,6 @@ _PROSE = re.compile(
 _INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "muted": Ink.MUTED}
 
 
-_SET = ("|", "    ", "\t")
-"""The beginnings of lines whose columns matter: those of tables and of indented code."""
-
-
 def text_inked(shown: str, before: str = "") -> InkedText:
     """Ink prose or Markdown. A fence left open in the text ``before`` continues."""
     return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
@@ -157,20 +153,6 @@ def _text_spans(text: str, before: str) -> Iterator[InkSpan]:
 def _shut(mark: str) -> re.Pattern[str]:
     """Return the pattern of the line that closes a fence."""
     return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE)
-
-
-def prose_rows(texts: Iterable[str], before: str = "") -> Iterator[bool]:
-    """Yield for each line whether it is prose: no part of a fence or table, and not indented."""
-    opened = _open_fence(before)
-    for text in texts:
-        fence = _FENCE.match(text)
-        if fence and opened is None:
-            opened = fence["fence"]
-            yield False
-            continue
-        yield opened is None and not text.startswith(_SET)
-        if opened and _shut(opened).match(text):
-            opened = None
 
 
 def _open_fence(before: str) -> str | None:

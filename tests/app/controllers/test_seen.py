@@ -72,7 +72,7 @@ def test_a_key_opens_the_kinds_of_text_that_fold_here_and_then_folds_all(tmp_pat
         review.press("unfold")
         # Another item's long rubric still folds, and the long input of another is whole.
         assert review.state.reading.open_sections == {"input"}
-        assert review.notice == "shown whole where it is long: input"
+        assert review.notice == "long texts are shown whole"
         review.press("unfold")
         assert review.state.reading.open_sections == set()
         assert review.notice == "long texts fold"

@@ -248,16 +248,6 @@ def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> N
     assert "tags" not in text
 
 
-def test_prose_keeps_a_measure_and_code_takes_the_width() -> None:
-    prose, code = "word " * 40, "x = " + "y + " * 38 + "y"
-    text = f"{prose}\n```\n{code}\n```\n| {code} |\n    {code}\n{prose}"
-    drawn = plain(section("RESPONSE", text, 180))[1:]
-    # 40 words of 5 cells are 200: 21 of them fill 104 of 105 cells, the other 19 are 95.
-    assert [cell_len(one) for one in drawn if one.startswith("word")] == [104, 95] * 2
-    assert sum(code in one for one in drawn) == 3
-    assert max(map(cell_len, plain(section("RESPONSE", prose, 60)))) == 60
-
-
 def inputs(tmp_path: Path, lines: int, response: int, height: int) -> list[str]:
     """Return the lines of an item in a pane of some height, with an input of so many lines."""
     asked, given = ("\n".join(f"l{at}" for at in range(count)) for count in (lines, response))

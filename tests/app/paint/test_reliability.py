@@ -64,11 +64,11 @@ def test_a_point_lies_where_its_numbers_say() -> None:
     assert at(found, 4, 56) == " "
 
 
-def test_a_wide_plot_has_more_rows() -> None:
-    # Half of 158 less the gap is 77: 71 columns, and 26 rows. .3 of 25 steps is 7.5, up to 8: row
-    # 17; .25 of 70 is 17.5, up to 18.
+def test_a_wide_plot_has_its_table_beside_it() -> None:
+    # Half of 158 less the gap is 77: 71 columns. .3 of 12 steps is 3.6, up to 4: row 8; .25 of 70
+    # is 17.5, up to 18.
     lines = cells(diagram_lines(made((0.25, 3, 10)), "n", 158))
-    assert lines[TOP + 17][LEFT + 18] == "●"
+    assert lines[TOP + 8][LEFT + 18] == "●"
     assert "BINS" in lines[0]
 
 
