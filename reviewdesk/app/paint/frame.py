@@ -195,8 +195,10 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
         return Content("").join(wide)
     rest = [_hint(hint, key, "") for hint in helps]
     room = width + 1 - sum(one.cell_length for one in rest)
-    short = lambda action: key(action).replace("enter", "↵")  # noqa: E731
-    kept = [_hint(hint, short, f" {hint.word}") for hint in shown]
+    for named in (key, lambda action: key(action).replace("enter", "↵")):
+        kept = [_hint(hint, named, f" {hint.word}") for hint in shown]
+        if sum(one.cell_length for one in kept) <= room:
+            break
     while kept and sum(one.cell_length for one in kept) > room:
         kept.pop()
     return cut(Content("").join([*kept, *rest])[1:], width)

@@ -44,7 +44,7 @@ async def test_the_pages_turn_both_ways_and_around(opened: Opened, size: tuple[i
     async with staged(*opened, size=size) as stage:
         await stage.press("f4")
         seen = []
-        for key in ("tab", "right_square_bracket", "tab", "shift+tab", "left_square_bracket"):
+        for key in ("tab", "tab", "tab", "shift+tab", "shift+tab"):
             await stage.press(key)
             seen.append(name(stage))
             head, *_, foot = stage.cells()
