@@ -94,13 +94,6 @@ def test_the_newest_are_kept_and_other_files_are_left_alone(desk: Desk, clock: C
     assert names(desk) == sorted(others + dated)
 
 
-def test_none_are_made_where_none_are_wanted(desk: Desk, clock: Clock) -> None:
-    label(desk)
-    tomorrow(clock)
-    assert after_labels(desk, going, 0) is None
-    assert names(desk) == []
-
-
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_a_stopped_backup_leaves_nothing(desk: Desk, clock: Clock, steps: int) -> None:
     load(desk, numbered(3000, report_id="big"))

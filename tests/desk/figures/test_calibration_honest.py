@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.calibration import FitScope, blockers, calibration_page, skipped
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.figures.whatif import what_if
@@ -263,11 +263,6 @@ def test_closing_needs_two_deferrals_of_the_same_reviewer(tmp_path: Path) -> Non
         desk.undo()
         assert desk.rows([key])[0].label is None
         assert desk.verify().ok
-
-
-def test_a_place_without_a_verdict_names_nothing(desk: Desk) -> None:
-    run = run_of(desk, 3)
-    assert blockers(desk, run, ()) == ()
 
 
 SEED = "7"

@@ -189,18 +189,6 @@ def test_another_run_is_read_anew(opened: tuple[Desk, Run]) -> None:
     agree(strip, desk, run)
 
 
-def test_another_desk_is_read_anew(opened: tuple[Desk, Run], tmp_path: Path) -> None:
-    desk, run = opened
-    strip = LiveStrip()
-    say(desk, run, a="pass", b="fail")
-    agree(strip, desk, run)
-    with closing(open_desk(tmp_path / "other.db")) as other:
-        copy = load(other, report(*BODIES))
-        assert copy.hash == run.hash
-        say(other, copy, c="pass", e="pass", g="fail")
-        agree(strip, other, copy)
-
-
 def test_another_log_at_the_same_place_is_read_anew(tmp_path: Path) -> None:
     strip = LiveStrip()
     for truths in ({"a": "pass", "b": "fail"}, {"a": "fail", "c": "pass", "e": "pass"}):

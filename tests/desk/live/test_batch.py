@@ -16,7 +16,7 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress
+from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
@@ -207,14 +207,6 @@ def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
     for file in (room.report, room.replies):
         file.unlink()
     judge_cases(room.order(), YES, world(Jurors(answer)))
-
-
-def test_a_reply_is_on_disk_before_it_counts(room: Room) -> None:
-    def told(now: LiveProgress) -> None:
-        assert len(room.stored()) >= now.calls
-
-    found = judge_cases(room.put().order(), BatchListener(lambda _: True, told), world(Jurors()))
-    assert found.calls == len(room.stored()) == 15
 
 
 def test_a_finished_run_asks_nobody_and_writes_the_same_report(room: Room) -> None:

@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk import (
-    Case,
     Decision,
     Juror,
     NoJurorsError,
@@ -30,7 +29,7 @@ from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import VENDORS, Vendor, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
-from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.stats import PanelSpec, Strategy, aggregate
@@ -195,41 +194,6 @@ async def test_a_panel_is_asked() -> None:
     verdict = verdict_from_body(body, Policy(), Generator())
     assert panel_hash_status(verdict) is HashStatus.VERIFIED
     assert body["provenance"]["panel_hash"] == panel.hash("Be right.")
-
-
-async def test_the_tags_of_a_case_pick_its_strategy() -> None:
-    panel = Panel("highest", jurors=THREE, rubric="R", routes={"red-team": "lowest"})
-    case = Case("c", "x", tags=("red-team",))
-    found = await panel.judge(case, transport=wire(0.9, 0.8, 0.1), environment=NOBODY)
-    assert (found.decision, found.score) == (Decision.FAIL, 0.1)
-
-
-async def test_a_failed_check_costs_no_call() -> None:
-    line = wire(0.9, 0.9, 0.9)
-    panel = Panel(jurors=THREE, rubric="R")
-    item = {"id": "c", "output": "x", "checks": {"contains": "y"}}
-    found = await panel.judge(item, transport=line)
-    assert (found.decision, found.ballots, line.sent) == (Decision.FAIL, (), [])
-    body: Any = found.verdict
-    assert body["checks"][0]["pass"] is False
-    assert "the check contains failed" in body["meta"]["reviewdesk"]["not_asked"]
-    passing = {**item, "checks": {"contains": "x"}}
-    found = await panel.judge(passing, transport=line, environment=NOBODY)
-    body = found.verdict
-    assert (len(line.sent), body["checks"][0]["pass"]) == (3, True)
-
-
-async def test_a_key_is_sent_and_stays_out_of_the_verdict() -> None:
-    jurors = [Juror("a", "m0", "openai"), Juror("b", "m1", "mistral")]
-    line = wire(0.9, 0.8)
-    found = await Panel("mean", jurors=jurors, rubric="R").judge(
-        {"id": "c", "output": f"It said {KEY}."},
-        transport=line,
-        environment={"OPENAI_API_KEY": KEY},
-    )
-    assert [one["authorization"] for one in line.headers] == [f"Bearer {KEY}"]
-    assert [one.status for one in found.ballots] == [Status.OK, Status.MISSING_KEY]
-    assert KEY not in json.dumps(found.verdict["jurors"])
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.records import Response
-from reviewdesk.reports.panels.panel_file import panel_text, read_panel
 from reviewdesk.store.load.rederive import differences
 from reviewdesk.views import jury
 from reviewdesk.views.document import Section
@@ -335,11 +334,3 @@ async def test_a_rerun_asks_for_the_labels_again(judged: Room) -> None:
         assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
         assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")
         assert kept.assessment.labels == {"KEEP": 3}
-
-
-def test_a_panel_file_keeps_its_labels(room: Room) -> None:
-    path = labelled(room).folder / "panel.yaml"
-    panel = read_panel(path)
-    assert panel.rule.labels == ("KEEP", "REJECT", "SPLIT")
-    path.write_text(panel_text(panel))
-    assert read_panel(path).rule == panel.rule

@@ -69,21 +69,6 @@ def test_it_stops_when_told_and_goes_on_later(desk: Desk) -> None:
     assert index(desk, more, lambda _, __: False) is True
 
 
-def test_a_batch_that_breaks_leaves_whole_batches(desk: Desk) -> None:
-    run = load(desk, numbered(450))
-
-    def broken(_: float, count: int) -> bool:
-        if count == 400:
-            raise KeyboardInterrupt
-        return True
-
-    with pytest.raises(KeyboardInterrupt):
-        index(desk, run, broken)
-    assert indexed(desk, run) == 400 / 450
-    assert index(desk, run)
-    assert len(find(desk, run, "question", blind=False)) == 450
-
-
 KILLED = """
 import sys
 from reviewdesk.desk import Desk

@@ -240,20 +240,9 @@ def test_the_names_that_a_filter_may_use(desk: Desk) -> None:
     assert vocabulary(desk, run).runs == ("run",)
 
 
-def test_the_names_of_an_empty_desk(desk: Desk) -> None:
-    found = vocabulary(desk, load(desk, report()))
-    assert (found.tags, found.jurors, found.runs, found.filters) == ((), (), ("run",), {})
-
-
 def test_jurors_are_read_off_a_sample_of_a_long_run(desk: Desk) -> None:
     run = load(desk, report(*(seated(f"v{n}", (f"j{n:04}", None)) for n in range(1000))))
     after = load(desk, numbered(3, report_id="after"))
     # 1000 panels, every fifth: two hundred of them.
     assert vocabulary(desk, run).jurors == tuple(f"j{n:04}" for n in range(0, 1000, 5))
     assert vocabulary(desk, after).jurors == ("j1", "j2", "j3")
-
-
-def test_names_that_are_many_are_cut(desk: Desk) -> None:
-    names = [f"t{n:04}" for n in range(300)]
-    run = load(desk, report(verdict("a", case={"test": "a", "tags": names})))
-    assert vocabulary(desk, run).tags == tuple(names[:200])

@@ -11,11 +11,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.search import find, index
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
-from tests.helpers import label_row, load, open_desk, report, verdict
+from tests.helpers import load, open_desk, report, verdict
 
 
 def filled(desk: Desk, *verdicts: dict[str, Any]) -> Run:
@@ -245,15 +244,3 @@ def test_a_blind_search_reads_the_own_notes_alone(desk: Desk) -> None:
     desk.note(desk.find(run, "b"), "telling")
     assert ids(desk, run, "telling") == ["a", "b"]
     assert ids(desk, run, "telling", blind=True) == ["b"]
-
-
-def test_a_note_that_was_imported_is_its_authors(desk: Desk) -> None:
-    run = filled(desk, verdict("a"))
-    row = label_row("a", "cara", Truth.PASS)
-    import_labels(desk, run, [type(row)(**{**_fields(row), "note": "telling"})])
-    assert ids(desk, run, "telling") == ["a"]
-    assert ids(desk, run, "telling", blind=True) == []
-
-
-def _fields(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__struct_fields__}

@@ -22,17 +22,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
 from reviewdesk.store import audit, connect, label_state, schema
-from tests.desk.team.sharekit import (
-    COUNT,
-    NAMES,
-    act,
-    all_hold_alike,
-    current_labels,
-    make,
-    open_on,
-    state,
-    take,
-)
+from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, make, open_on, state, take
 from tests.helpers import drawn_by_verdict, load, numbered, open_desk, undraw_contents
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
@@ -82,20 +72,6 @@ def test_three_desks_hold_the_same_in_any_order_and_twice(desks: dict[str, Path]
     assert all(one == found[0] for one in found)
     # The first event of each desk is that of its run.
     assert found[0]["head"].startswith(f"{3 + len(WEEK)}:")
-
-
-@pytest.mark.slow
-def test_a_week_later_each_has_what_the_others_did(desks: dict[str, Path]) -> None:
-    for _ in range(2):
-        perform(desks, WEEK)
-        for name, other in (("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("a", "b")):
-            take(desks[name], desks[other])
-    found = [state(path) for path in desks.values()]
-    assert found[0] == found[1] == found[2]
-    # The same tags given again are no event.
-    assert found[0]["head"].startswith(f"{3 + 2 * len(WEEK) - 1}:")
-    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
-    assert held == current_labels(desks["a"])
 
 
 def test_who_saw_the_other_label_is_the_later_one_whatever_the_clocks_say(

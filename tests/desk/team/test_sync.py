@@ -23,7 +23,6 @@ from tests.desk.team.sharekit import (
     NAMES,
     act,
     all_hold_alike,
-    current_labels,
     exchange,
     make,
     open_on,
@@ -86,21 +85,6 @@ def test_three_desks_hold_the_same_in_any_order_and_twice(
     assert found_states[0] == found_states[1] == found_states[2]
     # The first event of each desk is that of its run.
     assert found_states[0]["head"].startswith(f"{3 + len(WEEK)}:")
-
-
-@pytest.mark.slow
-def test_a_week_later_each_has_what_the_others_did(
-    desks: dict[str, Path], place: SharedFolder
-) -> None:
-    for _ in range(2):
-        perform(desks, WEEK)
-        until_quiet(desks, place)
-    found = [state(path) for path in desks.values()]
-    assert found[0] == found[1] == found[2]
-    # The same tags given again are no event.
-    assert found[0]["head"].startswith(f"{3 + 2 * len(WEEK) - 1}:")
-    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
-    assert held == current_labels(desks["a"])
 
 
 def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: SharedFolder) -> None:
