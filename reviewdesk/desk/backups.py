@@ -89,7 +89,14 @@ def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> P
     made = _dated(desk.path)
     if not keep or desk.read_only or (made and made[-1][0] >= today):
         return None
-    if not events.any_before(desk.conn, _head_of(desk, made), today):
+    newest_kept = 0
+    """The newest event of this log that the newest backup has."""
+    if made:
+        with suppress(ReviewDeskError), connect_read_only(made[-1][1]) as conn:
+            with explained(made[-1][1]):
+                head = events.head(conn)
+            newest_kept = head.key if events.holds(desk.conn, head) else 0
+    if not events.any_before(desk.conn, newest_kept, today):
         return None
 
     def go_on() -> bool:
@@ -112,17 +119,6 @@ def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> P
         with suppress(OSError):
             old.unlink()
     return place / name
-
-
-def _head_of(desk: Desk, made: list[tuple[str, Path]]) -> int:
-    """Return the newest event that the newest backup holds of this log; 0 if there is none."""
-    if not made:
-        return 0
-    with suppress(ReviewDeskError), connect_read_only(made[-1][1]) as conn:
-        with explained(made[-1][1]):
-            head = events.head(conn)
-        return head.key if events.holds(desk.conn, head) else 0
-    return 0
 
 
 def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:

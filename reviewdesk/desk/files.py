@@ -165,9 +165,6 @@ def write_suite(
 
     The suite is written last. If its write fails, an older suite beside new labels is
     refused, whereas a new suite beside older labels might pass.
-
-    Raises:
-        UsageError: no label makes a row, or the folder cannot be written.
     """
     from reviewdesk.desk.labels import rows
 

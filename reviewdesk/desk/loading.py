@@ -1,34 +1,31 @@
 """Load a report file as a run: open a known run, or write a new one that is hidden at first."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import field
 
 from reviewdesk.desk.labels.transfer import import_human
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
+from reviewdesk.reports import read
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.report import Report
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import hidden_runs
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, show, staging
 from reviewdesk.version import __version__
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.report import Report
 
 ProgressCall = Callable[[float, int], bool]
 """Takes the share of the file read and the verdicts so far; returning ``False`` cancels."""
@@ -79,8 +76,6 @@ def load(
     It is read once. An error, which leaves nothing, may come from not scanning the whole file
     first; the file is then scanned and read again.
     """
-    from reviewdesk.reports import read
-
     if not options.skip_bad:  # its notes say how many verdicts there are
         with suppress(ReportError):
             return _load(desk, source, read(source, options, streamed=True), options, progress)

@@ -155,11 +155,7 @@ def _labels(desk: Desk | None, run: Run) -> SuiteExport | None:
 
 
 def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: bool) -> list[str]:
-    """Write the files, and return their names; an existing file is never replaced.
-
-    Raises:
-        UsageError: one of them is there already, or cannot be written.
-    """
+    """Write the files, and return their names; an existing file is never replaced."""
     from reviewdesk.desk.live.panel_new import write_panel
 
     check_free(folder)

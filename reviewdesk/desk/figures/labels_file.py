@@ -119,7 +119,19 @@ def file_rows(source: Source) -> FileRows:
         for name in ("stratum", "item_hash", "test")
     )
     independent = bool(kept) and len(items) == len(kept)
-    drawn = weighted and independent and _is_whole_draw(kept)
+    chances = [row.facts.get("pi") for row in kept]
+    named = set(strata) if len(strata) == len(kept) else set()
+    # Every row is from a draw, and some are from the audit of unflagged verdicts.
+    drawn = (
+        weighted
+        and independent
+        and all(
+            isinstance(pi, int | float) and pi is not True and 0 < pi <= 1 + SLACK for pi in chances
+        )
+        and all(row.facts.get("selection") == "draw" for row in kept)
+        and named <= {*STRATA}
+        and bool(named & _UNFLAGGED_STRATA)
+    )
     rows = Rows.of(
         [row.confidence for row in kept],
         [row.correct for row in kept],
@@ -203,14 +215,3 @@ def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[
         return [*rows], False, ["some rows carry no weight, so every row counts as one"]
     light = len(rows) - len(heavy)
     return heavy, True, [f"{light} rows of weight 0 are left out"] if light else []
-
-
-def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
-    """Return True if every row is from a draw and some are from the audit of unflagged verdicts."""
-    strata = {str(row.facts.get("stratum")) for row in rows}
-    for row in rows:
-        pi = row.facts.get("pi")
-        known = isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
-        if not known or row.facts.get("selection") != "draw":
-            return False
-    return strata <= {*STRATA} and bool(strata & _UNFLAGGED_STRATA)

@@ -14,16 +14,7 @@ from reviewdesk.desk.figures.question import answer, question
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.team.claims import told_marks
 from reviewdesk.domain.labels.rows import RunFigures
-from reviewdesk.domain.records import (
-    Applied,
-    Blocker,
-    Calibration,
-    DrawGap,
-    Head,
-    Metrics,
-    Pace,
-    Run,
-)
+from reviewdesk.domain.records import Applied, Blocker, Calibration, Head, Metrics, Pace, Run
 from reviewdesk.store import figures, queue, verdicts
 from reviewdesk.store.connect import reading
 
@@ -110,9 +101,14 @@ class LiveStrip:
                     self._work.pace(desk, run)
                 asked = question(desk, run)
                 self._asks = asked is not None and not asked.closed
-            named = self._named(desk, run, calibration.gaps)
+            named = []
+            for gap in calibration.gaps:
+                place = gap.stratum, gap.rank
+                if place not in self._places:
+                    self._places[place] = blockers(desk, run, [gap])
+                named += [replace(one, waiting=gap.waiting) for one in self._places[place]]
             found = answer(desk, run) if self._asks else None
-            return Strip(calibration, alone, self._work.now, named, found)
+            return Strip(calibration, alone, self._work.now, tuple(named), found)
 
     def _follow(self, run: Run, span: queue.RunKeys, done: Sequence[Applied]) -> bool:
         """Take in labels of the reviewer; return False if the desk is to be read instead."""
@@ -145,13 +141,3 @@ class LiveStrip:
             lambda fresh: figures.label_columns(desk.conn, span.first, fresh),
         )
         return strip_lines(totals, self._columns), labelled_alone(self._columns)
-
-    def _named(self, desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
-        """Name the items that labels wait for; each place is looked up once."""
-        named = []
-        for gap in gaps:
-            place = gap.stratum, gap.rank
-            if place not in self._places:
-                self._places[place] = blockers(desk, run, [gap])
-            named += [replace(one, waiting=gap.waiting) for one in self._places[place]]
-        return tuple(named)

@@ -3,46 +3,41 @@
 It is loaded, and its verdicts get the labels of the suite.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import named
+from reviewdesk.desk.loading import LoadOptions
 from reviewdesk.domain.gates.expect import Expectation, Finding, GateStatus, TargetValue
 from reviewdesk.domain.gates.join import (
     ENOUGH,
+    DrawnLabel,
     JoinCounts,
+    Joined,
     ReportContent,
     SuiteLabels,
     join,
     sizes_by_weight,
 )
 from reviewdesk.domain.gates.no_worse import PanelDecisions, change, pairs
-from reviewdesk.domain.labels.summary import make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+from reviewdesk.domain.labels.summary import LabelledRows, make_rows
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.suites.matchers import Schema
-from reviewdesk.reports.suites.suite import read_suite_labels
+from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.loading import LoadOptions
-    from reviewdesk.domain.gates.join import DrawnLabel, Joined
-    from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-    from reviewdesk.domain.labels.summary import LabelledRows
-    from reviewdesk.domain.records import Run
-    from reviewdesk.reports.suites.suite import CalibrationGate
 
 OpenDesk: TypeAlias = Callable[[], "Desk"]
 
@@ -107,11 +102,7 @@ class NewReport:
 
 @contextmanager
 def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterator[NewReport]:
-    """Load a report into a temporary desk.
-
-    Raises:
-        ReportError: the report cannot be read.
-    """
+    """Load a report into a temporary desk."""
     from reviewdesk.desk.core import Desk
 
     with (
@@ -243,14 +234,33 @@ def joined_report(
     if extra := found.counts.extra:
         more = f"{extra} contents of the report are not in the suite and count nowhere"
         notes = (*notes, more)
+    counts = found.counts
+    doubts = []
+    if counts.frame is None:
+        doubts.append("the suite does not list what its labels are drawn from: export it again")
+    elif not counts.whole:
+        lost = f"{counts.frame - counts.held} of the {counts.frame} contents"
+        doubts.append(f"the report lacks {lost} that labels are drawn from")
+    if not labels.drawn:
+        doubts.append("not every label says how it was drawn")
+    short = []
+    if not counts.enough:
+        short.append(f"only {_what_joined(counts)}; {ENOUGH:.0%} are needed")
+    asked = {item for item, label in found.labels.items() if label.decided}
+    measured = len(asked & {row.item for row in made.verdicts})
+    if measured < ENOUGH * len(asked) - SLACK:
+        short.append(
+            f"the panel decided only {measured} of the {len(asked)} joined labels that were "
+            f"decided before; {ENOUGH:.0%} are needed"
+        )
     return JoinedReport(
         made=_weighed(made, found) if labels.drawn else made,
         drawn=labels.drawn,
         counts=found.counts,
         passed=totals.passed,
         decided=totals.passed + totals.failed,
-        doubts=tuple(_doubts(labels, found.counts)),
-        short=(*_short(found, made), *unshown),
+        doubts=tuple(doubts),
+        short=(*short, *unshown),
         notes=(f"of {report.name}: {_what_joined(found.counts)}", *notes),
         changes=changes,
     )
@@ -342,31 +352,6 @@ def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
             dataclasses.replace(made, again=None).with_truths(truths), found
         ),
     )
-
-
-def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:
-    """Yield the reasons why the labels may not represent the new panel's decisions."""
-    if counts.frame is None:
-        yield "the suite does not list what its labels are drawn from: export it again"
-    elif not counts.whole:
-        lost = counts.frame - counts.held
-        yield f"the report lacks {lost} of the {counts.frame} contents that labels are drawn from"
-    if not labels.drawn:
-        yield "not every label says how it was drawn"
-
-
-def _short(found: Joined, made: LabelledRows) -> Iterator[str]:
-    """Yield the reasons why there are too few labels to conclude anything about the new panel."""
-    counts = found.counts
-    if not counts.enough:
-        yield f"only {_what_joined(counts)}; {ENOUGH:.0%} are needed"
-    asked = {item for item, label in found.labels.items() if label.decided}
-    measured = len(asked & {row.item for row in made.verdicts})
-    if measured < ENOUGH * len(asked) - SLACK:
-        yield (
-            f"the panel decided only {measured} of the {len(asked)} joined labels that were "
-            f"decided before; {ENOUGH:.0%} are needed"
-        )
 
 
 def _what_joined(counts: JoinCounts) -> str:

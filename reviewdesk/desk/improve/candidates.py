@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -342,7 +342,15 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange
 
     own = OfferedChange("", right(spec), len(judged))
     better: list[tuple[int, str]] = []
-    for change in _changes(plain):
+    strategy = plain.get("strategy")
+    changes = [f"strategy={word}" for word in STRATEGIES if word != strategy]
+    if not plain.get("labels"):
+        changes += [f"threshold={at:g}" for at in THRESHOLDS if at != plain.get("threshold")]
+    if strategy == "quorum":
+        changes += [f"quorum={at}" for at in QUORUMS if at != str(plain.get("quorum"))]
+    if len(plain["jurors"]) > 1:
+        changes += [*(f"without={_name(one)}" for one in plain["jurors"]), WEIGHTS]
+    for change in changes:
         with suppress(UsageError):
             text = plain_text(changed(desk, labels, plain, change)).encode()
             count = right(panel_from(Source.from_bytes(parent.name, text), parent.parent))
@@ -351,19 +359,6 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange
     better.sort(key=lambda one: -one[0])
     offered = [OfferedChange(change, count, len(judged)) for count, change in better]
     return (own, *offered[:_MOST_OFFERED], *asked)
-
-
-def _changes(plain: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the changes of the rule and of the seats that need no call."""
-    strategy = plain.get("strategy")
-    yield from (f"strategy={word}" for word in STRATEGIES if word != strategy)
-    if not plain.get("labels"):
-        yield from (f"threshold={at:g}" for at in THRESHOLDS if at != plain.get("threshold"))
-    if strategy == "quorum":
-        yield from (f"quorum={at}" for at in QUORUMS if at != str(plain.get("quorum")))
-    if len(plain["jurors"]) > 1:
-        yield from (f"without={_name(one)}" for one in plain["jurors"])
-        yield WEIGHTS
 
 
 # Drafts that a person edits

@@ -129,11 +129,7 @@ def judge_cases(
 def preview(
     cases: str, panel: str, environment: Mapping[str, str] = PROCESS, stdin: BinaryIO | None = None
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
-    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
-
-    Raises:
-        PanelError: the panel or a case cannot be used.
-    """
+    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing."""
     spec = read_panel(panel)
     source = open_cases(cases, stdin)
     failed = {one.place for one in check_cases(read_cases(source), spec) if one.failed}

@@ -214,8 +214,22 @@ class Panel(PanelSpec):
         from reviewdesk.live.batch import Unstored, World
         from reviewdesk.live.session import SystemClock
         from reviewdesk.live.wires.transport import HttpTransport
+        from reviewdesk.reports.panels.cases_file import case_from
+        from reviewdesk.reports.wording import FieldError, spell_path
 
-        cases = [self._checked_case(item) for item in items]
+        cases = []
+        for item in items:
+            if not self.jurors:
+                raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
+            try:
+                case = item if isinstance(item, Case) else case_from(item)
+            except FieldError as error:
+                wrong = error.problem
+                raise UsageError(f"{spell_path(wrong.path)}: {wrong.text}", wrong.hint) from None
+            if not (case.rubric or self.rubric):
+                problem = f"case {case.id!r} has no rubric, nor has the panel"
+                raise UsageError(problem, "Give one of them")
+            cases.append(case)
         if not cases:
             return ()
         made: dict[int, LiveVerdict] = {}
@@ -254,22 +268,6 @@ class Panel(PanelSpec):
         import asyncio
 
         return asyncio.run(self.judge_many(items, **options))
-
-    def _checked_case(self, item: Case | Mapping[str, Any]) -> Case:
-        from reviewdesk.reports.panels.cases_file import case_from
-        from reviewdesk.reports.wording import FieldError, spell_path
-
-        if not self.jurors:
-            raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
-        try:
-            case = item if isinstance(item, Case) else case_from(item)
-        except FieldError as error:
-            found = error.problem
-            raise UsageError(f"{spell_path(found.path)}: {found.text}", found.hint) from None
-        if not (case.rubric or self.rubric):
-            hint = "Give one of them"
-            raise UsageError(f"case {case.id!r} has no rubric, nor has the panel", hint)
-        return case
 
 
 def with_prompt(juror: Juror, path: str | Path) -> Juror:

@@ -239,12 +239,7 @@ def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
 
 
 def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
-    """Write a panel file; it gets its name only once it is complete.
-
-    Raises:
-        UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
-        PanelError: a panel file cannot hold a name or a model.
-    """
+    """Write a panel file; it gets its name only once it is complete."""
     from reviewdesk.desk.files import write
 
     if path.suffix.lower() == ".toml":

@@ -70,10 +70,6 @@ def assert_alike(found: Columns, expected: Columns) -> None:
             assert one == other, field.name
 
 
-def test_the_samples_are_all_there() -> None:
-    assert len(REPORTS) == 5
-
-
 @pytest.mark.parametrize("sample", REPORTS, ids=lambda path: path.stem)
 def test_the_panels_of_a_sample_are_those_of_its_bodies(path: Path, sample: Path) -> None:
     with closing(open_desk(path)) as desk:

@@ -12,7 +12,7 @@ from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant, WhatIfTable
 from reviewdesk.errors import UsageError
-from tests.helpers import label_row, load, numbered, open_desk, report, verdict
+from tests.helpers import label_row, load, open_desk, report, verdict
 
 
 def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
@@ -182,13 +182,3 @@ def test_an_empty_run(tmp_path: Path) -> None:
     table = what_if(desk, run)
     assert (table.verdicts, table.jurors, len(table.rows)) == (0, 0, 10 + 15 + 7 + 5)
     assert {one.pass_rate for one in table.rows} == {None}
-
-
-def test_asking_writes_nothing(tmp_path: Path) -> None:
-    from tests.helpers import contents
-
-    desk = open_desk(tmp_path / "desk.db")
-    run = load(desk, numbered(12))
-    before = contents(desk)
-    what_if(desk, run)
-    assert contents(desk) == before

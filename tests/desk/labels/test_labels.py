@@ -8,7 +8,6 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Truth, View
-from reviewdesk.errors import NotFoundError
 from tests.helpers import Clock, figures_of, load, numbered, open_desk, report, verdict
 
 
@@ -73,18 +72,6 @@ def test_an_undone_label_may_be_repeated_items(desk: Desk) -> None:
     item = desk.item(key(desk, "v1"))
     assert [event.undone for event in item.history if event.kind == "label"] == [True, False]
     assert item.labelled_before
-
-
-def test_undo_names_what_it_took(desk: Desk) -> None:
-    label(desk, "v1", Truth.FAIL)
-    desk.note(key(desk, "v2"), "hm")
-    desk.defer(key(desk, "v3"))
-    taken = [desk.undo() for _ in range(3)]
-    assert [(event.verdict, event.detail["was"]) for event in taken if event] == [
-        ("v3", "defer"),
-        ("v2", "note"),
-        ("v1", "label fail"),
-    ]
 
 
 def test_reviewers_undo_their_own(desk: Desk) -> None:
@@ -178,12 +165,3 @@ def test_a_change_by_another_is_noticed(desk: Desk) -> None:
         label(other, "v2")
     assert desk.changed()
     assert not desk.changed()
-
-
-def test_a_verdict_that_is_not_there(desk: Desk) -> None:
-    before = desk.verify()
-    with pytest.raises(NotFoundError):
-        desk.label(10**6, Truth.PASS)
-    with pytest.raises(NotFoundError):
-        desk.item(10**6)
-    assert desk.verify() == before

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.live import panel_new
-from reviewdesk.desk.live.panel import Panel
 from reviewdesk.desk.live.panel_new import PanelDraft
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Request, Response
@@ -213,13 +211,3 @@ async def test_a_probe_makes_one_call_to_each_juror() -> None:
     assert [ballot["status"] for ballot in ballots] == ["ok"] * 5
     assert len(there.sent) == 5
     assert panel_new.probe_plan(draft.spec, FIVE).calls == 5
-
-
-async def test_from_a_key_to_a_verdict_with_every_sample() -> None:
-    for name in REPORTS:
-        draft = panel_new.from_report(str(SAMPLES / name), ROUTER)
-        panel = Panel.of(PanelSpec("p", draft.spec.jurors, PanelRule("median"), "Right?"))
-        found = await panel.judge(
-            {"id": "a", "output": "x"}, environment=ROUTER, transport=Answering()
-        )
-        assert found.decision == "pass", name

@@ -128,11 +128,6 @@ def paged(path: Path, data: bytes, given: Mapping[str, Mapping[str, str]]) -> Te
         return team_page(desk, run)
 
 
-def test_nobody(tmp_path: Path) -> None:
-    page = paged(tmp_path / "d.db", numbered(4), {})
-    assert (page.members, page.agreement.n, page.agreement.pairs) == ((), 0, ())
-
-
 def test_one_alone(tmp_path: Path) -> None:
     page = paged(tmp_path / "d.db", numbered(4), {"ann": {"v0": "pass"}})
     assert [(one.reviewer, one.labels) for one in page.members] == [("ann", 1)]
