@@ -202,11 +202,11 @@ def strata_text(progress: Progress) -> str:
 
 
 def kept_back(count: int) -> str:
-    """Return how many wrong items of the holdout a filter leaves out, and why; empty if none."""
+    """Return how many wrong items of the holdout a filter leaves out; empty if none."""
     if not count:
         return ""
-    left = plural(count, "wrong item is", "wrong items are")
-    return f"{left} left out: of the holdout, which tests a change of the panel"
+    items = plural(count, "wrong item")
+    return f"{items} of the holdout {'is' if count == 1 else 'are'} left out"
 
 
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:

@@ -43,6 +43,7 @@ from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.panel import consent
+from reviewdesk.views.words import money
 
 if TYPE_CHECKING:
     from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
@@ -258,16 +259,16 @@ def _try(core: Core, found: _Read, name: str) -> None:
                 "y": lambda _: limited if guard.press("y", core.late) else None,
             }
             keys = [("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")]
+            most = limited.limits.max_cost
             if limited.plan is not None:
-                most = limited.limits.max_cost
                 told.append(consent(limited.plan, "both panels", ceiling=most))
                 keys.insert(1, ("c", "ceiling"))
                 acts["c"] = lambda _: ask_ceiling(
                     core, most, limit, lambda given: with_ceiling(limited, given)
                 )
             return DialogPage(
-                "Try", tuple(keys), shown, document=Document(tuple(told)), acts=acts, strict=True,
-                width=112, height=FULL,
+                "Try", tuple(keys), shown, "" if most is None else f"at most {money(most)}",
+                document=Document(tuple(told)), acts=acts, strict=True, width=112, height=FULL,
             )  # fmt: skip
 
         core.ask(PageForm(page, drawn=guard.shown), partial(_agreed, core, found, shown))

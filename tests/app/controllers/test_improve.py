@@ -121,7 +121,7 @@ def test_the_holdout_is_marked_and_left_out_of_the_lists_of_wrong_items(
     assert (review.session.size, review.state.half) == ("8", "tuning")
     review.typed("filter", "wrong:pass|esc")
     assert review.session.size == "8"
-    assert "8 wrong items are left out: of the holdout" in review.notice
+    assert "8 wrong items of the holdout are left out" in review.notice
     review.typed("filter", "label:holdout")
     assert (review.session.size, review.state.half) == (str(COUNT // 2), "holdout")
     review.typed("filter", "!label:holdout !label:tuning")
@@ -141,6 +141,7 @@ def test_a_try_takes_a_ceiling(review: Review, tmp_path: Path) -> None:
     review.after()
     review.answer(FieldInput("2.5", given=True))
     assert "stops before $2.50" in str(dialog_page(review).document)
+    assert dialog_page(review).note == "at most $2.50"
 
 
 def edited(review: Review, old: str = "", new: str = "") -> None:
