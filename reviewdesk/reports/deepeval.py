@@ -84,7 +84,6 @@ _KEPT_OF_SPAN = (
 
 
 def _texts(case: JsonObject) -> JsonObject:
-    """Return the input, output, generator and reference of a test case or a conversation."""
     expected = values.text(case.get("expected_output")) or values.text(case.get("expected_outcome"))
     reference = [expected] if expected else []
     for name, key in (("context", "context"), ("retrieved", "retrieval_context")):
@@ -140,7 +139,6 @@ def _metrics(case: JsonObject) -> Any:
 
 
 def _panel(case: JsonObject) -> list[JsonObject]:
-    """Return the metrics of a test case, each with its base name and its juror."""
     panel = list(map(_plain, _metrics(case)))
     for metric in panel:
         model = values.filled(metric.get("evaluation_model"))

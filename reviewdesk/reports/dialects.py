@@ -79,7 +79,6 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _of_package(entry: EntryPoint) -> Dialect:
-    """Return the dialect of another package's reader. Raise UsageError if it cannot be loaded."""
     try:
         found: FileReader = entry.load()
         what = str(found.what)

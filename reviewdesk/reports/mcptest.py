@@ -348,7 +348,6 @@ def _band(stated: Any) -> str | None:
 
 
 def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
-    """Return the nearest value that is not null and does not contain the jury itself."""
     keys = tuple(keys)
     if (own := values.first(jury.facts, keys)) is not None:
         return own

@@ -239,7 +239,6 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
 
 
 def _has_columns(text: str) -> bool:
-    """Return True if the first lines of a text all have the same number of cells."""
     lines = [line for line in text.splitlines()[:5] if line.strip()]
     widths = ([*map(len, csv.reader(lines, delimiter=mark))] for mark in (",", ";", "\t", "|"))
     return len(lines) > 1 and any(one[0] > 1 and len(set(one)) == 1 for one in widths)

@@ -162,11 +162,13 @@ class Report:
         else:
             found = [(item, self._unique(made)) for item, made in found]
         if self._foreign:
-            self._made_unique += sum(map(self._has_counter, ids))
+            # The readers of foreign formats add a counter to an id that is taken.
+            parts = (one.rpartition("#") for one in ids)
+            counted = (base in self._ids for base, mark, end in parts if mark and end.isdecimal())
+            self._made_unique += sum(counted)
         return found
 
     def _read(self, item: ReportVerdict) -> Written | FieldProblem:
-        """Return a verdict with its JSON, or its problem."""
         verdict = item.value
         if item.text is not None:
             if problem := next(verdict_rules(verdict), None):
@@ -198,11 +200,6 @@ class Report:
             return FieldProblem(("id",), f"must be unique in the report, found {found(name)} again")
         self._ids.update((name,))
         return made
-
-    def _has_counter(self, name: str) -> bool:
-        """Return True if the reader of a foreign format added a counter to an id that was taken."""
-        base, mark, number = name.rpartition("#")
-        return bool(mark) and number.isdecimal() and base in self._ids
 
     def _error(
         self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]

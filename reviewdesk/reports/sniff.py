@@ -102,7 +102,6 @@ def _fitting(look: FirstLook, forced: Dialect | None) -> tuple[Dialect, FirstLoo
 
 
 def _foreign(look: FirstLook) -> Dialect | None:
-    """Return the first foreign dialect whose signature fits the file, or None."""
     # Imported here, as below, because a canonical report is read without the other readers.
     from reviewdesk.reports.dialects import fitting
 

@@ -449,7 +449,6 @@ class Window:
             return found
 
     def _step_over_text(self) -> None:
-        """Step over a text of any length, without holding it."""
         self._at += 1
         while True:
             if inside := _TEXT.match(self._text, self._at):

@@ -163,7 +163,6 @@ class _PackedBytes(Blocks):
 
 
 def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, type[Exception]]:
-    """Return a stream that unpacks a zstd member, and the exception type it raises on damage."""
     try:
         import zstandard
     except ImportError:

@@ -115,7 +115,6 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _branches(kind: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself, without their limits."""
     if get_origin(kind) is Annotated:
         yield from _branches(get_args(kind)[0])
     elif get_origin(kind) in {Union, UnionType}:

@@ -164,7 +164,6 @@ def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> lis
 
 
 def _check(ballot: Ballot) -> JsonObject:
-    """Return the check of a scorer without a model. A number decides only if it is 0 or 1."""
     passed = ballot.get("pass")
     number = values.first(ballot, ("score", "raw_score"))
     if passed is None and number in (0, 1):
@@ -479,7 +478,6 @@ def _report(
     options: ReadOptions,
     looked: ImportTally | None = None,
 ) -> Report:
-    """Open a report; ``looked`` is the tally of a log that is no archive."""
     if not total:
         raise failing(source)(
             "",

@@ -138,8 +138,14 @@ class Texts:
         """Return a message's content as text. A part that is not text becomes its ``[type]``."""
         if not isinstance(value, list):
             return self.plain(value)
-        parts = (self._part(part) for part in value)
-        return "\n".join(part for part in parts if part) or None
+        texts = []
+        for part in value:
+            kind = part.get("type") if isinstance(part, dict) else "text"
+            if kind == "text":
+                texts.append(self.plain(part.get("text") if isinstance(part, dict) else part))
+            elif kind != "reasoning":  # which is not part of a model's answer
+                texts.append(f"[{kind}]")
+        return "\n".join(filter(None, texts)) or None
 
     def messages(self, value: Any) -> str | None:
         """Return an input: a text, a single user message, or a conversation with its roles."""
@@ -169,16 +175,6 @@ class Texts:
             return self.plain(value) or None
         texts = [text for text in map(self.plain, value) if text is not None]
         return texts[0] if len(texts) == 1 else texts or None
-
-    def _part(self, part: Any) -> str | None:
-        if isinstance(part, str):
-            return self.plain(part)
-        if not isinstance(part, dict):
-            return None
-        if part.get("type") == "text":
-            return self.plain(part.get("text"))
-        # A model's reasoning is not part of its answer.
-        return None if part.get("type") == "reasoning" else f"[{part.get('type')}]"
 
 
 KEEP = "keep"

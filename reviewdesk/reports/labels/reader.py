@@ -143,7 +143,6 @@ def _people(columns: Sequence[str]) -> list[tuple[str, str, list[str]]]:
 
 
 def _converted(cells: Mapping[str, Any]) -> Row:
-    """Return cells with the values of JSON: numbers, true and false, and a list of tags."""
     made = dict(cells)
     for key in _NUMBERS:
         if key in made and (found := likely_number(made[key])) is not None:

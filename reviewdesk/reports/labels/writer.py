@@ -176,7 +176,6 @@ def as_frame(contents: Iterable[FrameContent]) -> str:
 
 
 def _yaml_text(text: str) -> str:
-    """Quote a text in plain ASCII, without the surrogate pairs of JSON, which YAML lacks."""
     quoted = show_line(text, 120).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted.encode("ascii", "backslashreplace").decode()}"'
 

@@ -111,7 +111,6 @@ def _spoken(turn: SpokenTurn) -> str:
 
 
 def _turns(messages: Iterable[Any]) -> Iterator[SpokenTurn]:
-    """Yield the turns of messages; parts that are neither speech nor a tool's are left out."""
     for message in messages:
         one = record(message)
         if "message" in one and "role" not in one:
@@ -175,13 +174,11 @@ def _decoded(value: Any) -> Any:
 
 
 def _attributes(span: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the attributes of a span; empty if the value is not a span."""
     found = first(span, ("attributes", "span_attributes"))
     return record(_decoded(found))
 
 
 def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[SpokenTurn]:
-    """Yield the turns under the first attribute that is present, whole or in pieces."""
     for name in names:
         value = _decoded(told.get(name)) if name in told else _gathered(told, f"{name}.")
         if isinstance(value, dict):

@@ -67,7 +67,6 @@ def check_problem(check: Check) -> str | None:
 
 
 def _problem(kind: str, value: Any, output: str) -> str | None:
-    """Return what is wrong with a response, or None."""
     if kind == "contains":
         wanted = value if isinstance(value, list | tuple) else [value]
         missing = [str(part) for part in wanted if str(part) not in output]
@@ -119,7 +118,6 @@ def _compile_regex(pattern: Any) -> Any:
 
 
 def _matches(pattern: Any, text: str) -> bool:
-    """Return True if the expression matches anywhere; raise an error after the time limit."""
     compiled = _compile_regex(pattern)
     try:
         return compiled.search(text, timeout=SECONDS, concurrent=True) is not None

@@ -64,7 +64,6 @@ def _schema(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_operand(check: Check) -> None:
-    """Raise FieldError for an expression or a schema that can never be evaluated."""
     # Imported here, because most cases have neither and the libraries are heavy.
     from reviewdesk.reports.panels.case_checks import check_problem
 

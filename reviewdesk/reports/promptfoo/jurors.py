@@ -233,7 +233,6 @@ def _assert_set(component: JsonObject, declared: JsonObject) -> AssertScope:
 
 
 def _declared_assertions(asserts: Any) -> list[JsonObject]:
-    """Return the assertions that the test declares, in the order of their results."""
     found = (
         [each for each in asserts if isinstance(each, dict)] if isinstance(asserts, list) else []
     )
@@ -396,7 +395,6 @@ def ballots(
 
 
 def _element(part: GradedAssertion, remarks: Remarks) -> JsonObject:
-    """Return the content of a grader's result as one record."""
     result = part.result
     used = record(result, "tokensUsed")
     reason = values.text(result.get("reason"))

@@ -140,7 +140,6 @@ def default_grader(row: JsonObject) -> Any:
 
 
 def _is_raw(result: JsonObject) -> bool:
-    """Return True if a result or one of its parts has a score outside 0..1."""
     score = values.number(result.get("score"))
     parts = result.get("componentResults")
     return (score is not None and not 0 <= score <= 1) or (
@@ -325,7 +324,6 @@ def _human(rating: GradedAssertion | None) -> JsonObject | None:
 
 
 def _rubric_fields(panel: AssertionJury) -> JsonObject:
-    """Return the rubric of a jury, and the reference if its output is compared with one."""
     base = panel.kind.removeprefix("not-")
     value = panel.value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
@@ -440,7 +438,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
 
 def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[JsonObject, Rows]:
-    """Return the object around the rows, and the function that reads the rows from a stream."""
     outline = look.outline
     if look.kind == "text":
         document, counted = _yaml(source, fail)

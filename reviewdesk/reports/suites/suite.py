@@ -409,7 +409,6 @@ class CalibrationGate(Entry):
         return self
 
     def _can_weigh(self) -> None:
-        """Raise FieldError if a checked composite has no weights, or unusable ones."""
         if self.composite is not None:
             total = math.fsum(self.composite.values())
             if self.run is None:

@@ -292,7 +292,6 @@ class BallotMaker:
         return min(max(share, 0.0), 1.0)
 
     def _add_word(self, body: JsonObject, vote: Vote, error: CellError) -> None:
-        """Read a score that is not a number as a vote or a label, or raise ``error``."""
         decided = self.words.vote(vote.score)
         if decided is not None:
             body["pass"] = decided

@@ -89,7 +89,6 @@ def _library(kind: str, module: str, fail: Fail) -> Any:
 
 
 def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator[Any]]:
-    """Return the names of the columns, and the batches of rows."""
     module = "pyarrow.parquet" if kind == "parquet" else "pyarrow"
     library = _library(kind, module, fail)
     try:

@@ -407,7 +407,6 @@ class MapReader:
         return found
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
-        """Return the item of a row, with the facts that the row states."""
         cells = row.cells
         facts = {path: value for path, read in self._facts if not blank(value := read(cells))}
         self._last_human = None

@@ -98,7 +98,6 @@ class Layout(Struct, frozen=True):
             yield from self.rows(stream, fail, tally)
 
     def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[_Found]:
-        """Yield the place, the cells and the problem of every row."""
         if self.is_binary:
             for place, cells in binary.rows(self.kind, stream, fail):
                 yield place, cells, ""
@@ -228,7 +227,6 @@ def _orient(document: Cells) -> str:
 
 
 def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name and the cells of each row of a table in one object."""
     if orient == "split":
         columns = [str(column) for column in document["columns"]]
         for number, cells in enumerate(document["data"], 1):
@@ -311,7 +309,6 @@ def _is_header(record: Sequence[str]) -> bool:
 def _csv_records(
     stream: BinaryIO, columns: tuple[str, ...], delimiter: str, fail: Fail
 ) -> Iterator[_Found]:
-    """Yield each record after the header: its place, its cells by column, and its problem."""
     lines = _Lines(stream, fail)
     reader = _reader(iter(lines), delimiter)
     width = len(columns)

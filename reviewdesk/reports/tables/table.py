@@ -305,7 +305,6 @@ def _read_by(
 
 
 def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
-    """Return the names of the maps of the package that fit."""
     document = layout.outline.keys if layout.outline is not None else {}
     return maps.fitting(maps.packaged(), layout.columns, document, tool)
 
@@ -326,7 +325,6 @@ def _own_maps(layout: Layout) -> list[str]:
 
 
 def _at_rows(layout: Layout, rows: str) -> Layout:
-    """Return the layout of the rows that a map names."""
     return replace(layout, key=rows, orient="named" if rows == "*" else "")
 
 
