@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.team.sync import Synced
 
-_SHOWN = 20
-"""The most refused files, and notes, of a sync that are printed."""
-
 
 @click.group()
 def desk() -> None:
@@ -229,12 +226,11 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
                 put(f"{who}: {new} of {chain.events} events are new {where}")
     for run in found.runs:
         put(f"run {run.name}: {'taken' if run.taken else 'sent'}")
-    refused = [f"{one.file}: {one.problem}. {one.hint}" for one in found.refused]
-    for lines, what in ((found.notes, "notes are"), (refused, "files were refused; all are")):
-        for line in lines[:_SHOWN]:
-            say(line)
-        if len(lines) > _SHOWN:
-            say(f"{len(lines) - _SHOWN:,} more {what} in --json")
+    for line in (
+        *found.notes,
+        *(f"{one.file}: {one.problem}. {one.hint}" for one in found.refused),
+    ):
+        say(line)
     if not (found.taken or found.sent or found.runs or found.refused):
         put(f"nothing new here or there, head {found.head}")
         return

@@ -197,6 +197,8 @@ def open_(
 
     Without FILE, continues the run opened last. If stdout is not a terminal, prints the queue.
     """
+    from reviewdesk.views.queue import file_labels
+
     _one_stdin(files)
     twice = invocation.share_of("repeat", repeat)
     second = invocation.share_of("double", double)
@@ -204,7 +206,10 @@ def open_(
     with open_desk(on_screen=on_screen, new=True) as desk:
         loaded = [_load_asking(desk, file, given) for file in files]
         for made in loaded:
-            _say_loaded(made, labels=not on_screen and not given["import_labels"])
+            for note in made.notes:
+                say(f"{made.run.name}: {note}")
+            if made.run.human_labels and not on_screen and not given["import_labels"]:
+                say(f"{made.run.name}: {file_labels(made.run.human_labels)}")
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         review_run(desk, run, filter_, order, blind=blind, repeat=twice, double=(second, opinions))
 
@@ -250,16 +255,6 @@ def review_run(
         if repeat and not view.blind:
             notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
     _review(desk, run, view, settings, notice)
-
-
-def _say_loaded(made: Loaded, *, labels: bool) -> None:
-    """Print the notes of a loaded file and, with ``labels``, how many human labels it holds."""
-    from reviewdesk.views.queue import file_labels
-
-    for note in made.notes:
-        say(f"{made.run.name}: {note}")
-    if labels and made.run.human_labels:
-        say(f"{made.run.name}: {file_labels(made.run.human_labels)}")
 
 
 def _view(

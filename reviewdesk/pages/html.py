@@ -186,11 +186,6 @@ def _listing_text(found: RunPage) -> str:
     )
 
 
-def _harmless(value: object) -> Markup:
-    """Return the value of an expression as HTML; only our own macros return markup."""
-    return value if isinstance(value, Markup) else _text(str(value))
-
-
 def _text(text: str, limit: int = _LONGEST) -> Markup:
     return escape(show(text, limit))
 
@@ -215,7 +210,8 @@ def _span(span: Text) -> str:
 _TEMPLATES = Environment(
     loader=PackageLoader("reviewdesk.pages"),
     autoescape=True,
-    finalize=_harmless,
+    # Only our own macros return markup.
+    finalize=lambda value: value if isinstance(value, Markup) else _text(str(value)),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -8,7 +8,6 @@ from reviewdesk.domain.labels.split import (
     Adoption,
     ImprovePage,
     PanelAdopted,
-    TryFigures,
     TryVerdict,
     WrittenCandidate,
 )
@@ -158,24 +157,21 @@ def tried(found: TryVerdict) -> Document:
 def adoption(found: Adoption) -> Document:
     """Describe an adoption: the panel, the result of its try, and the spent holdout."""
     adopted = found.adopted
+    made = adopted.figures
+    ends = words.interval(made.low, made.high, sign="+")
+    alone = f"the new panel alone is right on {made.gained:,}, the old one on {made.lost:,}"
     rows = [
         Fact("panel", outside(str(found.panel), 400)),
         Fact("before it", outside(str(found.kept), 400)),
         Fact("tries", f"{adopted.tries:,} on this holdout; this one: {adopted.verdict}"),
-        *_figures(adopted.figures),
+        Fact("accuracy", f"{made.before:.3f} before, {made.after:.3f} after, through the draw"),
+        Fact("gain", f"{made.gain:+.3f} {ends} ({made.level:.2%} interval, new items)"),
+        Fact("items", f"{made.asked:,} asked: {alone}"),
     ]
     end = Paragraph(
         "The holdout is spent: its items join the tuning half. New labels form the next."
     )
     return Document((Section("Adopted", (Facts(tuple(rows)), end)),))
-
-
-def _figures(found: TryFigures) -> Iterator[Fact]:
-    yield Fact("accuracy", f"{found.before:.3f} before, {found.after:.3f} after, through the draw")
-    ends = words.interval(found.low, found.high, sign="+")
-    yield Fact("gain", f"{found.gain:+.3f} {ends} ({found.level:.2%} interval, new items)")
-    alone = f"the new panel alone is right on {found.gained:,}, the old one on {found.lost:,}"
-    yield Fact("items", f"{found.asked:,} asked: {alone}")
 
 
 def lineage(found: Sequence[PanelAdopted]) -> Document:

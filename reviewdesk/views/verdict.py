@@ -418,16 +418,15 @@ def _remarks(made: Rerun) -> Iterator[Fact]:
         yield Fact("few jurors", outside(reason, 500), Tone.WARN)
     if rule.reason and rule.used is not None and rule.used is not rule.strategy:
         asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
-        text = f"{rule.used.value.replace('_', ' ')} in the place of {asked}: "
-        yield Fact("fallback", (text, outside(rule.reason, 500)), Tone.WARN)
+        stands = f"{rule.used.value.replace('_', ' ')} in the place of {asked}: "
+        yield Fact("fallback", (stands, outside(rule.reason, 500)), Tone.WARN)
     if made.contract_before is not None:
         yield Fact("contract", contract_note(made.contract_before), Tone.NOTE)
-    if made.panel_hash is not None:
-        yield _hash(made, outside(made.panel_hash[:16]))
-
-
-def _hash(made: Rerun, short: Text) -> Fact:
-    """Say whether the panel that answered is the one that was committed."""
+    if made.panel_hash is None:
+        return
+    # Whether the panel that answered is the one that was committed.
+    short = outside(made.panel_hash[:16])
+    tone = Tone.MUTED
     text: Words = (short, ", as committed before the first request")
     if made.filed:
         when = () if made.at is None else (", committed ", moment(made.at), ", as the report says")
@@ -437,8 +436,8 @@ def _hash(made: Rerun, short: Text) -> Fact:
     elif not made.kept_its_panel:
         committed = outside((made.committed or "")[:16])
         text = ("changed: ", short, " answered, ", committed, " was committed")
-        return Fact("panel hash", text, Tone.WARN)
-    return Fact("panel hash", text)
+        tone = Tone.WARN
+    yield Fact("panel hash", text, tone)
 
 
 def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> Table:

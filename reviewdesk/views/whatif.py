@@ -78,10 +78,16 @@ def what_if(found: WhatIfTable) -> Document:
     dropped = [one.dropped for one in variants if one.dropped is not None]
     if not set(variants) <= set(whole(dropped)):
         return Document((_standing(found), _group("Policy", "", found.rows, _name)), end=end)
+    # A trim of 0 appears once, as rounding does not change it.
+    kept = [
+        row
+        for row in found.rows
+        if row.variant.fraction != 0 or row.variant.rounding is Rounding.DOWN
+    ]
     groups = {
         group: _group(*title, rows, _short_name)
         for group, title in _TITLES.items()
-        if (rows := _rows_of(found, group))
+        if (rows := [row for row in kept if row.variant.group is group])
     }
     right = {Group.TRIMS, Group.JURORS}
     return Document(
@@ -89,16 +95,6 @@ def what_if(found: WhatIfTable) -> Document:
         tuple(one for group, one in groups.items() if group in right),
         end,
     )
-
-
-def _rows_of(found: WhatIfTable, group: Group) -> list[Result]:
-    """Return the rows of one group. A trim of 0 appears once, as rounding does not change it."""
-    return [
-        row
-        for row in found.rows
-        if row.variant.group is group
-        and not (row.variant.fraction == 0 and row.variant.rounding is not Rounding.DOWN)
-    ]
 
 
 def _standing(found: WhatIfTable) -> Section:
