@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from functools import partial, reduce
 from itertools import islice
 from math import isclose
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.run.details import RunAlphas, RunMeasures
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
@@ -19,7 +17,6 @@ from reviewdesk.store.connect import insert, record, value
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
-    from reviewdesk.domain.stats.alpha import RankTable, RankTables
     from reviewdesk.domain.stats.dense import Floats
 
 SHOWN = "run IN (SELECT key FROM runs)"
@@ -29,8 +26,6 @@ _MARKS = ", ".join("?" * len(COLUMNS))
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
 _TOGETHER = 64
 """Windows whose ballots are processed together: some ten thousands of verdicts."""
-_HELD = 1 << 20
-"""How many bytes of tables of ranks are held in memory."""
 _ROUNDING = 1e-9
 """Figures this close are the same: the last digits of sums depend on the machine."""
 
@@ -56,8 +51,7 @@ def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeas
     cast = map(vote_units, _blocks(conn, run, "seated", "votes"))
     votes = reduce(NominalState.merge, (NominalState.of(one.T) for one in cast), NominalState())
     state = reduce(AlphaState.merge, (AlphaState.of(one.T) for one in scores()), AlphaState())
-    with spilled_tables() as tables:
-        return run_measures(reader.names, reader.quorums, scores, tables, state, votes)
+    return run_measures(reader.names, reader.quorums, scores, state, votes)
 
 
 def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedRun]:
@@ -66,32 +60,6 @@ def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedR
     while some := [columns for _, columns in islice(every, _TOGETHER)]:
         joined = {name: b"".join([columns[name] for columns in some]) for name in names}
         yield PackedRun(joined, (), ())
-
-
-class _SpilledTables:
-    """Tables of ranks in a file; unless they are small, only one is in memory at a time."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def append(self, table: RankTable, /) -> None:
-        pickle.dump(table, self._file)
-
-    def __iter__(self) -> Iterator[RankTable]:
-        self._file.seek(0)
-        with suppress(EOFError):
-            while True:
-                yield pickle.load(self._file)  # noqa: S301 - written above
-
-
-@contextmanager
-def spilled_tables() -> Iterator[RankTables]:
-    """Return tables of ranks that move to a temporary file once they are large."""
-    # Imported here because it loads much that commands which only read do not need.
-    from tempfile import SpooledTemporaryFile
-
-    with SpooledTemporaryFile(_HELD) as file:
-        yield _SpilledTables(file)
 
 
 def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:

@@ -16,7 +16,6 @@ from reviewdesk.domain.stats.calibration_page import (
     BlindSplit,
     CalibrationPage,
     FilePage,
-    LabelsNeeded,
     RateMethod,
     RunRate,
 )
@@ -268,7 +267,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *([_blind_and_open(split)] if measured else []),
         *([] if blind else people_err(page.people)),
         *_which_juror(page.jurors, () if blind else page.probes),
-        *([_gates(gates, found, () if blind else page.more)] if measured else []),
+        *([_gates(gates, found)] if measured else []),
         *([Section("Tags", (Flow(tags),), "items that carry them")] if tags else []),
     ]
 
@@ -491,9 +490,7 @@ def _which_juror(
     return [Section("Which juror?", tuple(blocks), "counts of labels; the jurors' page has rates")]
 
 
-def _gates(
-    checks: Sequence[LimitCheck], found: _Figures, more: Sequence[LabelsNeeded] = ()
-) -> Section:
+def _gates(checks: Sequence[LimitCheck], found: _Figures) -> Section:
     column = max((len(check.target) for check in checks), default=0) + 2
     blocks: list[Block] = []
     for check in checks:
@@ -508,7 +505,7 @@ def _gates(
         )
         text = "  ".join(part for part in (margin, note) if part)
         blocks.append(Paragraph(text, Tone.MUTED, lead, indent=6))
-    blocks += [Paragraph(_outcome(checks), Tone.STRONG), *labels_needed(more)]
+    blocks.append(Paragraph(_outcome(checks), Tone.STRONG))
     return Section("Which gates?", tuple(blocks), "default limits")
 
 
@@ -520,16 +517,3 @@ def _outcome(checks: Sequence[LimitCheck]) -> str:
     if skipped == len(checks):
         return "nothing could be held to a limit"
     return "every limit is kept" + (f", {skipped} skipped" if skipped else "")
-
-
-def labels_needed(found: Sequence[LabelsNeeded]) -> tuple[Block, ...]:
-    """Return how many more labels of the random check settle each limit, where this is known."""
-    blocks: list[Block] = []
-    for one in found:
-        limit = f"{one.target} {one.op.value} {number(one.limit)}"
-        if one.labels:
-            text = f"about {one.labels} more random checks settle {limit}, if the rates stay"
-            blocks.append(Paragraph(text, Tone.NOTE))
-        elif one.labels == 0:
-            blocks.append(Paragraph(f"{limit} is settled", Tone.NOTE))
-    return tuple(blocks)

@@ -62,7 +62,7 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
         return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
     if blind:
         # Each label counts once, with Wilson's intervals.
-        made = _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}"))
+        made = _rates_table(page, lambda one, name: one.labelled[name])
         note = f"{page.labels} verdicts, each label once"
         rated = Section("Against the labels", (made, Paragraph(_RATES, Tone.MUTED)), note)
         end = (Paragraph(_HIDDEN, Tone.NOTE),)
@@ -274,10 +274,9 @@ def _offsets(page: JurorsPage) -> Section:
     """Return each juror's mean score minus that of the others, and whether it drifted."""
     heads = (
         "juror", "offset", Column("scores", rank=1), "change", Column("95%", rank=1), "against",
-        "q", Column("mean score", rank=2), Column("passes", rank=3),
+        "q",
     )  # fmt: skip
-    text = "offset: positive is lenient; change, mean score, passes: later less earlier; q: p "
-    text += "adjusted over the jurors"
+    text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
     rows = [_offset(one) for one in page.jurors]
     blocks: list[Block] = [table(heads, rows, "Offsets of scores"), Paragraph(text, Tone.MUTED)]
     drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
@@ -299,22 +298,17 @@ def _offsets(page: JurorsPage) -> Section:
 
 def _offset(one: JurorFacts) -> list[Words]:
     offset = one.offset
-    moved: list[Words] = [NONE, NONE]
-    for place, change in enumerate((one.level.score, one.level.passes) if one.level else ()):
-        if change.value is not None:
-            ends = words.interval(change.low, change.high, 2, "+")
-            moved[place] = f"{change.value:+.2f} {ends}"
     if offset is None:
-        return [_name(one), *[NONE] * 6, *moved]
+        return [_name(one), *[NONE] * 6]
     cells = [number(offset.mean, sign="+"), str(offset.n)]
     drift = offset.drift
     if drift is None:
-        return [_name(one), *cells, *[NONE] * 4, *moved]
+        return [_name(one), *cells, *[NONE] * 4]
     halves = drift.windows is Windows.HALVES
     against = "half" if halves else words.plural(drift.runs, "run")
     ends = words.interval(drift.low, drift.high, 3, "+")
     cells += [number(drift.change, sign="+"), ends, f"{against} {drift.before}", number(drift.q)]
-    return [_name(one), *cells, *moved]
+    return [_name(one), *cells]
 
 
 def _seats(found: Sequence[JurorFacts]) -> Section:

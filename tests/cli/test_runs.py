@@ -144,8 +144,4 @@ def test_runs_are_set_against_earlier_ones_of_the_same_jurors(cli: Cli, write: W
     assert [one["over_runs"]["swings"] for one in listed] == [None] * 4 + ["safe"]
     found = cli("calibrate", "--jurors", "--json").json
     assert found["over_runs"] == listed[-1]["over_runs"]
-    third = found["jurors"][2]
-    # Votes of .2 and .8 by turns, then .9: from 60 of 120 passes to 60 of 60.
-    assert third["level_change"]["score"]["value"] == pytest.approx(0.4)
-    assert third["level_change"]["passes"]["value"] == pytest.approx(0.5)
     assert "OVER RUNS" in cli("calibrate", "--jurors").out

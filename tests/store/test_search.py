@@ -6,17 +6,14 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.review.search import find, index, indexed
-from reviewdesk.domain.stats.alpha import RankTable
 from reviewdesk.store import schema
 from reviewdesk.store import search as stored
 from reviewdesk.store.connect import writing
-from reviewdesk.store.measures import spilled_tables
 from tests.helpers import contents, load, numbered, open_desk, report, unmeasure, verdict
 
 NAMES = "rowid, name, rubric, input, output, reasons"
@@ -119,16 +116,3 @@ def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
         assert indexed(desk, desk.run("two")) == 0
         assert [len(desk.queue(run, text)) for text in ("tag:refund", "tag:none")] == [1, 2]
         assert desk.verify().ok
-
-
-def test_tables_come_back_from_a_file() -> None:
-    # Of 2 MB each, so that neither stays in memory.
-    values = np.arange(1 << 18, dtype=np.float64)
-    with spilled_tables() as tables:
-        assert list(tables) == []
-        for below in (1, 2):
-            tables.append(RankTable(values * below, values, below))
-        for _ in range(2):
-            found = list(tables)
-            assert [table.below for table in found] == [1, 2]
-            assert (found[1].values == values * 2).all()

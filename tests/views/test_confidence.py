@@ -8,13 +8,11 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.cli.plain import section_text
-from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.calibration_page import LabelsNeeded
 from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, ZTest
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.views.calibration import confidence, labels_needed, null_text
+from reviewdesk.views.calibration import confidence, null_text
 from reviewdesk.views.document import Section
 from reviewdesk.views.words import between, chance
 from tests.app.paint.test_styled import WIDTHS, check
@@ -84,28 +82,6 @@ def test_an_interval_in_words() -> None:
     assert between(Interval(0.5, 0.5)) == "exact"
 
 
-def test_how_many_more_audits() -> None:
-    drawn = words(
-        [
-            Section(
-                "",
-                labels_needed(
-                    [
-                        LabelsNeeded("ece", Op.AT_MOST, 0.1, None, "no number"),
-                        LabelsNeeded("brier", Op.AT_MOST, 0.25, None, "no number"),
-                        LabelsNeeded("pass_rate", Op.AT_MOST, 0.725, 37),
-                        LabelsNeeded("accuracy", Op.AT_LEAST, 0.5, 0),
-                    ]
-                ),
-            )
-        ]
-    )
-    assert drawn == (
-        "about 37 more random checks settle pass_rate <= 0.725, if the rates stay "
-        "accuracy >= 0.500 is settled"
-    )
-
-
 def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
     extreme = replace(
         FOUND,
@@ -115,9 +91,8 @@ def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
     whole = census(tmp_path)
     page = replace(whole, fit=extreme)
     for width in WIDTHS:
-        more = Section("", labels_needed([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)]))
         sections = confidence(extreme, whole.calibration.headline)
-        for section in (*sections, more):
+        for section in sections:
             check(section_lines(section, width), width)
     for width in (78, 158):
         assert "…" not in text(page, width)

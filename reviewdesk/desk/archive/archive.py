@@ -50,7 +50,6 @@ from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
-from reviewdesk.store.measures import spilled_tables
 from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
@@ -297,10 +296,7 @@ class _Reading:
                     PackedRun({"seated": found.seated, "scores": found.scores}, (), ())
                 )
 
-        with spilled_tables() as tables:
-            measures = run_measures(
-                joined.names, joined.quorums, scores, tables, stats.alpha, stats.votes
-            )
+        measures = run_measures(joined.names, joined.quorums, scores, stats.alpha, stats.votes)
         kept = (
             f"an archive of {plural(len(self.names), 'part')}, of which the desk keeps the flagged"
         )

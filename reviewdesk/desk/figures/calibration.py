@@ -19,7 +19,7 @@ from reviewdesk.domain.labels.sampling import audit, strata
 from reviewdesk.domain.labels.segments import BY, SegmentFigures, SegmentVerdict, segment_table
 from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, more, of_strata
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, of_strata
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
@@ -189,7 +189,6 @@ def calibration_page(
         ),
         honest=of_strata(made.pass_parts, lacking),
         accuracy=of_strata(made.right_parts, lacking),
-        more=more(made.pass_parts, found.headline),
         bins=summary.bin_counts(made),
         jurors=counted,
         tags=tags,

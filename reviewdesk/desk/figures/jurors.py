@@ -101,7 +101,6 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
     before = drift.earlier(past, now.names)
     offsets = drift.drifts(drift.offsets(now), before)
-    levels = drift.level_changes(now, before)
     with reading(desk.conn, desk.path):
         labels = _run_labels(desk, run)
         voted, deserved = labelled_ballots(desk, run)
@@ -142,7 +141,6 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
             else drawn[name],
             offset=offsets.get(name),
             weight=weight,
-            level=levels.get(name),
         )
         for (name, one), weight in zip(seats.items(), weights, strict=True)
     ]

@@ -28,7 +28,7 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
             found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
         )
         items = _items(desk, run, asked)
-    except ValueError:
+    except (ValueError, UsageError):
         # A newer version, or somebody who writes events by hand, asked it on another desk.
         return None
     return None if items is not None and not items.passes else asked

@@ -24,7 +24,7 @@ from reviewdesk.domain.gates.expect import (
     TargetValue,
     hold,
 )
-from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items, widest
+from reviewdesk.domain.gates.such_items import of_counts, pass_rate, such_items
 from reviewdesk.domain.gates.targets import (
     ASKED,
     BAND,
@@ -50,7 +50,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
-from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Ranged, Target
+from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Ranged, Target, widest
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.domain.verdict import SLACK

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.labels.repeats import PaceEvent, Pacing
+from reviewdesk.domain.labels.repeats import Pacing
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,
@@ -234,8 +234,7 @@ class PaceReader:
         if event.target is not None:
             self._pacing.turn(event.target, stands=event.kind == "redo")
         if event.run == run.hash and not untimed:
-            step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
-            self._pacing.add(step, event.action)
+            self._pacing.add(datetime.fromisoformat(event.at), event.kind, event.action)
 
 
 _held: set[str] = set()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -167,10 +167,23 @@ def join(
             found[item] = label
             lost["reworded"] += known is not None and known.key in reworded
         else:
-            lost[_why_lost(label, known, there)] += 1
+            mine = None if known is None else not known.content
+            theirs = None if there is None else not there.content
+            if theirs and mine is None and label.item_hash:
+                mine = True
+            why = "changed" if mine is theirs else "one_sided"
+            lost["missing" if theirs is None else why] += 1
     there_too = {one.key: item for one in frame.values() if (item := items.get(one.key))}
     strata = {there_too[one.key]: one.stratum for one in frame.values() if one.key in there_too}
-    made = Joined(
+    contents: dict[int, set[bytes]] = {}
+    passes = Counter[int]()
+    fails = Counter[int]()
+    for one in report:
+        if one.item in strata and one.decision in (Decision.PASS, Decision.FAIL):
+            h = strata[one.item]
+            contents.setdefault(h, set()).add(one.item)
+            (passes if one.decision is Decision.PASS else fails)[h] += 1
+    return Joined(
         JoinCounts(
             labels=len(suite.labels),
             joined=len(found),
@@ -185,9 +198,9 @@ def join(
         found,
         strata,
         there_too,
+        {h: len(some) for h, some in contents.items()},
+        {h: (passes[h], fails[h]) for h in contents},
     )
-    _count(made, report)
-    return made
 
 
 def _reworded(
@@ -205,31 +218,6 @@ def _reworded(
     }
 
 
-def _why_lost(label: DrawnLabel, known: FrameContent | None, there: ReportContent | None) -> str:
-    if there is None:
-        return "missing"
-    answered = bool(known and not known.content)
-    if not there.content:
-        return "one_sided" if (known and known.content) or not label.item_hash else "changed"
-    # The report has no answer. Without a frame, nobody knows whether the suite's content had one.
-    return "one_sided" if answered or known is None else "changed"
-
-
-def _count(made: Joined, report: Iterable[ReportContent]) -> None:
-    """Count the frame's contents that the new panel decides, and its verdicts on them."""
-    contents: dict[int, set[bytes]] = {}
-    passes = Counter[int]()
-    fails = Counter[int]()
-    for one in report:
-        h = made.strata.get(one.item)
-        if h is None or one.decision not in (Decision.PASS, Decision.FAIL):
-            continue
-        contents.setdefault(h, set()).add(one.item)
-        (passes if one.decision is Decision.PASS else fails)[h] += 1
-    made.sizes = {h: len(some) for h, some in contents.items()}
-    made.decided = {h: (passes[h], fails[h]) for h in contents}
-
-
 def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
     """Return the contents of a run, each once, in the stratum of its first flagged verdict.
 
@@ -240,7 +228,7 @@ def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
     found: dict[ContentKey, FrameContent] = {}
     for one in contents:
         known = found.get(one.key)
-        if known is None or (is_rest(known.stratum) and not is_rest(one.stratum)):
+        if known is None or one.stratum < FIRST_REST <= known.stratum:
             text = (one.content, one.id) if one.content else ("", "")
             found[one.key] = FrameContent(
                 one.item.hex(), one.stratum, *text, decided[one.key], one.answer
@@ -255,10 +243,6 @@ def decisions(contents: Iterable[ReportContent]) -> dict[ContentKey, Decision | 
         same = found.setdefault(one.key, one.decision) is one.decision
         found[one.key] = one.decision if same else None
     return found
-
-
-def is_rest(stratum: int) -> bool:
-    return STRATA[stratum].startswith("rest/")
 
 
 def stratum_index(name: object) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.gates.join import ContentKey, ReportContent, SuiteLabels, decisions, join
@@ -91,22 +91,6 @@ def pairs(
             yield PairedDecision(one.stratum, new.of_contents[one.key], old.of_contents[one.key])
 
 
-class _End:
-    """One end of the interval: the shares of items gained and lost, and the squared distance.
-
-    Items without a label count as lost at the lower end and as gained at the upper end.
-    """
-
-    def __init__(self) -> None:
-        self.gained = self.lost = self.squares = 0.0
-
-    def distance(self, items: int, z: float) -> tuple[float, float]:
-        """Return the difference at this end, and the distance from it to the end."""
-        middle = self.gained - self.lost
-        of_items = tango(self.gained * items, self.lost * items, items, z)
-        return middle, math.hypot(math.sqrt(self.squares), middle - of_items)
-
-
 def change(found: Sequence[PairedDecision]) -> PanelChange:
     """Estimate ``right(new) - right(old)`` over such items as the pairs; at least one is needed.
 
@@ -122,10 +106,14 @@ def change(found: Sequence[PairedDecision]) -> PanelChange:
     sampled = Counter(one.stratum for one in found if one.truth in _RIGHT)
     groups: dict[tuple[int, int], dict[int, list[PairedDecision]]] = {}
     for one in found:
-        if (kind := _kind(one)) is not None:
+        decided = [side in {Decision.PASS, Decision.FAIL} for side in (one.new, one.old)]
+        if any(decided) and not (all(decided) and one.new is one.old):
+            # The least and the most that the content can add to the difference.
+            kind = -int(decided[1]), int(decided[0])
             groups.setdefault(kind, {}).setdefault(one.stratum, []).append(one)
-    low = _End()
-    high = _End()
+    # At the lower and the upper end: the shares of items gained and lost, and the squared distance.
+    # Items without a label count as lost at the lower end and as gained at the upper end.
+    gained, lost, squares = np.zeros((3, 2))
     apart = labelled = 0
     unlabelled = False
     for (least, most), held in groups.items():
@@ -135,30 +123,16 @@ def change(found: Sequence[PairedDecision]) -> PanelChange:
             apart += cell.size
             labelled += cell.labelled
             unlabelled = unlabelled or not cell.labelled
-            ends = midp_interval(cell.part) if cell.labelled else (0.0, 1.0)
-            for end, at, nothing in ((low, ends[0], 0.0), (high, ends[1], 1.0)):
-                rate = cell.right / cell.labelled if cell.labelled else nothing
-                end.gained += share * rate * most
-                end.lost -= share * (1 - rate) * least
-                end.squares += (share * (most - least) * (rate - at)) ** 2
-    bottom, below = low.distance(n, Z)
-    top, above = high.distance(n, -Z)
-    return PanelChange(
-        n,
-        apart,
-        labelled,
-        None if unlabelled else bottom,
-        max(bottom - below, -1.0),
-        min(top + above, 1.0),
-    )
-
-
-def _kind(pair: PairedDecision) -> tuple[int, int] | None:
-    """Return the least and the most that a content can add to the difference; ``None`` if 0."""
-    decided = [one in {Decision.PASS, Decision.FAIL} for one in (pair.new, pair.old)]
-    if not any(decided) or (all(decided) and pair.new is pair.old):
-        return None
-    return -int(decided[1]), int(decided[0])
+            ends = np.array(midp_interval(cell.part) if cell.labelled else (0.0, 1.0))
+            rate = np.full(2, cell.right / cell.labelled) if cell.labelled else ends
+            gained += share * rate * most
+            lost -= share * (1 - rate) * least
+            squares += (share * (most - least) * (rate - ends)) ** 2
+    middle = gained - lost
+    score = [tango(gained[at] * n, lost[at] * n, n, z) for at, z in enumerate((Z, -Z))]
+    low, high = middle + [-1, 1] * np.sqrt(squares + (middle - score) ** 2)
+    estimate = None if unlabelled else float(middle[0])
+    return PanelChange(n, apart, labelled, estimate, max(float(low), -1.0), min(float(high), 1.0))
 
 
 def _cell(stratum: int, mine: Sequence[PairedDecision], most: int, rate: float) -> Apart:

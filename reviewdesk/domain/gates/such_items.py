@@ -19,7 +19,7 @@ from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, 
 from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
+from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.figures import (
     Estimate,
     Fit,
@@ -28,6 +28,7 @@ from reviewdesk.domain.stats.figures import (
     Part,
     Ranged,
     Target,
+    widest,
 )
 from reviewdesk.domain.stats.intervals import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
@@ -197,10 +198,7 @@ def such_items(
     sensitive, specific = (
         (_ends(found.sensitivity), _ends(found.specificity))
         if found
-        else (
-            share_ends(rows.weighted(rows.weight * deserved), rows.correct[deserved]),
-            share_ends(rows.weighted(rows.weight * ~deserved), rows.correct[~deserved]),
-        )
+        else (share_ends(rows.weighted(rows.weight * kept)) for kept in (deserved, ~deserved))
     )
     return made | {
         "sensitivity": Ranged(line.sensitivity, *sensitive),
@@ -220,9 +218,14 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     kappa = None
     if cells.kappa is not None:
         kappa = kappa_interval(parts, [True, False], Target.ITEMS)
+    # A class of almost no weight counts as empty; its interval would leave the range of floats.
+    hit, reject = (
+        wilson(right, size) if size > SLACK else (0.0, 1.0)
+        for right, size in ((tp, tp + fn), (tn, tn + fp))
+    )
     return {
-        "sensitivity": _rate_of(tp, tp + fn),
-        "specificity": _rate_of(tn, tn + fp),
+        "sensitivity": Ranged(cells.sensitivity, *hit),
+        "specificity": Ranged(cells.specificity, *reject),
         "kappa": _kappa(cells.kappa, kappa),
     }
 
@@ -237,16 +240,8 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
         effect = one.pass_effect(Target.ITEMS)
         parts = [pass_part(voted, effect.deff) for voted in one.voted]
         rates.append(share(parts, lacking, effect.z))
-    return widest(rates[0], rates[1:])
-
-
-def widest(found: Ranged, others: Sequence[Ranged]) -> Ranged:
-    """Return a figure with the outermost ends of the others; without others, with its own."""
-    if not others:
-        return found
-    lows = [one.low for one in others if one.low is not None]
-    highs = [one.high for one in others if one.high is not None]
-    return replace(found, low=min(lows, default=None), high=max(highs, default=None))
+    found: Ranged = widest(rates[0], rates[1:])
+    return found
 
 
 def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ranged:
@@ -263,11 +258,6 @@ def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ra
 
 def _ends(found: Estimate | Interval | None) -> tuple[float | None, float | None]:
     return (None, None) if found is None else (found.low, found.high)
-
-
-def _rate_of(hits: float, size: float) -> Ranged:
-    # A class of almost no weight counts as empty; its interval would leave the range of floats.
-    return Ranged(rate_or_zero(hits, size), *(wilson(hits, size) if size > SLACK else (0.0, 1.0)))
 
 
 def _kappa(value: float | None, found: Interval | None) -> Ranged:

@@ -228,12 +228,8 @@ class JuryReadings:
         if self._lacks_agreement:
             return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
         if pair.band is not None and pair.reported:
-            note = f"of the {_agreement_text(pair)}"
-            return TargetValue(pair.band.value, Origin.STATED, note=note)
-        note = self._why_recomputed()
-        if ours.band is None:
-            return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{note}: reads low")
-        return TargetValue(ours.band.value, Origin.RECOMPUTED, note=note)
+            return TargetValue(pair.band.value, Origin.STATED, note=f"of the stated {pair.metric}")
+        return TargetValue((ours.band or Band.LOW).value, Origin.RECOMPUTED)
 
     def _escalate(self) -> TargetValue:
         stated = self._verdict.escalate
@@ -247,22 +243,10 @@ class JuryReadings:
             return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
         pair, ours = self._both
         if pair.reported and pair.value is not None and pair.band is not None:
-            note = f"the {_agreement_text(pair)} is {pair.band}"
+            note = f"the stated {pair.metric} is {pair.band}"
             return TargetValue(pair.band is Band.LOW, Origin.STATED, note=note)
-        note = self._why_recomputed()
-        if ours.raw is None:
-            return TargetValue(True, Origin.RECOMPUTED, note=f"{note}: reads true")
-        return TargetValue(bool(self._assessment.escalation), Origin.RECOMPUTED, note=note)
-
-    def _why_recomputed(self) -> str:
-        """Return why our value is used although the report states part of the agreement."""
-        pair, ours = self._both
-        if not pair.reported:
-            return ""
-        none = "the report states no agreement"
-        reason = none if pair.value is None else f"the {_agreement_text(pair)} has no band"
-        raw = "undefined" if ours.raw is None else f"{ours.raw:.6g}"
-        return f"{reason}, computed as r_WG {raw}"
+        low = ours.raw is None or bool(self._assessment.escalation)
+        return TargetValue(low, Origin.RECOMPUTED)
 
     def _same_family(self) -> TargetValue:
         if self._verdict.same_family is not None:
@@ -270,8 +254,3 @@ class JuryReadings:
         found = family.same_family(self._verdict.ballots, self._verdict.generator)
         note = "the families are not known: reads false" if found is None else ""
         return TargetValue(bool(found), Origin.RECOMPUTED, note=note)
-
-
-def _agreement_text(pair: AgreementPair) -> str:
-    value = "" if pair.value is None else f" {pair.value:.6g}"
-    return f"stated {pair.metric}{value}"

@@ -51,7 +51,11 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
     if n < FEWEST:
         return BiasProbe(probe, len(mass), Ranged(None, reason=f"under {FEWEST} labels"))
     _, weights, *columns = zip(*rows, strict=True)
-    ranks = [_ranks(values, weights) for values in columns]
+    ranks = []
+    for values in columns:
+        place = np.unique(values, return_inverse=True)[1]
+        held = np.bincount(place, weights)
+        ranks.append((np.cumsum(held) - held / 2)[place])
     found = np.cov(ranks, aweights=weights, ddof=0)
     spread = float(found[0, 0] * found[1, 1])
     if spread <= 0:
@@ -60,19 +64,6 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
     middle = math.atanh(min(max(r, -1 + 1e-9), 1 - 1e-9))
     off = Z * math.sqrt((1 + r * r / 2) / (n - 3))
     return BiasProbe(probe, len(mass), Ranged(r, math.tanh(middle - off), math.tanh(middle + off)))
-
-
-def _ranks(values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return for each value the weight of lower values plus half the weight of equal ones."""
-    mass = defaultdict[float, float](float)
-    for value, weight in zip(values, weights, strict=True):
-        mass[value] += weight
-    below = 0.0
-    rank = {}
-    for value in sorted(mass):
-        rank[value] = below + mass[value] / 2
-        below += mass[value]
-    return [rank[value] for value in values]
 
 
 def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:

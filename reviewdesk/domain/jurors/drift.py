@@ -10,18 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from reviewdesk.domain.jurors.facts import Drift, LevelChange, Offset, Seats, Windows
+from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
-from reviewdesk.domain.stats.dense import Floats, Ints, Moments, counted, parts
-from reviewdesk.domain.stats.figures import Ranged
-from reviewdesk.domain.stats.rates import (
-    benjamini_hochberg,
-    rate_difference,
-    t_quantile,
-    t_two_sided,
-)
+from reviewdesk.domain.stats.dense import Floats, Ints, Moments
+from reviewdesk.domain.stats.rates import benjamini_hochberg, bisect, t_quantile, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
 STEP = 0.5
@@ -161,15 +155,12 @@ def siegmund_limit(steps: int, jurors: int, usual: int) -> float:
     level estimated from ``usual`` offsets makes them ``e^(2b²/usual)`` times as frequent. Source:
     Siegmund 1985, Sequential Analysis.
     """
-    low = 0.0
-    high = 100.0
-    for _ in range(60):
-        h = (low + high) / 2
-        b = h + _OVERSHOOT
+
+    def expected(b: float) -> float:
         length = (math.exp(2 * STEP * b) - 2 * STEP * b - 1) / (2 * STEP**2)
-        expected = 2 * steps * jurors / length * math.exp(min(2 * b * b / usual, 50.0))
-        low, high = (h, high) if expected > -math.log(1 - RISK) else (low, h)
-    return high
+        return 2 * steps * jurors / length * math.exp(min(2 * b * b / usual, 50.0))
+
+    return bisect(lambda h: expected(h + _OVERSHOOT) > -math.log(1 - RISK), 0.0, 100.0)
 
 
 _GRID = np.linspace(-5, 5, 4_001)
@@ -190,14 +181,6 @@ def _normal_scores(usual: Floats, later: Floats) -> Floats:
     return np.where(np.isnan(later), np.nan, found)
 
 
-class Welch(NamedTuple):
-    """Welch's t, its degrees of freedom and its two-sided p."""
-
-    t: float
-    df: float
-    p: float
-
-
 class Offsets(Struct, frozen=True):
     """One juror's offsets ``[n]`` in file order, and the keys ``[n]`` of their verdicts."""
 
@@ -205,21 +188,21 @@ class Offsets(Struct, frozen=True):
     keys: Ints
 
 
+class Welch(NamedTuple):
+    """Welch's 95% interval of ``m2 - m1``, its t with degrees of freedom, and its two-sided p."""
+
+    low: float
+    high: float
+    t: float
+    df: float
+    p: float
+
+
 def welch(one: Moments, two: Moments) -> Welch | None:
-    """Test equal means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
+    """Compare two means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
 
     ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
     """
-    found = _error(one, two)
-    if found is None:
-        return None
-    error, df = found
-    t = (two.mean - one.mean) / error
-    return Welch(t, df, t_two_sided(t, df))
-
-
-def _error(one: Moments, two: Moments) -> tuple[float, float] | None:
-    """Return the standard error of the difference of two means, and its degrees of freedom."""
     sd1 = one.sd
     sd2 = two.sd
     if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
@@ -227,19 +210,10 @@ def _error(one: Moments, two: Moments) -> tuple[float, float] | None:
     part1 = sd1**2 / one.n
     part2 = sd2**2 / two.n
     df = (part1 + part2) ** 2 / (part1**2 / (one.n - 1) + part2**2 / (two.n - 1))
-    return math.sqrt(part1 + part2), df
-
-
-def mean_change(before: Moments, after: Moments) -> Ranged:
-    """Return the later mean less the earlier with Welch's 95% interval, if that is defined."""
-    if not before.n or not after.n:
-        return Ranged(None, reason="no score in one of the windows")
-    change = after.mean - before.mean
-    found = _error(before, after)
-    if found is None:
-        return Ranged(change, reason="too few scores, or none varies")
-    off = found[0] * t_quantile(0.975, found[1])
-    return Ranged(change, change - off, change + off)
+    error = math.sqrt(part1 + part2)
+    change = two.mean - one.mean
+    off = error * t_quantile(0.975, df)
+    return Welch(change - off, change + off, change / error, df, t_two_sided(change / error, df))
 
 
 def offsets(found: Columns) -> dict[str, Offsets]:
@@ -247,105 +221,33 @@ def offsets(found: Columns) -> dict[str, Offsets]:
 
     A verdict that fewer than two jurors scored gives no offset.
     """
-    made: list[list[Offsets]] = [[] for _ in found.names]
-    for here in parts(len(found)):
-        scores = found.scores[:, here]
-        juror = found.juror[:, here]
-        key = found.key[here]
-        there = ~np.isnan(scores) & (juror >= 0)
-        given = counted(there)
-        total = np.where(there, scores, 0.0).sum(axis=0)
-        # Taken verdict by verdict, so that a juror's offsets stay in file order.
-        rows, seats = np.nonzero((there & (given >= 2)).T)
-        score = scores[seats, rows]
-        others = given[rows].astype(np.int64) - 1
-        apart = score - (total[rows] - score) / others
-        who = juror[seats, rows]
-        order = np.argsort(who, kind="stable")
-        apart = apart[order]
-        keys = key[rows[order]]
-        sitting, starts = np.unique(who[order], return_index=True)
-        for one, start, end in zip(sitting, starts, [*starts, len(who)][1:], strict=True):
-            made[one].append(Offsets(apart[start:end], keys[start:end]))
+    there = ~np.isnan(found.scores) & (found.juror >= 0)
+    given = there.sum(axis=0)
+    total = np.where(there, found.scores, 0.0).sum(axis=0)
+    # Taken verdict by verdict, so that a juror's offsets stay in file order.
+    rows, seats = np.nonzero((there & (given >= 2)).T)
+    score = found.scores[seats, rows]
+    apart = score - (total[rows] - score) / (given[rows] - 1)
+    who = found.juror[seats, rows]
     return {
-        name: Offsets(
-            np.concatenate([one.values for one in some]), np.concatenate([one.keys for one in some])
-        )
-        for name, some in zip(found.names, made, strict=True)
-        if some
+        name: Offsets(apart[who == j], found.key[rows[who == j]])
+        for j, name in enumerate(found.names)
+        if (who == j).any()
     }
 
 
 def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seats]:
     """Count each juror's seats in a run, by name; ``unparsed`` is (key, seat) of each bad reply."""
-    count = len(found.names)
     sat = found.juror >= 0
-    who = found.juror[sat]
-    place = np.nonzero(sat)[0]
-    first = np.full(count, np.iinfo(np.int64).max)
-    np.minimum.at(first, who, place)
-    seated = np.bincount(who, minlength=count)
-    failed = np.bincount(found.juror[sat & found.failed], minlength=count)
-    bad = np.asarray([*unparsed], dtype=np.int64).reshape(-1, 2)
-    cast = sat & (found.votes >= 0)
-    votes = np.bincount(found.juror[cast], minlength=count)
-    passes = np.bincount(found.juror[cast & (found.votes == 1)], minlength=count)
-    spared = np.bincount(found.juror[sat & found.not_asked], minlength=count)
-    row = np.searchsorted(found.key, bad[:, 0])
-    unread = np.bincount(found.juror[bad[:, 1], row], minlength=count)
-    return {
-        name: Seats(*map(int, figures))
-        for name, *figures in zip(
-            found.names, first, seated, failed, unread, votes, passes, spared, strict=True
-        )
-    }
-
-
-class Level(Struct, frozen=True):
-    """A juror's scores and votes in one window, regardless of the other jurors."""
-
-    scores: Moments = Moments()
-    votes: int = 0
-    passes: int = 0
-
-    def merge(self, other: Level) -> Level:
-        """Return the scores and votes of both windows."""
-        return Level(
-            self.scores.merge(other.scores), self.votes + other.votes, self.passes + other.passes
-        )
-
-
-def levels(found: Columns) -> dict[str, Level]:
-    """Return each juror's scores and votes, by name."""
-    made = {}
-    for at, name in enumerate(found.names):
-        mine = found.juror == at
-        scores = found.scores[mine]
-        votes = found.votes[mine]
-        passes = int((votes == 1).sum())
-        made[name] = Level(Moments.of(scores[~np.isnan(scores)]), int((votes >= 0).sum()), passes)
-    return made
-
-
-def level_changes(now: Columns, past: Past) -> dict[str, LevelChange]:
-    """Return how each juror's mean score and pass rate changed, in the windows of ``drifts``.
-
-    The interval of the pass rate takes both windows as independent (Newcombe 1998, method 10).
-    """
-    if past.jurors:
-        usual = {name: one.level for name, one in past.jurors.items()}
-        later = levels(now)
-    else:
-        half = len(now) // 2
-        usual = levels(now.at(np.arange(half)))
-        later = levels(now.at(np.arange(half, len(now))))
-    made = {}
-    for name in usual.keys() & later.keys():
-        one = usual[name]
-        two = later[name]
-        rate = rate_difference(two.passes, two.votes, one.passes, one.votes)
-        made[name] = LevelChange(mean_change(one.scores, two.scores), Ranged(*astuple(rate)))
-    return made
+    bad = np.zeros_like(sat)
+    for key, seat in unparsed:
+        bad[seat, np.searchsorted(found.key, key)] = True
+    first = np.full(len(found.names), np.iinfo(np.int64).max)
+    np.minimum.at(first, found.juror[sat], np.nonzero(sat)[0])
+    marks = (sat, found.failed, bad, found.votes >= 0, found.votes == 1, found.not_asked)
+    counts = [np.bincount(found.juror[sat & mark], minlength=len(first)) for mark in marks]
+    rows = zip(found.names, first, *counts, strict=True)
+    return {name: Seats(*map(int, figures)) for name, *figures in rows}
 
 
 class EarlierOffsets(Struct, frozen=True):
@@ -353,7 +255,6 @@ class EarlierOffsets(Struct, frozen=True):
 
     runs: int
     moments: Moments
-    level: Level = Level()
 
 
 class Past(Struct, frozen=True):
@@ -377,14 +278,10 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
         if set(run.names) != set(jurors):
             continue
         here = offsets(run)
-        level = levels(run)
         for name, one in here.items():
             before = made.get(name, EarlierOffsets(0, Moments()))
-            made[name] = EarlierOffsets(
-                before.runs + 1,
-                before.moments.merge(Moments.of(one.values)),
-                before.level.merge(level[name]),
-            )
+            moments = before.moments.merge(Moments.of(one.values))
+            made[name] = EarlierOffsets(before.runs + 1, moments)
         rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
     return Past(made, names, rows)
 
@@ -394,20 +291,12 @@ NO_PAST = Past({}, (), np.empty((0, 0)))
 
 def by_verdict(found: Mapping[str, Offsets], names: Sequence[str]) -> tuple[Ints, Floats]:
     """Return the keys ``[n]`` of verdicts with an offset, and all offsets ``[n, names]`` or NaN."""
-    given = [one.keys for one in found.values() if len(one.keys)]
-    if not given:
-        return np.empty(0, np.int64), np.empty((0, len(names)))
-    # The keys of a run are consecutive, so a mark for each costs less than sorting them.
-    low = min(int(keys.min()) for keys in given)
-    marks = np.zeros(max(int(keys.max()) for keys in given) + 1 - low, np.bool_)
-    for one in given:
-        marks[one - low] = True
-    place = np.cumsum(marks) - 1
-    rows = np.full((int(place[-1]) + 1, len(names)), np.nan)
+    keys = np.unique(np.concatenate([np.empty(0, np.int64), *(one.keys for one in found.values())]))
+    rows = np.full((len(keys), len(names)), np.nan)
     for at, name in enumerate(names):
         if name in found:
-            rows[place[found[name].keys - low], at] = found[name].values
-    return np.flatnonzero(marks) + low, rows
+            rows[np.searchsorted(keys, found[name].keys), at] = found[name].values
+    return keys, rows
 
 
 def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset]:
@@ -419,7 +308,20 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
     """
     made = {name: _drift(one, past.jurors.get(name)) for name, one in now.items()}
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
-    limit, alarm = _alarms(now, past)
+    names = past.names or tuple(now)
+    keys, later = by_verdict(now, names)
+    usual = past.rows
+    if not len(usual):
+        half = len(later) // 2
+        keys = keys[half:]
+        usual = later[:half]
+        later = later[half:]
+    limit, places = alarms(usual, later)
+    alarm = {
+        name: int(keys[place])
+        for name, place in zip(names, places, strict=True)
+        if place is not None
+    }
     return {
         name: Offset(
             mean=float(now[name].values.mean()),
@@ -445,25 +347,5 @@ def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
     if not usual.n:
         return None
     after = Moments.of(later)
-    tested = welch(usual, after) or (None, None, None)
-    change = mean_change(usual, after)
-    ends = change.low, change.high
-    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *ends, *tested)
-
-
-def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[str, int]]:
-    """Return the limit, and the key of the verdict where each juror exceeds it, by name."""
-    names = past.names or tuple(now)
-    keys, rows = by_verdict(now, names)
-    usual = past.rows
-    if not len(usual):
-        half = len(rows) // 2
-        usual = rows[:half]
-        keys = keys[half:]
-        rows = rows[half:]
-    limit, places = alarms(usual, rows)
-    return limit, {
-        name: int(keys[place])
-        for name, place in zip(names, places, strict=True)
-        if place is not None
-    }
+    tested = welch(usual, after) or (None,) * 5
+    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *tested)

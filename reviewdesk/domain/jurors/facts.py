@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
-from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
+from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
@@ -300,13 +300,6 @@ class Drift(Struct, frozen=True):
     limit: float | None = None
 
 
-class LevelChange(Struct, frozen=True):
-    """A juror's mean score and its pass rate, later less earlier, in the windows of its drift."""
-
-    score: Ranged
-    passes: Ranged
-
-
 class Offset(Struct, frozen=True):
     """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
 
@@ -334,12 +327,11 @@ class Quoted(Struct, frozen=True):
 class JurorFacts(Struct, frozen=True):
     """One juror's figures: from the labels, through the draw, and over all its verdicts of the run.
 
-    ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
-    other rates are through the draw. Sensitivity and specificity are the shares of right votes on
-    what should pass, and on what should fail; dissent is that of the dissents that were alone or
-    trimmed, and kappa is ``None`` under ``ENOUGH`` votes. ``weight`` is a suggestion from the votes
-    that have labels. ``offset`` is ``None`` if the juror never scored a verdict together with
-    another juror.
+    All rates but the ``labelled`` ones are through the draw. Sensitivity and specificity are the
+    shares of right votes on what should pass, and on what should fail; dissent is that of the
+    dissents that were alone or trimmed, and kappa is ``None`` under ``ENOUGH`` votes. ``weight`` is
+    a suggestion from the votes that have labels. ``offset`` is ``None`` if the juror never scored a
+    verdict together with another juror.
     """
 
     counts: JurorCounts
@@ -347,7 +339,6 @@ class JurorFacts(Struct, frozen=True):
     drawn: JurorRates
     offset: Offset | None = None
     weight: float | None = None
-    level: LevelChange | None = None
 
     @property
     def name(self) -> str:
@@ -359,20 +350,15 @@ class JurorFacts(Struct, frozen=True):
         return self.seats.not_asked > 0
 
     @property
-    def labelled_accuracy(self) -> Rate:
-        return Rate(self.counts.right, self.counts.votes)
-
-    @property
-    def labelled_sensitivity(self) -> Rate:
-        return Rate(self.counts.tp, self.counts.tp + self.counts.fn)
-
-    @property
-    def labelled_specificity(self) -> Rate:
-        return Rate(self.counts.tn, self.counts.tn + self.counts.fp)
-
-    @property
-    def labelled_dissent(self) -> Rate:
-        return Rate(self.counts.lone_right, self.counts.lone_dissents)
+    def labelled(self) -> dict[str, Rate]:
+        """The rates of the labels alone, unweighted, as a blind session may show them."""
+        one = self.counts
+        return {
+            "accuracy": Rate(one.right, one.votes),
+            "sensitivity": Rate(one.tp, one.tp + one.fn),
+            "specificity": Rate(one.tn, one.tn + one.fp),
+            "dissent": Rate(one.lone_right, one.lone_dissents),
+        }
 
     @property
     def labelled_kappa(self) -> float | None:
@@ -393,7 +379,8 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def dissent(self) -> Quoted:
-        return _quotable_rate(self.labelled_dissent, self.drawn.dissent, self.drawn.dissent_design)
+        drawn = self.drawn
+        return _quotable_rate(self.labelled["dissent"], drawn.dissent, drawn.dissent_design)
 
     @property
     def kappa(self) -> float | None:
@@ -407,23 +394,9 @@ class JurorFacts(Struct, frozen=True):
     def parse_failures(self) -> Rate:
         return Rate(self.seats.parse_failed, self.seats.seats)
 
-    @property
-    def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
-        """The observed rate corrected for the juror's errors, and the correction's status.
-
-        It estimates the share of responses that should pass among the verdicts on which the juror
-        voted. Both are ``None`` if the juror never voted, or has no labelled vote.
-        """
-        observed = self.observed.share
-        if observed is None or not self.counts.votes:
-            return None, None
-        hit = self.sensitivity.share or 0.0
-        reject = self.specificity.share or 0.0
-        return rogan_gladen(observed, hit, reject)
-
     def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
-        return _quotable_rate(getattr(self, f"labelled_{name}"), drawn, self.drawn.design)
+        return _quotable_rate(self.labelled[name], drawn, self.drawn.design)
 
 
 def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
@@ -455,22 +428,6 @@ class Alike(Struct, frozen=True):
         p = self.first_passes / self.n
         q = self.second_passes / self.n
         return p * q + (1 - p) * (1 - q)
-
-    @property
-    def z(self) -> float | None:
-        """The distance of ``alike`` from its expectation, in standard deviations.
-
-        Given a and b passes, the number of common passes is hypergeometric, and ``alike`` changes
-        by two with each, so that ``sd = 2 sqrt(a b (n - a) (n - b) / (n^2 (n - 1)))``. ``None`` if
-        a juror always votes the same, or under two verdicts. Source: Fisher 1935, fixed margins.
-        """
-        n = self.n
-        a = self.first_passes
-        b = self.second_passes
-        spread = a * b * (n - a) * (n - b)
-        if n < 2 or not spread or self.expected is None:
-            return None
-        return (self.alike - n * self.expected) / (2 * math.sqrt(spread / (n * n * (n - 1))))
 
 
 class JurorPair(Struct, frozen=True):

@@ -329,8 +329,16 @@ def kappas(
 
 def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contest:
     """Compare the panel with every juror, and its best juror with the others."""
-    shares = {name: _share(voted(cast, labels)) for name, cast in votes.items()}
-    known = {name: share for name, share in shares.items() if share is not None}
+    known = {}
+    for name, cast in votes.items():
+        found = voted(cast, labels)
+        cells = labelled(found)
+        share = cells.right / cells.n if cells.n else None
+        # Through the draw, if the labels represent the run.
+        if design(found).stands:
+            share = stratified_rates(found).accuracy.estimate
+        if share is not None:
+            known[name] = share
     if len(known) < 2:
         return Contest()
     best = max(known, key=lambda name: known[name])
@@ -351,14 +359,6 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
         best_beats_panel=beaten(panel),
         best_stands=all(beaten(cast) for cast in others),
     )
-
-
-def _share(found: Sequence[Voted]) -> float | None:
-    """Return the accuracy that may be quoted: through the draw, else over the unweighted labels."""
-    if design(found).stands:
-        return stratified_rates(found).accuracy.estimate
-    cells = labelled(found)
-    return cells.right / cells.n if cells.n else None
 
 
 class LabelledPanel(Struct, frozen=True):

@@ -41,12 +41,15 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     if len(rows) < ENOUGH or len(names) < 2:
         why = Ranged(None, reason=f"fewer than {ENOUGH} labels that count, or two jurors")
         return PanelWorth(len(rows), len(names), why, why)
-    weights = _weights(labels, rows)
+    size = np.bincount(labels.stratum)
+    seen = np.bincount(labels.stratum[rows], minlength=len(size))
+    weights = (size / np.maximum(seen, 1))[labels.stratum[rows]]
     cast = np.array([votes[name][rows] for name in names])
     wrong = np.where(cast >= 0, cast != labels.truth[rows], np.nan)
     correlation = error_correlation(wrong, weights, labels.stratum[rows])
     priced = costs is not None and all(costs.get(name) for name in names)
     price = {name: costs[name] if costs is not None and priced else 1.0 for name in names}
+    whole = _decisions(columns, Variant())
     frontier: list[SubPanel] = []
     tried = 0
     if len(names) <= MOST:
@@ -56,19 +59,15 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
         jurors=len(names),
         correlation=correlation,
         effective=effective(len(names), correlation),
-        added=tuple(_added(columns, labels, name) for name in names),
+        added=tuple(
+            Added(name, compare(f"without {name}", whole, _decisions(fewer, Variant()), labels))
+            for name in names
+            for fewer in [without(columns, name)]
+        ),
         frontier=tuple(frontier),
         tried=tried,
         priced=priced,
     )
-
-
-def _weights(labels: Labels, rows: np.ndarray) -> Floats:
-    """Return how many verdicts each label that counts stands for: ``N_h/m_h``."""
-    size = np.bincount(labels.stratum)
-    seen = np.bincount(labels.stratum[rows], minlength=len(size))
-    made: Floats = (size / np.maximum(seen, 1))[labels.stratum[rows]]
-    return made
 
 
 def error_correlation(wrong: Floats, weights: Floats, strata: np.ndarray) -> Ranged:
@@ -127,12 +126,6 @@ def effective(jurors: int, correlation: Ranged) -> Ranged:
         return jurors / (1 + (jurors - 1) * min(max(rho or 0.0, 0.0), 1.0))
 
     return Ranged(number(correlation.value), number(correlation.high), number(correlation.low))
-
-
-def _added(columns: Columns, labels: Labels, name: str) -> Added:
-    fewer = _decisions(without(columns, name), Variant())
-    whole = _decisions(columns, Variant())
-    return Added(name, compare(f"without {name}", whole, fewer, labels))
 
 
 def _decisions(columns: Columns, variant: Variant) -> Small:

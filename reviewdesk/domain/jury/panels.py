@@ -30,7 +30,7 @@ from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
-from reviewdesk.domain.stats.dense import cases, counted, every, looked_up
+from reviewdesk.domain.stats.dense import cases, counted, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 
@@ -69,13 +69,13 @@ class Cast:
     def passes(self) -> Ints:
         """The number of votes for a pass, ``[n]``."""
         votes = self.columns.votes
-        return counted(votes.view(np.bool_) if _all_cast(votes) else votes == PASS)
+        return counted(votes == PASS)
 
     @cached_property
     def answered(self) -> Ints:
         """The number of votes cast, ``[n]``."""
         votes = self.columns.votes
-        return every(*votes.shape) if _all_cast(votes) else counted(votes != NOTHING)
+        return counted(votes != NOTHING)
 
     @cached_property
     def silent(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -292,11 +292,6 @@ def revoted(columns: Columns, threshold: float) -> Small:
     """Return the votes at another threshold: scores vote by it, except where a vote is withheld."""
     votes = (columns.scores >= threshold - SLACK).astype(np.int8)
     return np.where(np.isnan(columns.scores) | columns.withheld, columns.votes, votes)
-
-
-def _all_cast(votes: Small) -> bool:
-    """Whether every seat has voted, so that each vote is 0 or 1."""
-    return bool(votes.size and np.minimum.reduce(votes, axis=None) != NOTHING)
 
 
 class Answers:

@@ -13,17 +13,7 @@ import numpy as np
 from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import Spread, Trim, rounding_named, trim_count
 from reviewdesk.domain.run.packing import NOTHING, ROUNDINGS
-from reviewdesk.domain.stats.dense import (
-    Bools,
-    Floats,
-    Ints,
-    Rows,
-    cases,
-    dense,
-    given,
-    parts,
-    ranked,
-)
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, Rows, cases, dense, given, parts
 from reviewdesk.domain.values import Rounding, Strategy
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, SLACK, Band
 from reviewdesk.errors import UsageError
@@ -225,7 +215,6 @@ class Scores:
         """Keep scores and weights; a missing weight counts as 1."""
         self.scores = scores
         self._weights = weights
-        self._exact = exact
         self._sum = exact_sums if exact else _sums
         self.count = given(scores)
 
@@ -248,13 +237,7 @@ class Scores:
     @cached_property
     def median(self) -> Floats:
         """The median; for an even number of scores, the mean of the two in the middle."""
-
-        def middle(block: Floats) -> Floats:
-            m = len(block)
-            rows = ranked(block, (m - 1) // 2)
-            return (rows[(m - 1) // 2] + rows[m // 2]) / 2
-
-        return self._by_count(middle)
+        return self._by_count(lambda block: np.asarray(np.median(block, axis=0)))
 
     @cached_property
     def lowest(self) -> Floats:
@@ -320,13 +303,7 @@ class Scores:
         return there & (before < cut), there & (before >= self.count - cut)
 
     def _kept_mean(self, block: Floats, cut: int) -> Floats:
-        if cut == 1 and not self._exact:
-            # Two ends are found in fewer passes than the network takes to set them apart.
-            total = _sums(block)
-            total -= np.minimum.reduce(block, axis=0)
-            total -= np.maximum.reduce(block, axis=0)
-            return total / (len(block) - 2)
-        kept = ranked(block, cut)[cut : len(block) - cut] if cut else block
+        kept = np.sort(block, axis=0)[cut : len(block) - cut] if cut else block
         return self._sum(kept) / len(kept)
 
     def _by_count(self, figure: Callable[[Floats], Floats]) -> Floats:

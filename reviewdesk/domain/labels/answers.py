@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import partial
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.labels.question import Given, QuestionItems, Reply, RunAnswer, RunQuestion
 from reviewdesk.domain.labels.rows import RunFigures, confidence
@@ -77,14 +77,13 @@ def answer(
     every = [one for one in given if one.unit[1] in ranks.get(one.unit[0], ())]
     known = {one.unit: one for one in every if one.before}
     labels = {one.unit: one for one in every if one.row is not None and one.row.place.seen}
-    groups = {
-        h: _group(
-            len(held),
-            question.guesses.get(h, 0.5),
-            [value_of(one) for unit, one in known.items() if unit[0] == h],
-        )
-        for h, held in ranks.items()
-    }
+    groups = {}
+    for h, held in ranks.items():
+        before = [value_of(one) for unit, one in known.items() if unit[0] == h]
+        low = sum(value for value in before if value is not None)
+        guess = question.guesses.get(h, 0.5)
+        high = low + before.count(None)
+        groups[h] = DrawnGroup(len(held) - len(before), guess, len(before), low, high)
     sequence = ConfidenceSequence(
         groups, question.planned, question.level, whole=question.figure != "brier"
     )
@@ -119,8 +118,11 @@ def answer(
     look = sequence.look()
     scale = 1.0
     if items is not None and len(question.of) == 2:
-        look = _of_difference(look, items.apart)
+        # The mean p is how often the first rater is right where they differ: the figure is 2p - 1
+        # of the share of items on which they do.
         scale = 2 * items.apart
+        ends = {name: p for name, p in asdict(look).items() if name != "labels" and p is not None}
+        look = replace(look, **{name: scale * (p - 0.5) for name, p in ends.items()})
     narrow = question.width is not None and look.high - look.low <= question.width + SLACK
     reply, more = _reply(question, sequence, look, scale, narrow=narrow)
     done = not sum(sequence.learned.left.values())
@@ -139,33 +141,7 @@ def answer(
 
 
 def _unknown(h: int, ranks: Iterable[int], known: Container[tuple[int, int]]) -> Iterator[int]:
-    """Yield the ranks of a stratum that have no label from before, in the order of the draw."""
     yield from (rank for rank in ranks if (h, rank) not in known)
-
-
-def _group(size: int, guess: float, known: Sequence[float | None]) -> DrawnGroup:
-    """Return a stratum as the question finds it, with the values that are known before it."""
-    clear = [value for value in known if value is not None]
-    return DrawnGroup(
-        size - len(known),
-        guess,
-        len(known),
-        sum(clear),
-        sum(clear) + len(known) - len(clear),
-    )
-
-
-def _of_difference(look: Look, apart: float) -> Look:
-    """Return the look at a difference, ``apart·(2p - 1)``, from the look at p.
-
-    ``apart`` is the share of items on which two raters differ, p how often the first is right
-    there.
-    """
-    ends = {
-        name: value if name == "labels" or value is None else apart * (2 * value - 1)
-        for name, value in asdict(look).items()
-    }
-    return Look(**ends)
 
 
 def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:

@@ -7,15 +7,14 @@ one before it, and each carries a counter that is higher than any that its desk 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert
+from msgspec.json import decode
 
 from reviewdesk.domain.verdict import canonical_json
 
@@ -29,46 +28,44 @@ STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
 COUNTED = "counted"
 """The kind of the event that assigns counters to the events that carry none."""
 
-_HASHED = (
-    "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
-    "tentative", "detail", "action", "target", "prev_hash",
-)  # fmt: skip
 _LEAP = 1 << 31
 """The most by which a counter may exceed the one before it: more events than any team makes."""
 LONGEST = 1 << 25
 """The most characters of an event's detail."""
-_DESK_ID = re.compile(r"[0-9a-f]{32}")
 HASH = re.compile(r"[0-9a-f]{64}")
-_KIND = re.compile(r"[a-z_]{1,40}")
 
 
 def event_hash(row: Mapping[str, Any]) -> str:
     """Return the sha256 of an event's content together with the hash of the event before it."""
-    content = {name: row[name] for name in _HASHED}
+    content = {name: row[name] for name in COLUMNS if name != "hash"}
     item = content["item"]
     content["item"] = item.hex() if item is not None else None
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
-class ChainEvent(Struct, frozen=True):
+_Name = Annotated[str, Meta(min_length=1, max_length=100_000)]
+_Place = Annotated[int, Meta(ge=1, lt=1 << 62)]
+
+
+class ChainEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """An event with its place in its chain, as the log stores it, without its key."""
 
-    desk: str
-    reviewer: str
-    seq: int
-    kind: str
-    at: str
-    run: str | None
-    verdict: str | None
-    item: bytes | None
+    desk: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+    reviewer: _Name
+    seq: _Place
+    kind: Annotated[str, Meta(pattern=r"^[a-z_]{1,40}\Z")]
+    at: Annotated[str, Meta(max_length=40)]
+    run: Annotated[str, Meta(max_length=100_000)] | None
+    verdict: Annotated[str, Meta(max_length=100_000)] | None
+    item: Annotated[bytes, Meta(min_length=32, max_length=32)] | None
     label: str | None
-    author: str
+    author: _Name
     tentative: int
-    detail: str
-    action: int
-    target: int | None
-    prev_hash: str
-    hash: str
+    detail: Annotated[str, Meta(max_length=LONGEST)]
+    action: _Place
+    target: _Place | None
+    prev_hash: Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?\Z")]
+    hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
     def row(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in COLUMNS}
@@ -179,13 +176,6 @@ class ChainCheck:
 
 _TEXT = (str,)
 _WHOLE = (int,)
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "desk": _TEXT, "reviewer": _TEXT, "seq": _WHOLE, "kind": _TEXT, "at": _TEXT,
-    "run": (str, type(None)), "verdict": (str, type(None)), "item": (bytes, type(None)),
-    "label": (str, type(None)), "author": _TEXT, "tentative": _WHOLE, "detail": _TEXT,
-    "action": _WHOLE, "target": (int, type(None)), "prev_hash": _TEXT, "hash": _TEXT,
-}  # fmt: skip
-_MOST = {"at": 40, "detail": LONGEST}
 _DETAIL: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("counter", "count", "together", "of", "calls", "answered", "done", "left",
                      "given_up", "first", "plan", "pid", "rules"), _WHOLE),
@@ -202,7 +192,6 @@ _NEEDS = {
     "tags": ("tags",), "mark": ("on",), "note": ("note",), "undo": ("was", "count"),
     "redo": ("was", "count"), COUNTED: ("chains",),
 }  # fmt: skip
-_LABELLED = ("label", "repeat", "adjudicate")
 
 
 def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
@@ -211,44 +200,31 @@ def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
     Raises:
         ChainProblem: a value is missing or of a wrong kind.
     """
-    if values.keys() != _TYPES.keys():
-        raise ChainProblem(seq, "has other fields than an event")
-    for name, types in _TYPES.items():
-        value = values[name]
-        # The class itself is compared, because True is an int to isinstance.
-        if type(value) not in types or (
-            isinstance(value, str) and len(value) > _MOST.get(name, 100_000)
-        ):
-            raise ChainProblem(seq, f"its {name} is not one")
-    event = ChainEvent(**values)
-    for name, found in _wrong(event):
-        if found:
-            raise ChainProblem(seq, f"its {name} is not one")
-    return event
-
-
-def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
-    """Yield the names of fields, each with True if an event may not have its value."""
-    own = event.reviewer in {DESK, AGENT}
-    yield "desk", not _DESK_ID.fullmatch(event.desk)
-    yield "reviewer", not event.reviewer or (event.reviewer.startswith("@") and not own)
-    yield "author", not event.author
-    yield "kind", not _KIND.fullmatch(event.kind) or (own and event.kind in STANDING)
     try:
-        yield "at", datetime.fromisoformat(event.at).tzinfo is None
+        event = convert(values, ChainEvent)
+        timed = datetime.fromisoformat(event.at).tzinfo is not None
+    except ValidationError as error:
+        _, _, name = str(error).partition("`$.")
+        why = f"its {name[:-1]} is not one" if name else "has other fields than an event"
+        raise ChainProblem(seq, why) from error
     except ValueError:
-        yield "at", True
-    yield "item", event.item is not None and len(event.item) != 32
-    yield "item", event.item is None and event.kind in STANDING
-    yield "label", event.label not in {None, "pass", "fail", "unsure"}
-    yield "label", event.label is None and event.kind in _LABELLED
-    yield "tentative", event.tentative not in {0, 1}
-    yield "seq", not 1 <= event.seq < 1 << 62
-    yield "action", not 1 <= event.action <= event.seq
-    yield "target", event.target is not None and not 1 <= event.target < event.seq
-    yield "target", (event.target is None) == (event.kind in {"undo", "redo"})
-    yield "hash", not HASH.fullmatch(event.hash)
-    yield "prev_hash", bool(event.prev_hash) and not HASH.fullmatch(event.prev_hash)
+        timed = False
+    own = event.reviewer in {DESK, AGENT}
+    labelled = event.kind in {"label", "repeat", "adjudicate"}
+    wrong = {
+        "at": not timed,
+        "reviewer": event.reviewer.startswith("@") and not own,
+        "kind": own and event.kind in STANDING,
+        "item": event.item is None and event.kind in STANDING,
+        "label": event.label not in {"pass", "fail", "unsure", *(() if labelled else (None,))},
+        "tentative": event.tentative not in {0, 1},
+        "action": event.action > event.seq,
+        "target": (event.target is None) == (event.kind in {"undo", "redo"})
+        or (event.target or 0) >= event.seq,
+    }
+    for name in (name for name, found in wrong.items() if found):
+        raise ChainProblem(seq, f"its {name} is not one")
+    return event
 
 
 def checked_detail(event: ChainEvent) -> dict[str, Any]:
@@ -273,26 +249,12 @@ def checked_detail(event: ChainEvent) -> dict[str, Any]:
 def json_object(text: str, seq: int) -> dict[str, Any]:
     """Read an object of strict JSON; raise ChainProblem for the event ``seq`` if it is not one."""
     try:
-        found = _DECODER.decode(text)
-        if "\\u" in text:
-            canonical_json(found)  # half of a surrogate pair is no text
-    except (ValueError, RecursionError) as error:
+        found = decode(text)
+    except (DecodeError, RecursionError) as error:
         raise ChainProblem(seq, "is not JSON") from error
     if not isinstance(found, dict):
         raise ChainProblem(seq, "is not an object")
     return found
-
-
-def _refuse(text: str) -> float:
-    raise ValueError(text)
-
-
-def _finite(text: str) -> float:
-    return found if math.isfinite(found := float(text)) else _refuse(text)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Made once, because a chain has two objects for each event."""
 
 
 SCHEMA = "reviewdesk.chain/1"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.segments import (
     SegmentVerdict,
@@ -16,7 +17,7 @@ from reviewdesk.domain.labels.segments import (
     should_pass,
 )
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.figures import Estimate, Ranged, Target
+from reviewdesk.domain.stats.figures import Estimate, Ranged, Target, widest
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
@@ -82,18 +83,10 @@ def composites(
     found = []
     for subject, verdicts in held.items():
         every = [_composite(rows, verdicts, weights, target, places) for rows in answers]
-        first = every[0]
-        lows = [one.found.low for one in every if one.found.low is not None]
-        highs = [one.found.high for one in every if one.found.high is not None]
-        ends = min(lows, default=None), max(highs, default=None)
-        ranged = Ranged(first.found.value, *ends, first.found.reason)
-        found.append(Composite(subject, first.dimensions, first.panel, ranged))
-    return tuple(sorted(found, key=lambda one: (_lowest(one), one.subject)))
-
-
-def _lowest(one: Composite) -> float:
-    known = (one.found.value, one.found.low, 2.0)
-    return next(value for value in known if value is not None)
+        ends = widest(every[0].found, [one.found for one in every])
+        least = next(end for end in (ends.value, ends.low, 2.0) if end is not None)
+        found.append((least, subject, replace(every[0], subject=subject, found=ends)))
+    return tuple(one for _, _, one in sorted(found, key=lambda row: row[:2]))
 
 
 def _composite(
@@ -118,17 +111,24 @@ def _composite(
         tests.append([test for one, test in named if one.place.usable])
     subject = next(iter(verdicts.values()))[0].segment
     if lacking := [show_line(one.dimension, 60) for one in parts if not one.verdicts]:
-        return Composite(subject, tuple(parts), None, Ranged(None, reason=_no_verdict(lacking)))
+        why = Ranged(None, reason=f"no verdict on {', '.join(lacking)}")
+        return Composite(subject, tuple(parts), None, why)
     panel = math.fsum(one.weight * (one.passed or 0.0) for one in parts)
-    shared = _shared(tests) if target is Target.ITEMS else None
-    return Composite(subject, tuple(parts), panel, _weighed(parts, shared))
+
+    def shared(d: int, e: int) -> float:
+        """Return the correlation ``r_de``, given the case of each label."""
+        if d == e or target is Target.RUN or not (tests[d] and tests[e]):
+            return float(d == e)
+        both = {*tests[d]} & {*tests[e]}
+        one, two = (sum(test in both for test in tests[at]) / len(tests[at]) for at in (d, e))
+        return math.sqrt(one * two)
+
+    every = range(len(parts))
+    correlation = [[shared(d, e) for e in every] for d in every]
+    return Composite(subject, tuple(parts), panel, _weighed(parts, correlation))
 
 
-def _no_verdict(names: Sequence[str]) -> str:
-    return f"no verdict on {', '.join(names)}"
-
-
-def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]] | None) -> Ranged:
+def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]]) -> Ranged:
     """Return the weighted sum with its ends; bounds of a dimension are added in full."""
     least = most = 0.0
     below = []
@@ -143,36 +143,18 @@ def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]
         below.append(one.weight * (low - rate.low))
         above.append(one.weight * (rate.high - high))
         unknown += [] if known else [show_line(one.dimension, 60)]
-    ends = max(least - _norm(below, shared), 0.0), min(most + _norm(above, shared), 1.0)
+    less, more = (
+        math.fsum(
+            r * a * b
+            for a, row in zip(off, shared, strict=True)
+            for b, r in zip(off, row, strict=True)
+        )
+        for off in (below, above)
+    )
+    ends = max(least - math.sqrt(max(less, 0.0)), 0.0), min(most + math.sqrt(max(more, 0.0)), 1.0)
     if unknown:
         return Ranged(None, *ends, f"a group of {', '.join(unknown)} has no label")
     return Ranged(least, *ends)
-
-
-def _norm(distances: Sequence[float], shared: Sequence[Sequence[float]] | None) -> float:
-    if shared is None:
-        return math.hypot(*distances)
-    pairs = enumerate(distances)
-    total = math.fsum(
-        r * a * b for i, a in pairs for b, r in zip(distances, shared[i], strict=True)
-    )
-    return math.sqrt(max(total, 0.0))
-
-
-def _shared(tests: Sequence[Sequence[str]]) -> list[list[float]]:
-    """Return ``r_de`` of every two dimensions, given the case of each label, one row for each."""
-    known = [set(names) for names in tests]
-
-    def share(mine: Sequence[str], others: set[str]) -> float:
-        return sum(one in others for one in mine) / len(mine) if mine else 0.0
-
-    return [
-        [
-            1.0 if d == e else math.sqrt(share(tests[d], known[e]) * share(tests[e], known[d]))
-            for e in range(len(tests))
-        ]
-        for d in range(len(tests))
-    ]
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
@@ -187,10 +169,5 @@ def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[floa
         if one.found.low is None:
             return None, f"{show_line(one.subject, 60)}: {one.found.reason}"
     worst = min(mine, key=lambda one: one.found.low or 0.0)
-    return worst.found.low, f"{show_line(worst.subject, 60)}, by {_counts(worst)}"
-
-
-def _counts(one: Composite) -> str:
-    """Return the number of labels of each dimension in words."""
-    counts = [f"{part.labels} of {show_line(part.dimension, 60)}" for part in one.dimensions]
-    return f"{', '.join(counts)}"
+    counts = [f"{part.labels} of {show_line(part.dimension, 60)}" for part in worst.dimensions]
+    return worst.found.low, f"{show_line(worst.subject, 60)}, by {', '.join(counts)}"

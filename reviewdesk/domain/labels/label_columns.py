@@ -60,7 +60,21 @@ def calibration_of(
     empty = empty_strata(figures.sizes, counted, figures.decided)
     line = found.every.metrics(figures.observed)
     population = weighted().metrics(figures.observed) if design.stands else None
-    left_out = found.decided - line.n
+    shown = population or line
+    warnings = []
+    if shown.n == 0:
+        warnings.append("no labels yet: ECE is 0 by definition, not by merit")
+    if design is Design.ESCALATED_ONLY:
+        warnings.append(coverage_text(empty, figures))
+    if design is Design.AD_HOC:
+        warnings.append("labels outside the draw: they describe themselves only")
+    warnings += left_out_warnings(found.decided - line.n) + one_class_warnings(shown)
+    if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
+        # Rounded, because sums in another order differ in their last bits.
+        youden = round(shown.youden_j or 0.0, 9)
+        warnings.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
+    if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
+        warnings.append("the judge carries no signal: the observed rate is left as it is")
     return Calibration(
         labelled=line,
         population=population,
@@ -71,30 +85,9 @@ def calibration_of(
         no_verdict=found.no_verdict,
         rowless=found.labelled - line.n,
         waiting=line.n - population.n if population else 0,
-        warnings=warnings_of(population or line, design, empty, figures, left_out),
+        warnings=tuple(warnings),
         gaps=gaps,
     )
-
-
-def warnings_of(
-    line: Metrics, design: Design, empty: Sequence[int], figures: RunFigures, left_out: int
-) -> tuple[str, ...]:
-    """Return the warnings about the headline's figures; ``empty`` strata lack a label."""
-    found = []
-    if line.n == 0:
-        found.append("no labels yet: ECE is 0 by definition, not by merit")
-    if design is Design.ESCALATED_ONLY:
-        found.append(coverage_text(empty, figures))
-    if design is Design.AD_HOC:
-        found.append("labels outside the draw: they describe themselves only")
-    found += left_out_warnings(left_out) + one_class_warnings(line)
-    if line.n and line.corrected_status == CorrectionStatus.WEAK_JUDGE:
-        # Rounded, because sums in another order differ in their last bits.
-        youden = round(line.youden_j or 0.0, 9)
-        found.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
-    if line.n and line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
-        found.append("the judge carries no signal: the observed rate is left as it is")
-    return tuple(found)
 
 
 def left_out_warnings(count: int) -> list[str]:

@@ -86,14 +86,12 @@ class RunQuestion(Struct, frozen=True):
         """Read a question from the detail of its event.
 
         Raises:
-            ValueError: this program asks no such question, but an event of another desk may.
+            ValueError, UsageError: this program asks no such question, but another desk may.
         """
         held = convert(detail["question"], RunQuestion, str_keys=True)
-        if len(held.of) > 2:
-            raise ValueError("the question names more than two raters")
         _check(held, difference=len(held.of) == 2)
-        if not all(0 <= mean <= 1 for mean in held.guesses.values()):
-            raise ValueError("a mean is not between 0 and 1")
+        if len(held.of) > 2 or not all(0 <= mean <= 1 for mean in held.guesses.values()):
+            raise ValueError("the question names more than two raters, or a mean is not a share")
         return replace(held, at=at, event=event, closed=closed)
 
 
@@ -121,7 +119,8 @@ def parse_question(
         except ValueError:
             raise UsageError(f"cannot read the number {number!r}", _EXAMPLE) from None
     made = RunQuestion(figure, op or "", limit, width, level, planned, (who,) if who else ())
-    return _checked(made, difference=bool(who))
+    _check(made, difference=bool(who))
+    return made
 
 
 def with_raters(asked: RunQuestion, names: Collection[str]) -> RunQuestion:
@@ -138,35 +137,29 @@ def with_raters(asked: RunQuestion, names: Collection[str]) -> RunQuestion:
     for way in ways:
         if all(one == PANEL or one in names for one in way) and len(set(way)) == len(way):
             found = replace(asked, of=() if way == (PANEL,) else way)
-            return _checked(found, difference=len(way) == 2)
+            _check(found, difference=len(way) == 2)
+            return found
     known = ", ".join(show_line(one, 60) for one in [PANEL, *names][:12])
     what = f"no juror {show_line(text, 120)!r} to ask about"
     raise UsageError(what, f"One of {known}, or one of them less another.")
 
 
-def _checked(asked: RunQuestion, *, difference: bool) -> RunQuestion:
-    try:
-        _check(asked, difference=difference)
-    except ValueError as error:
-        raise UsageError(str(error), _EXAMPLE) from error
-    return asked
-
-
 def _check(asked: RunQuestion, *, difference: bool = False) -> None:
-    """Raise ValueError for a question that has no answer; a ``difference`` may be under 0."""
+    """Raise UsageError for a question that has no answer; a ``difference`` may be under 0."""
+    below = difference and asked.limit is not None and -1 < asked.limit <= 0
+    every = (None if below else asked.limit, asked.width, asked.level)
+    shares = [value for value in every if value is not None]
+    wrong = [f"{value:g} is not between 0 and 1" for value in shares if not 0 < value < 1]
     if asked.figure not in FIGURES or asked.op not in ("", "<=", ">="):
-        raise ValueError(f"no such question: {asked.figure} {asked.op}")
+        wrong.append(f"no such question: {asked.figure} {asked.op}")
     if (asked.limit is None or not asked.op) and asked.width is None:
-        raise ValueError("the question has neither a limit nor a width")
+        wrong.append("the question has neither a limit nor a width")
     if asked.of and asked.figure != "accuracy":
-        raise ValueError("of jurors only the accuracy can be asked")
-    if difference and asked.limit is not None and -1 < asked.limit <= 0:
-        asked = replace(asked, limit=None)
-    for value in (asked.limit, asked.width, asked.level):
-        if value is not None and not 0 < value < 1:
-            raise ValueError(f"{value:g} is not between 0 and 1")
+        wrong.append("of jurors only the accuracy can be asked")
     if not 1 <= asked.planned <= _MOST_PLANNED:
-        raise ValueError(f"cannot plan for {asked.planned} labels: 1 to {_MOST_PLANNED:,}")
+        wrong.append(f"cannot plan for {asked.planned} labels: 1 to {_MOST_PLANNED:,}")
+    if wrong:
+        raise UsageError(wrong[0], _EXAMPLE)
 
 
 class QuestionItems(Struct, frozen=True):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.records import Pace, Truth
 
@@ -163,72 +163,43 @@ AWAY = timedelta(minutes=5)
 _ENDS = frozenset({"label", "defer", "repeat"})
 
 
-class PaceEvent(Struct, frozen=True):
-    """One event of a reviewer; ``stands`` is False if it was undone."""
-
-    at: datetime
-    kind: str
-    stands: bool = True
-
-
-class _StepRecord(Struct, frozen=True):
-    """A step with the state before it, and the dwell that it ended, if any."""
-
-    step: PaceEvent
-    action: int
-    spent: timedelta | None
-    worked: float
-    dwell: float | None
+_NEWEST = 2_000
+"""How many events a pace is taken from, so that it costs the same however long a run is."""
 
 
 class Pacing:
-    """The pace after each step, updated at a cost that does not grow with the steps before.
+    """The pace of a reviewer's newest events in a run.
 
     The dwell of a label is the sum of the gaps between events since the previous standing label,
     repeat or defer, in seconds. A label has no dwell if there is none before it, or if a gap is
     over ``AWAY`` or negative. An undone event ends no dwell, so its time goes to the next label.
-    Undoing or redoing an action replays the steps since that action.
     """
 
     def __init__(self) -> None:
-        self._records: list[_StepRecord] = []
-        self._counted = 0
-        self._worked = 0.0
-        self._spent: timedelta | None = None
+        self._steps = deque[tuple[datetime, str, int]](maxlen=_NEWEST)
+        self._undone = set[int]()
 
-    def add(self, step: PaceEvent, action: int = 0) -> None:
-        """Add the newest step; actions are numbered in the order in which they were done."""
-        before = self._records[-1].step.at if self._records else None
-        spent = self._spent
-        dwell = None
-        if before is not None and spent is not None:
-            gap = step.at - before
-            spent = spent + gap if timedelta() <= gap <= AWAY else None
-        if step.stands and step.kind in _ENDS:
-            if step.kind == "label" and spent is not None:
-                dwell = spent.total_seconds()
-            spent = timedelta()
-        self._records.append(_StepRecord(step, action, self._spent, self._worked, dwell))
-        self._spent = spent
-        if dwell is not None:
-            self._counted += 1
-            self._worked += dwell
+    def add(self, at: datetime, kind: str, action: int) -> None:
+        """Add the newest event, and the number of the action that it belongs to."""
+        self._steps.append((at, kind, action))
 
     def turn(self, action: int, *, stands: bool) -> None:
-        """Mark the steps of an action as undone, or as standing again."""
-        first = bisect_left(self._records, action, key=lambda passed: passed.action)
-        if first == len(self._records) or self._records[first].action != action:
-            return
-        later = self._records[first:]
-        del self._records[first:]
-        self._spent = later[0].spent
-        self._worked = later[0].worked
-        self._counted -= sum(passed.dwell is not None for passed in later)
-        for passed in later:
-            kept = replace(passed.step, stands=stands) if passed.action == action else passed.step
-            self.add(kept, passed.action)
+        """Mark the events of an action as undone, or as standing again."""
+        (self._undone.discard if stands else self._undone.add)(action)
 
     def pace(self) -> Pace:
         """Return the pace so far: the number of dwells / their sum * 3600, unless that sum is 0."""
-        per_hour = self._counted / self._worked * 3600 if self._worked else None
-        return Pace(per_hour, self._counted)
+        dwells = []
+        before = None
+        spent: timedelta | None = None
+        for at, kind, action in self._steps:
+            if before is not None and spent is not None:
+                gap = at - before
+                spent = spent + gap if timedelta() <= gap <= AWAY else None
+            if kind in _ENDS and action not in self._undone:
+                if kind == "label" and spent is not None:
+                    dwells.append(spent.total_seconds())
+                spent = timedelta()
+            before = at
+        worked = math.fsum(dwells)
+        return Pace(len(dwells) / worked * 3600 if worked else None, len(dwells))

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from reviewdesk.domain.records import Design, DrawGap, Truth
+from reviewdesk.domain.stats.rates import beta_cdf, bisect
 from reviewdesk.domain.verdict import SLACK, Decision
 
 STRATA = ("flagged/pass", "flagged/fail", "flagged/none", "rest/pass", "rest/fail", "rest/none")
@@ -349,14 +350,4 @@ def upper_bound(errors: int, k: int) -> float:
     """
     if errors >= k:
         return 1.0
-    if not errors:
-        return 1.0 - math.pow(RISK, 1.0 / k)
-    low = errors / k
-    high = 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        chance = math.fsum(
-            math.comb(k, i) * middle**i * (1 - middle) ** (k - i) for i in range(errors + 1)
-        )
-        low, high = (middle, high) if chance > RISK else (low, middle)
-    return low
+    return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > RISK, errors / k, 1.0)

@@ -66,14 +66,26 @@ def segment_table(
     for one in frame:
         held[one.segment].append(one)
     places = {one.key: at for at, one in enumerate(made.labelled)}
-    found = [_figures(made, by, target, mine, places) for mine in held.values()]
-    rates = [one.accuracy or Estimate(None, 2, 2) for one in found]
-    order = [
-        (rate.low if rate.estimate is None else rate.estimate, -one.labels, one.segment, one)
-        for one, rate in zip(found, rates, strict=True)
-        if one.verdicts
-    ]
-    return tuple(one for *_, one in sorted(order, key=lambda row: row[:3]))
+    found = []
+    for name, mine in held.items():
+        part = segment_rows(made, mine, places)
+        passes, fails = (sum(side) for side in zip(*part.figures.decided.values(), strict=True))
+        row = SegmentFigures(name, passes + fails, counted_labels(part), passes)
+        worst = 2.0
+        if row.labels >= FEW:
+            rates = stratified_rates(part.voted, target, part.clusters)
+            right = rates.accuracy
+            worst = right.low if right.estimate is None else right.estimate
+            both = by != "decision"
+            row = changed(
+                row,
+                accuracy=right,
+                false_passes=_less(rates.specificity) if both else None,
+                false_fails=_less(rates.sensitivity) if both else None,
+                should_pass=should_pass(part, target),
+            )
+        found += [(worst, -row.labels, name, row)] if row.verdicts else []
+    return tuple(row for *_, row in sorted(found, key=lambda each: each[:3]))
 
 
 def worst_low(
@@ -95,31 +107,6 @@ def worst_low(
     small = len({one.segment for one in found} - {told for _, told in lows})
     left = f"; {small} with under {FEW} labels left out" if small else ""
     return value, f"{by} {show_line(name, 60)}{left}"
-
-
-def _figures(
-    made: LabelledRows,
-    by: str,
-    target: Target,
-    mine: Sequence[SegmentVerdict],
-    places: Mapping[int, int],
-) -> SegmentFigures:
-    """Return the figures of a segment; ``places`` are those of the labelled verdicts, by key."""
-    part = segment_rows(made, mine, places)
-    passes = sum(one for one, _ in part.figures.decided.values())
-    verdicts = passes + sum(other for _, other in part.figures.decided.values())
-    found = SegmentFigures(mine[0].segment, verdicts, counted_labels(part), passes)
-    if found.labels < FEW:
-        return found
-    rates = stratified_rates(part.voted, target, part.clusters)
-    both = by != "decision"
-    return changed(
-        found,
-        accuracy=rates.accuracy,
-        false_passes=_less(rates.specificity) if both else None,
-        false_fails=_less(rates.sensitivity) if both else None,
-        should_pass=should_pass(part, target),
-    )
 
 
 def should_pass(part: LabelledRows, target: Target) -> Estimate:

@@ -45,10 +45,14 @@ def simulate(
     for one in every:
         units[one.place.stratum][one.place.rank].append(one)
     contents: dict[object, tuple[int, float, bool]] = {}
-    rates = _rates(made)
+    seen = defaultdict[tuple[int, bool], list[bool]](list)
+    for one, weight in zip(made.labelled, made.weighing.weights, strict=True):
+        if weight and one.place.usable:
+            seen[one.place.stratum, one.decision is Decision.PASS].append(one.correct)
     for one in decided:
         passed = one.decision is Decision.PASS
-        rate = rates.get((one.place.stratum, passed), 0.5)
+        some = seen[one.place.stratum, passed]
+        rate = (sum(some) + 0.5) / (len(some) + 1)
         contents.setdefault(_content(one), (len(contents), rate, passed))
     chance = np.array([rate for _, rate, _ in contents.values()])
     first = np.array([passed for _, _, passed in contents.values()])
@@ -59,15 +63,15 @@ def simulate(
     ]
     known = np.array([value is not None for value in sure])
     values = np.array([value for value in sure if value is not None])
-    found = defaultdict[str, list[tuple[float, float, float, float]]](list)
+    no = Truth.UNSURE
+    found = defaultdict[str, list[Sequence[float]]](list)
     for _ in range(runs):
         good = (rng.random(len(chance)) < chance) == first
         deserved = good[place]
-        truths = dict(zip(contents, good.tolist(), strict=True))
+        truths = (Truth.PASS if one else Truth.FAIL for one in good.tolist())
+        given = dict(zip(contents, truths, strict=True))
         rows = [
-            replace(
-                one, place=replace(one.place, rank=rank, truth=_truth(truths.get(_content(one))))
-            )
+            replace(one, place=replace(one.place, rank=rank, truth=given.get(_content(one), no)))
             for h, held in units.items()
             for rank, at in enumerate(rng.permutation(len(held))[: made.weighing.counted[h]])
             for one in [*held.values()][at]
@@ -76,25 +80,21 @@ def simulate(
         whole = Rows(values, right, np.ones(len(values)), passes[known])
         labelled = make_rows(rows, made.figures, made.source)
         for name, *figures in _checked(labelled, whole, float(deserved.mean()), sums):
-            found[name].append((figures[0], figures[1], figures[2], figures[3]))
-    return tuple(_summary(name, found[name]) for name in FIGURES)
+            found[name].append(figures)
+    made_of = []
+    for name in FIGURES:
+        if not found[name]:
+            made_of.append(SimulatedFigure(name, 0, None, None, None))
+            continue
+        estimate, low, high, truth = np.array(found[name]).T
+        held = (low - SLACK <= truth) & (truth <= high + SLACK)
+        means = ((estimate - truth).mean(), held.mean(), (high - low).mean())
+        made_of.append(SimulatedFigure(name, len(truth), *map(float, means)))
+    return tuple(made_of)
 
 
 def _content(one: LabelledRow) -> object:
     return one.place.content or one.place.unit
-
-
-def _truth(good: bool | None) -> Truth:
-    return Truth.UNSURE if good is None else Truth.PASS if good else Truth.FAIL
-
-
-def _rates(made: LabelledRows) -> dict[tuple[int, bool], float]:
-    """Return how often the panel is right, by stratum and whether it passed."""
-    right = defaultdict[tuple[int, bool], list[bool]](list)
-    for one, weight in zip(made.labelled, made.weighing.weights, strict=True):
-        if weight and one.place.usable:
-            right[one.place.stratum, one.decision is Decision.PASS].append(one.correct)
-    return {key: (sum(some) + 0.5) / (len(some) + 1) for key, some in right.items()}
 
 
 def _checked(
@@ -116,17 +116,3 @@ def _checked(
             ends = getattr(drawn, name)
         if estimate is not None and true is not None and ends is not None:
             yield name, estimate, ends.low, ends.high, true
-
-
-def _summary(name: str, found: Sequence[tuple[float, float, float, float]]) -> SimulatedFigure:
-    if not found:
-        return SimulatedFigure(name, 0, None, None, None)
-    estimate, low, high, truth = np.array(found).T
-    held = (low - SLACK <= truth) & (truth <= high + SLACK)
-    return SimulatedFigure(
-        name,
-        len(found),
-        float((estimate - truth).mean()),
-        float(held.mean()),
-        float((high - low).mean()),
-    )

@@ -253,15 +253,6 @@ class LabelledCase(Struct, frozen=True):
         return self.decided is not None and self.decided is not self.should_pass
 
 
-def once_each(cases: Iterable[LabelledCase]) -> tuple[LabelledCase, ...]:
-    """Return one case of each group whose label counts, the first in the draw."""
-    found: dict[str, LabelledCase] = {}
-    for one in sorted(cases, key=lambda one: (one.rank, one.stratum, one.key)):
-        if one.counts:
-            found.setdefault(one.group, one)
-    return tuple(found.values())
-
-
 class WrongCases(Struct, frozen=True):
     """Where the panel is wrong in the tuning half: cases, and how often each tag and note occurs.
 
@@ -280,18 +271,6 @@ class WrongCases(Struct, frozen=True):
     @property
     def false_fails(self) -> int:
         return len(self.cases) - self.false_passes
-
-
-def wrong_cases(tuning: Iterable[LabelledCase]) -> WrongCases:
-    """Count the cases of the tuning half that the panel decided against their labels."""
-    every = [one for one in tuning if one.decided is not None]
-    wrong = tuple(one for one in every if one.wrong)
-    return WrongCases(
-        wrong,
-        len(every) - len(wrong),
-        _counted((tag, one) for one in wrong for tag in one.tags),
-        _counted((" ".join(note.split()), one) for one in wrong for note in one.notes),
-    )
 
 
 def _counted(found: Iterable[tuple[str, LabelledCase]]) -> tuple[tuple[str, int, int], ...]:
@@ -318,12 +297,24 @@ class SplitLabels(Struct, frozen=True):
 
     @property
     def asked(self) -> tuple[LabelledCase, ...]:
-        """The cases of the holdout that a try asks about: one of each group of near-copies."""
-        return once_each(self.holdout)
+        """The cases that a try asks about: the first in the draw of each group of near-copies."""
+        found: dict[str, LabelledCase] = {}
+        for one in sorted(self.holdout, key=lambda one: (one.rank, one.stratum, one.key)):
+            if one.counts:
+                found.setdefault(one.group, one)
+        return tuple(found.values())
 
     @property
     def wrong(self) -> WrongCases:
-        return wrong_cases(self.tuning)
+        """The cases of the tuning half that the panel decided against their labels."""
+        every = [one for one in self.tuning if one.decided is not None]
+        wrong = tuple(one for one in every if one.wrong)
+        return WrongCases(
+            wrong,
+            len(every) - len(wrong),
+            _counted((tag, one) for one in wrong for tag in one.tags),
+            _counted((" ".join(note.split()), one) for one in wrong for note in one.notes),
+        )
 
 
 class OfferedChange(Struct, frozen=True):

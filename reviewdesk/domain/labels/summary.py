@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -41,6 +40,7 @@ from reviewdesk.domain.stats.figures import (
     PanelIntervals,
     Part,
     Target,
+    widest,
 )
 from reviewdesk.domain.stats.intervals import (
     brier_interval,
@@ -133,19 +133,21 @@ class LabelledRows:
             made.append(Voted(h, passes, fails, found, found, spread))
         return tuple(made)
 
-    @cached_property
+    @property
     def pass_parts(self) -> tuple[Part, ...]:
         deff = self.pass_effect(Target.RUN).deff
         return tuple(pass_part(one, deff) for one in self.voted)
 
-    @cached_property
+    @property
     def right_parts(self) -> tuple[Part, ...]:
-        deff = ALONE if self.clusters is None else self.clusters.effect(RIGHT, WRONG, Target.RUN)
-        return tuple(right_part(one, deff.deff) for one in self.voted)
+        deff = self.right_effect(Target.RUN).deff
+        return tuple(right_part(one, deff) for one in self.voted)
 
     def pass_effect(self, target: Target) -> Effect:
-        found = self.clusters
-        return ALONE if found is None else found.effect((0, 1), (2, 3), target)
+        return self.clusters.effect((0, 1), (2, 3), target) if self.clusters else ALONE
+
+    def right_effect(self, target: Target) -> Effect:
+        return self.clusters.effect(RIGHT, WRONG, target) if self.clusters else ALONE
 
     @cached_property
     def headline(self) -> Rows:
@@ -181,6 +183,10 @@ def make_rows(
 
 
 def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
+    """Return the rows with the panel wrong on every unanswered item of the draw, then right.
+
+    Where the labels do not represent the run, every unanswered item counts, as every label does.
+    """
     return _both(made, lambda passed, right: passed is right)
 
 
@@ -189,11 +195,6 @@ def as_fail_and_pass(made: LabelledRows) -> tuple[LabelledRows, ...]:
 
 
 def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[LabelledRows, ...]:
-    """Answer every unanswered item of the draw, first with False and then with True.
-
-    Where the labels do not represent the run, every unanswered item counts, as every label does.
-    ``is_pass`` takes the panel's decision and the answer, and returns if the item should pass.
-    """
     everywhere = not made.weighing.design.stands
     passed = {
         verdict.key: verdict.decision is Decision.PASS
@@ -342,23 +343,14 @@ def panel_intervals(
     if target is Target.RUN:
         return found
     ends = [_of_answers(one, target, sums) for one in as_wrong_and_right(made)]
+    names = ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")
     return replace(
         found,
-        accuracy=_widest(found.accuracy, [one.accuracy for one in ends]),
-        sensitivity=_widest(found.sensitivity, [one.sensitivity for one in ends]),
-        specificity=_widest(found.specificity, [one.specificity for one in ends]),
-        brier=_widest(found.brier, [one.brier for one in ends]),
-        gap=_widest(found.gap, [one.gap for one in ends]),
-        kappa=_widest(found.kappa, [one.kappa for one in ends]),
+        **{
+            name: widest(getattr(found, name), (getattr(one, name) for one in ends))
+            for name in names
+        },
     )
-
-
-def _widest(found: Any, others: Sequence[Any]) -> Any:
-    """Return an interval with the outermost ends of the others, or itself without any."""
-    known = [one for one in others if one is not None]
-    if found is None or not known:
-        return found
-    return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
 
 
 def _of_answers(
@@ -366,7 +358,7 @@ def _of_answers(
 ) -> PanelIntervals:
     """Compute the intervals by the labels that say pass or fail alone."""
     found = stratified_rates(made.voted, target, made.clusters)
-    effect = ALONE if made.clusters is None else made.clusters.effect(RIGHT, WRONG, target)
+    effect = made.right_effect(target)
     brier, gap = _losses(made, target, effect, sums)
     counted = round(sum(one.labels for one in made.voted))
     return PanelIntervals(

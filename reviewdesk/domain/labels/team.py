@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
 from reviewdesk.domain.stats.alternative import AlternativeTest
-from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged
-from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.rates import kappa_of, wilson
 from reviewdesk.domain.stats.reviewers import ReviewerError, reviewer_error
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -78,14 +77,70 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
     few items covers too little. Source: Krippendorff 2019, ch. 12; Cohen 1960.
     """
     found = _standing([one.of() for one in strata])
-    pairs = tuple(
-        _pair(strata, raters[i], raters[j], (i, j))
-        for i, j in combinations(range(len(raters)), 2)
-        if any(one.of((i, j)).n for one in strata)
-    )
-    raw = pairs[0].raw if len(pairs) == 1 else _figure(found, _alike, _share, FEW)
-    alpha = _figure(found, _coincidences, _alpha, SAME)
-    return RaterAgreement(sum(one.n for one in found), raw, alpha, pairs)
+    n = sum(one.n for one in found)
+    if not n:
+        return RaterAgreement(0, Ranged(None, reason=FEW), Ranged(None, reason=FEW), ())
+    pairs = []
+    for places in combinations(range(len(raters)), 2):
+        held = _standing([stratum.of(places) for stratum in strata])
+        both = sum(one.n for one in held)
+        if not both:
+            continue
+        parts = [
+            Part(some.size or 0, some.n, sum(k for (a, b), k in some.items.items() if a == b))
+            for some in held
+        ]
+        same = round(sum(part.hits for part in parts))
+        raw = Ranged(same / both, *wilson(same, both))
+        if all(one.size for one in held):
+            rate = drawn_rate(parts)
+            raw = Ranged(rate.estimate, rate.low, rate.high, rate.reason or "")
+        kappa = _or_same(kappa_of({(a, b): weight for (a, b), weight in _weighed(held)}))
+        one, two = (raters[at] for at in places)
+        pairs.append(PairAgreement(one, two, both, same, raw, kappa))
+    items = _weighed(found)
+    mass = math.fsum(weight for _, weight in items)
+    alike = math.fsum(weight * _alike(labels) for labels, weight in items)
+    raw = pairs[0].raw if len(pairs) == 1 else Ranged(alike / mass)
+    return RaterAgreement(n, raw, _or_same(_alpha(items)), tuple(pairs))
+
+
+def _or_same(value: float | None) -> Ranged:
+    return Ranged(None, reason=SAME) if value is None else Ranged(value)
+
+
+def _weighed(strata: Sequence[RatedStratum]) -> list[tuple[Labels, float]]:
+    """Return all kinds of items with their weights; an item weighs 1 on average."""
+    held = [one for one in strata if one.items]
+    n = sum(one.n for one in held)
+    size = sum(one.size or 0 for one in held)
+    made = defaultdict[Labels, float](float)
+    for one in held:
+        weight = (one.size or 0) / size * n / one.n if size else 1.0
+        for labels, times in one.items.items():
+            made[labels] += weight * times
+    return [*made.items()]
+
+
+def _alike(labels: Labels) -> float:
+    """Return the share of pairs of labels of an item that are alike."""
+    given = Counter(label for label in labels if label)
+    m = given.total()
+    return sum(k * (k - 1) for k in given.values()) / (m * (m - 1))
+
+
+def _alpha(items: Sequence[tuple[Labels, float]]) -> float | None:
+    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; None without variation."""
+    held = defaultdict[str, float](float)
+    unlike = 0.0
+    for labels, weight in items:
+        given = [label for label in labels if label]
+        unlike += weight * len(given) * (1 - _alike(labels))
+        for label in given:
+            held[label] += weight
+    n = math.fsum(held.values())
+    chance = n * n - math.fsum(k * k for k in held.values())
+    return 1 - (n - 1) * unlike / chance if chance > SLACK * n * n else None
 
 
 def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
@@ -94,117 +149,25 @@ def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
     An item counts by the share of its pairs that are alike. The rate is through the draw if every
     stratum has such an item, else each item counts for itself.
     """
-    held = [RatedStratum(_clear(one.items), one.size) for one in strata]
+    held = []
+    for one in strata:
+        clear: Counter[Labels] = Counter()
+        for labels, times in one.items.items():
+            clear[tuple(one for one in labels if one in (Truth.PASS, Truth.FAIL))] += times
+        held.append(RatedStratum({kept: n for kept, n in clear.items() if len(kept) > 1}, one.size))
     n = sum(one.n for one in held)
     parts = []
     for one in _standing(held):
-        alike = sum(_alike(labels, ())[0] * times for labels, times in one.items.items())
+        alike = sum(_alike(labels) * times for labels, times in one.items.items())
         # Without a draw, the items are a sample of an infinite population.
         parts.append(Part(one.size or 1_000_000 * max(one.n, 1), one.n, alike))
     return reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
-
-
-def _clear(items: Mapping[Labels, int]) -> Mapping[Labels, int]:
-    """Return the items with two clear labels or more; others give no second opinion."""
-    found: Counter[Labels] = Counter()
-    for labels, times in items.items():
-        kept = tuple(one for one in labels if one in (Truth.PASS, Truth.FAIL))
-        if len(kept) > 1:
-            found[kept] += times
-    return found
 
 
 def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
     if all(one.n and one.size for one in strata):
         return strata
     return [RatedStratum(one.items) for one in strata]
-
-
-def _pair(
-    strata: Sequence[RatedStratum], one: str, two: str, places: tuple[int, int]
-) -> PairAgreement:
-    held = _standing([stratum.of(places) for stratum in strata])
-    counts = [(stratum.n, _same(stratum)) for stratum in held]
-    n = sum(count for count, _ in counts)
-    same = sum(count for _, count in counts)
-    if any(stratum.size is None for stratum in held):
-        raw = Ranged(same / n, *wilson(same, n))
-    else:
-        parts = [Part(of.size or 0, *count) for of, count in zip(held, counts, strict=True)]
-        found = drawn_rate(parts)
-        raw = Ranged(found.estimate, found.low, found.high, found.reason or "")
-    return PairAgreement(one, two, n, same, raw, _figure(held, _joint, _kappa, SAME))
-
-
-def _same(stratum: RatedStratum) -> int:
-    return sum(n for (one, two), n in stratum.items.items() if one == two)
-
-
-def _figure(
-    strata: Sequence[RatedStratum],
-    row: Callable[[Labels, Sequence[str]], Sequence[float]],
-    figure: Callable[[Floats], float | None],
-    undefined: str,
-) -> Ranged:
-    """Return a figure over the items of all strata; each item adds a weighted row of sums."""
-    held = [one for one in strata if one.items]
-    n = sum(one.n for one in held)
-    if not n:
-        return Ranged(None, reason=FEW)
-    words = sorted({label for one in held for labels in one.items for label in labels if label})
-    # An item weighs 1 on average.
-    drawn = all(one.size is not None for one in held)
-    size = sum(one.size or 0 for one in held)
-    whole: Floats = np.zeros(1)
-    for one in held:
-        weight = (one.size or 0) / size * n / one.n if drawn else 1.0
-        adds = np.array([row(labels, words) for labels in one.items], np.float64)
-        whole = whole + weight * (np.array([*one.items.values()], np.float64) @ adds)
-    value = figure(whole)
-    return Ranged(None, reason=undefined) if value is None else Ranged(value)
-
-
-def _given(labels: Labels) -> Counter[str]:
-    return Counter(label for label in labels if label)
-
-
-def _alike(labels: Labels, _words: Sequence[str]) -> list[float]:
-    given = _given(labels)
-    m = given.total()
-    return [sum(k * (k - 1) for k in given.values()) / (m * (m - 1)), 1.0]
-
-
-def _share(sums: Floats) -> float:
-    return float(sums[0] / sums[1])
-
-
-def _coincidences(labels: Labels, words: Sequence[str]) -> list[float]:
-    """Return the unlike coincidences of an item, and how often it has each label."""
-    given = _given(labels)
-    m = given.total()
-    unlike = sum(k * (m - k) for k in given.values()) / (m - 1)
-    return [unlike, *(float(given[word]) for word in words)]
-
-
-def _alpha(sums: Floats) -> float | None:
-    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; None without variation."""
-    held = sums[1:]
-    n = float(held.sum())
-    chance = n * n - float((held * held).sum())
-    return 1 - (n - 1) * float(sums[0]) / chance if chance > SLACK * n * n else None
-
-
-def _joint(labels: Labels, words: Sequence[str]) -> list[float]:
-    return [float(labels == (one, two)) for one in words for two in words]
-
-
-def _kappa(sums: Floats) -> float | None:
-    """Compute ``(p_o - p_e) / (1 - p_e)`` of the joint masses; None if p_e is 1."""
-    k = round(len(sums) ** 0.5)
-    joint = sums.reshape(k, k) / sums.sum()
-    alike = float(np.trace(joint))
-    chance = float((joint.sum(axis=0) * joint.sum(axis=1)).sum())
-    return (alike - chance) / (1 - chance) if chance < 1 - SLACK else None
 
 
 class TeamMember(Struct, frozen=True):

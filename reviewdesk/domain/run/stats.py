@@ -21,14 +21,7 @@ from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, Bar, PackedRun
 from reviewdesk.domain.run.window import DERIVED_ESCALATION, Counts, VerdictWindow, WindowReader
-from reviewdesk.domain.stats.alpha import (
-    ENOUGH,
-    AlphaState,
-    NominalState,
-    RankTables,
-    merged_ci,
-    rank_state,
-)
+from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif import table
 from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, PolicyCounts, Variant, whole
@@ -38,19 +31,17 @@ def run_measures(
     names: tuple[str, ...],
     quorums: tuple[Bar, ...],
     scores: Callable[[], Iterable[Floats]],
-    tables: RankTables,
     state: AlphaState,
     votes: NominalState,
 ) -> RunMeasures:
     """Compute the alphas of a run and its disagreement ``W``.
 
     Each call of ``scores`` yields the scores of all verdicts, ``[seats, verdicts]``, some verdicts
-    at a time. ``state`` and ``votes`` are the merged states of the parts. The ranks of all
-    ballots are stored in ``tables``.
+    at a time. ``state`` and ``votes`` are the merged states of the parts.
     """
     alpha = state.alpha
     nominal = votes.alpha
-    ordinal = rank_state(scores, tables).alpha
+    ordinal = rank_state(scores).alpha
     interval = merged_ci(state, scores())
     low, high = interval or (None, None)
     reasons: dict[str, Undefined] = {}

@@ -10,86 +10,15 @@ Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.stats.dense import (
-    Floats,
-    Ints,
-    Moments,
-    Rows,
-    cases,
-    counted,
-    dense,
-    given,
-    parts,
-)
+from reviewdesk.domain.stats.dense import Floats, Moments, Rows, cases, counted, dense, given, parts
 from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK
-
-MOST = 1 << 18
-"""The most distinct values in one table."""
-
-
-class RankTable(Struct, frozen=True):
-    """Consecutive distinct values of pairable ballots, and the mid-rank of each among all."""
-
-    values: Floats
-    middle: Floats
-    below: int
-    """The number of ballots up to and including the last value; the next table starts there."""
-
-
-class RankTables(Protocol):
-    """A store of tables: a list, or an object that holds only one of them in memory."""
-
-    def append(self, table: RankTable, /) -> None:
-        """Keep a table."""
-
-    def __iter__(self) -> Iterator[RankTable]:
-        """Yield the tables in the order in which they came."""
-
-
-def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST) -> RankTable:
-    """Return the table of the ``most`` lowest values that follow those of the table ``before``."""
-    values: Floats = np.empty(0)
-    count: Ints = np.empty(0, np.int64)
-    above = -np.inf if before is None else before.values[-1]
-    for block in blocks:
-        kept = block[:, np.asarray(given(block)) >= 2]
-        found = kept[~np.isnan(kept)]
-        # A value that is dropped here is too high for the final table too, so counts are complete.
-        below = values[-1] if len(values) == most else np.inf
-        more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
-        if len(values):
-            place = values.searchsorted(more)
-            known = values.take(place, mode="clip") == more
-            count[place[known]] += times[known]
-            more = np.insert(values, place[~known], more[~known])
-            times = np.insert(count, place[~known], times[~known])
-        values = more[:most]
-        count = times[:most]
-    start = 0 if before is None else before.below
-    ends = start + np.cumsum(count)
-    return RankTable(values, ends - count + (count + 1) / 2, int(ends[-1]) if len(ends) else start)
-
-
-def ranks(block: Floats, tables: Iterable[RankTable]) -> Floats:
-    """Return the mid-rank of each ballot of a block; NaN for a ballot that is in no table."""
-    made = np.full(block.shape, np.nan)
-    for table in tables:
-        if not len(table.values):
-            continue
-        here = (block >= table.values[0]) & (block <= table.values[-1])
-        place = np.searchsorted(table.values, block[here])
-        found = table.values[place] == block[here]
-        made[here] = np.where(found, table.middle[place], np.nan)
-    return made
-
 
 Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
 
@@ -117,27 +46,18 @@ class AlphaState(Struct, frozen=True):
         state = AlphaState()
         for part in _pairable(units):
             m, k = part.values.shape
-            means = part.means()
             within = float(part.squares().sum())
-            mean = float(means.sum()) / k
-            off = means - mean
-            squares = within + m * float(off @ off)
-            state = state.merge(AlphaState(k, m * k, mean, squares, within * (m / (m - 1))))
+            means = Moments.of(part.means())
+            squares = within + m * means.squares
+            state = state.merge(AlphaState(k, m * k, means.mean, squares, within * (m / (m - 1))))
         return state
 
     def merge(self, other: AlphaState) -> AlphaState:
         """Return the state of both parts together; associative and commutative up to rounding."""
-        if not self.N or not other.N:
-            return self if self.N else other
-        total = self.N + other.N
-        step = other.mean - self.mean
-        return AlphaState(
-            units=self.units + other.units,
-            N=total,
-            mean=self.mean + step * (other.N / total),
-            M2=self.M2 + other.M2 + step * step * (self.N * (other.N / total)),
-            W=self.W + other.W,
-        )
+        mine, theirs = (Moments(one.N, one.mean, one.M2) for one in (self, other))
+        both = mine.merge(theirs)
+        units = self.units + other.units
+        return AlphaState(units, both.n, both.mean, both.squares, self.W + other.W)
 
     @property
     def varies(self) -> bool:
@@ -172,8 +92,7 @@ class NominalState(Struct, frozen=True):
     def of(units: Units) -> NominalState:
         """Count one part; raise ValueError if a value is infinite."""
         found = _pairable(units)
-        every = [np.unique(part.values) for part in found]
-        distinct = np.unique(np.concatenate(every or [np.empty(0)]))
+        distinct = np.unique([value for part in found for value in np.unique(part.values)])
         count = np.zeros(len(distinct), np.int64)
         alike = 0.0
         for part in found:
@@ -228,23 +147,27 @@ def alpha_ordinal(units: Units) -> float | None:
     ``None`` without pairs or variation.
     """
     _pairable(units)
-    return rank_state(lambda: [_matrix(units).T], []).alpha
+    return rank_state(lambda: [_matrix(units).T]).alpha
 
 
-def rank_state(
-    blocks: Callable[[], Iterable[Floats]], tables: RankTables, most: int = MOST
-) -> AlphaState:
-    """Compute the state of the mid-ranks of all pairable ballots; ``tables`` must be empty.
+def rank_state(blocks: Callable[[], Iterable[Floats]]) -> AlphaState:
+    """Compute the state of the mid-ranks of all pairable ballots.
 
     Each call of ``blocks`` yields all units, ``[jurors, verdicts]``, in parts.
-    A table holds up to ``most`` distinct values.
     """
-    table = None
-    while table is None or len(table.values) == most:
-        table = lowest(blocks(), table, most)
-        tables.append(table)
-    made = (AlphaState.of(ranks(block, tables).T) for block in blocks())
-    return reduce(AlphaState.merge, made, AlphaState())
+    values: Floats = np.empty(0)
+    count: Floats = np.empty(0)
+    for block in blocks():
+        kept = block[:, np.asarray(given(block)) >= 2]
+        more, times = np.unique(kept[~np.isnan(kept)], return_counts=True)
+        values, place = np.unique(np.concatenate([values, more]), return_inverse=True)
+        count = np.bincount(place, np.concatenate([count, times]), len(values)).astype(np.float64)
+    middle = np.cumsum(count) - (count - 1) / 2
+    state = AlphaState()
+    for block in blocks() if len(values) else ():
+        ranks = middle.take(values.searchsorted(block), mode="clip")
+        state = state.merge(AlphaState.of(np.where(np.isnan(block), np.nan, ranks).T))
+    return state
 
 
 def alpha_nominal(units: Units) -> float | None:
@@ -294,10 +217,17 @@ def merged_ci(
         return None
     made = Moments()
     for part in (part for block in blocks for part in _pairable(block.T)):
-        logs = part.logs_without(state)
-        if logs is None:
+        m = len(part.values)
+        squares = part.squares()
+        left = state.N - m
+        off = part.means() - state.mean
+        # The sums of all units but each one, in turn.
+        spread = state.M2 - squares - off * off * (m * (state.N / left))
+        within = state.W - squares * (m / (m - 1))
+        # A tiny difference of two nearly equal sums is rounding, and would look like agreement.
+        if spread.min() <= 1e-12 * state.M2 or within.min() <= 1e-12 * state.W:
             return None
-        made = made.merge(Moments.of(logs))
+        made = made.merge(Moments.of(np.log(within / spread * ((left - 1) / left))))
     whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
     half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * made.squares)
     return 1 - math.exp(whole + half), 1 - math.exp(whole - half)
@@ -319,27 +249,10 @@ class _Units(Struct, frozen=True):
     values: Floats
 
     def means(self) -> Floats:
-        made: Floats = np.add.reduce(self.values, axis=0) / len(self.values)
-        return made
+        return np.asarray(self.values.mean(axis=0))
 
     def squares(self) -> Floats:
-        apart = self.values - self.means()
-        made: Floats = np.einsum("ij,ij->j", apart, apart)
-        return made
-
-    def logs_without(self, state: AlphaState) -> Floats | None:
-        """Return ``log(1 - alpha)`` of all units but each one, ``[k]``; ``None`` if undefined."""
-        m = len(self.values)
-        squares = self.squares()
-        left = state.N - m
-        off = self.means() - state.mean
-        spread = state.M2 - squares - off * off * (m * (state.N / left))
-        within = state.W - squares * (m / (m - 1))
-        # A tiny difference of two nearly equal sums is rounding, and would look like agreement.
-        if spread.min() <= 1e-12 * state.M2 or within.min() <= 1e-12 * state.W:
-            return None
-        made: Floats = np.log(within / spread * ((left - 1) / left))
-        return made
+        return np.asarray(((self.values - self.means()) ** 2).sum(axis=0))
 
 
 def _pairable(units: Units) -> list[_Units]:

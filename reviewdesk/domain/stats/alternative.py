@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from reviewdesk.domain.stats.rates import t_two_sided
+from reviewdesk.domain.stats.rates import benjamini_hochberg, t_two_sided
 
 REVIEWERS = 3
 """The fewest reviewers for the test."""
@@ -85,11 +86,13 @@ def alternative_test(
         return AlternativeTest(
             reason=f"it takes {REVIEWERS} reviewers with {ITEMS} items in common with two others"
         )
-    limit = _yekutieli([one.p for one in found])
+    # Benjamini and Yekutieli's adjustment is that of Benjamini and Hochberg times Σ 1/i.
+    harmonic = sum(1 / i for i in range(1, len(found) + 1))
+    adjusted = benjamini_hochberg([one.p for one in found])
     return AlternativeTest(
         tuple(
-            LeftOut(one.reviewer, one.items, one.panel, one.person, one.p, one.p <= limit)
-            for one in found
+            replace(one, won=q is not None and q * harmonic <= _RATE)
+            for one, q in zip(found, adjusted, strict=True)
         )
     )
 
@@ -103,11 +106,3 @@ def _less(values: Sequence[float], than: float) -> float:
     t = apart / (spread / math.sqrt(len(values)))
     half = t_two_sided(t, len(values) - 1) / 2
     return half if t < 0 else 1 - half
-
-
-def _yekutieli(ps: Sequence[float]) -> float:
-    """Return the largest p that is rejected, -1 if none: ``p_(k) <= k·q/(m·Σ 1/i)``."""
-    m = len(ps)
-    harmonic = sum(1 / i for i in range(1, m + 1))
-    kept = [p for k, p in enumerate(sorted(ps), 1) if p <= k * _RATE / (m * harmonic)]
-    return kept[-1] if kept else -1.0

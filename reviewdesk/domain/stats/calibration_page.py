@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, LimitCheck, Op
+from reviewdesk.domain.gates.expect import LimitCheck
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
@@ -33,13 +33,12 @@ from reviewdesk.domain.stats.figures import (
     Target,
 )
 from reviewdesk.domain.stats.reviewers import ReviewerError, SensitivityBand
-from reviewdesk.domain.stats.stratified import drawn_rate, more_audits
+from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
 NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
-NO_RATE = "no number of labels is promised: it is not a rate"
 
 
 class RateMethod(StrEnum):
@@ -61,20 +60,6 @@ class RunRate(Struct, frozen=True):
     estimate: float | None
     low: float | None
     high: float | None
-    reason: str | None = None
-
-
-class LabelsNeeded(Struct, frozen=True):
-    """How many more labels bring the whole interval of a figure within its limit, if rates stay.
-
-    ``labels`` is 0 if the interval is within the limit already. If it is ``None``, ``reason`` says
-    why.
-    """
-
-    target: str
-    op: Op
-    limit: float | None
-    labels: int | None
     reason: str | None = None
 
 
@@ -101,33 +86,6 @@ def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -
         return RunRate(RateMethod.NONE, None, None, None, NO_SIGNAL)
     rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
     return RunRate(RateMethod.LANG_REICZIGEL, rate, *found)
-
-
-def more(passes: Sequence[Part], line: Metrics) -> tuple[LabelsNeeded, ...]:
-    """Return for each default gate how many more audits would settle it at the present rates.
-
-    The stratified pass rate must be at most the observed rate. ECE and Brier are not rates, so no
-    number is given for them.
-    """
-    return (
-        LabelsNeeded("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
-        LabelsNeeded("brier", Op.AT_MOST, BRIER_LIMIT, None, NO_RATE),
-        more_for("pass_rate", passes, Op.AT_MOST, line.observed_positive_rate),
-    )
-
-
-def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> LabelsNeeded:
-    """Return how many more audits bring the interval of a stratified rate within a limit."""
-    if limit is None:
-        return LabelsNeeded(
-            target, op, None, None, "the judge decided nothing, so there is no limit"
-        )
-    estimate = drawn_rate(found).estimate
-    if estimate is None:
-        return LabelsNeeded(target, op, limit, None, "a group has no label to take a rate from")
-    labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")
-    reason = None if labels is not None else "the estimate itself is beyond the limit"
-    return LabelsNeeded(target, op, limit, labels, reason)
 
 
 class PeopleErr(Struct, frozen=True):
@@ -194,8 +152,7 @@ class CalibrationPage(Struct, frozen=True):
 
     ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
     ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's accuracy, both
-    estimated by the strata of the draw; ``more`` is how many labels would settle each gate.
-    ``tags`` counts the items with each tag.
+    estimated by the strata of the draw. ``tags`` counts the items with each tag.
     """
 
     calibration: Calibration
@@ -207,7 +164,6 @@ class CalibrationPage(Struct, frozen=True):
     counts: TruthCounts
     honest: RunRate = _NOTHING
     accuracy: RunRate = _NOTHING
-    more: tuple[LabelsNeeded, ...] = ()
     intervals: PanelIntervals | None = None
     """Intervals for this run, through the draw; ``None`` if ``fit`` was not requested."""
     such: PanelIntervals | None = None

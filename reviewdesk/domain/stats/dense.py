@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -69,15 +68,7 @@ def counted(marks: Bools) -> Ints:
 
 def given(values: Floats) -> Ints:
     """Count the values of each unit that are not NaN: ``[n]``."""
-    # The minimum is NaN if any value is, and is found in less than half the time of a count.
-    if values.size and not np.isnan(np.minimum.reduce(values, axis=None)):
-        return every(*values.shape)
     return counted(~np.isnan(values))
-
-
-def every(s: int, n: int) -> Ints:
-    """Count the values of n units that each have all s: ``[n]``, without memory for each unit."""
-    return np.broadcast_to(np.min_scalar_type(s).type(s), n)
 
 
 def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
@@ -115,36 +106,10 @@ def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8
 
     The figure takes one number of each column and lies from -128 to 127.
     """
-    n = len(columns[0])
-    if n == 1:
-        return np.array([figure(*[int(column[0]) for column in columns])], np.int8)
-    ends = [
-        (int(one[0]),) * 2 if not one.strides[0] else (int(one.min()), int(one.max()))
-        for one in columns
-        if n
-    ]
-    rooms = [high - low + 1 for low, high in ends]
-    if math.prod(rooms) > _MOST_CODES:
-        found = np.empty(n, np.int8)
-        for values, rows in cases(*columns):
-            found[rows] = figure(*values)
-        return found
-    code = np.zeros(n, np.uint16)
-    for column, (low, _), room in zip(columns, ends, rooms, strict=bool(n)):
-        if room > 1:
-            code *= np.uint16(room)
-            code += (column - low).astype(np.uint16, copy=False)
-    seen = np.zeros(math.prod(rooms), np.bool_)
-    seen[code] = True
-    table = np.zeros(len(seen), np.int8)
-    for one in np.flatnonzero(seen).tolist():
-        rest = one
-        numbers = list[int]()
-        for (low, _), room in zip(ends[::-1], rooms[::-1], strict=True):
-            rest, place = divmod(rest, room)
-            numbers.append(low + place)
-        table[one] = figure(*numbers[::-1])
-    return table[code]
+    found = np.empty(len(columns[0]), np.int8)
+    for values, rows in cases(*columns) if len(found) else ():
+        found[rows] = figure(*values)
+    return found
 
 
 def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:
@@ -173,49 +138,3 @@ def dense(rows: Rows, m: int, values: Floats, *more: Floats) -> list[Floats]:
 def parts(n: int) -> Iterator[slice]:
     for start in range(0, n, BLOCK):
         yield slice(start, start + BLOCK)
-
-
-def ranked(values: Floats, cut: int | None = None) -> list[Floats]:
-    """Sort each unit of a matrix without NaN, ``[m, k]``: the row of the lowest values first.
-
-    With a ``cut``, only which values are in the first ``cut`` rows, in the last, and between is
-    settled, not their order there. Each comparison of the sorting network is two passes over rows.
-    """
-    rows = list(values)
-    for low, high in network(len(rows), cut):
-        one = rows[low]
-        two = rows[high]
-        rows[low] = np.minimum(one, two)
-        rows[high] = np.maximum(one, two)
-    return rows
-
-
-@lru_cache(maxsize=256)
-def network(m: int, cut: int | None = None) -> tuple[tuple[int, int], ...]:
-    """Return the comparisons, in order, that sort m values; the lower one goes to the first place.
-
-    With a ``cut``, comparisons that only order values within the same part are left out.
-    Source: Batcher's odd-even merge sort, Knuth, The Art of Computer Programming 3, 5.2.2 M.
-    """
-    whole = []
-    top = 1 << max(0, (m - 1).bit_length() - 1)
-    p = top
-    while p > 0:
-        q = top
-        r = 0
-        d = p
-        while d > 0:
-            whole += [(i, i + d) for i in range(m - d) if i & p == r]
-            d = q - p
-            q = q // 2
-            r = p
-        p //= 2
-    if cut is None:
-        return tuple(whole)
-    part = [(place >= cut) + (place >= m - cut) for place in range(m)]
-    kept: list[tuple[int, int]] = []
-    for low, high in reversed(whole):
-        read_later = any(low in pair or high in pair for pair in kept)
-        if read_later or part[low] != part[high]:
-            kept.append((low, high))
-    return tuple(reversed(kept))

@@ -1,10 +1,13 @@
-"""The frozen records of calibration's statistics, for screens and reports: no arithmetic here."""
+"""The frozen records of calibration's statistics, for screens and reports: no statistics here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.stats.correction import Z
 
@@ -23,6 +26,14 @@ class Ranged(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     reason: str = ""
+
+
+def widest(found: Any, others: Iterable[Any]) -> Any:
+    """Return a figure with the outermost ends of the others; without others, with its own."""
+    known = [one for one in others if one is not None and one.low is not None]
+    if found is None or not known:
+        return found
+    return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
 
 
 class Bin(Struct, frozen=True):
@@ -98,15 +109,14 @@ class Part(Struct, frozen=True):
     """One stratum's counts for a rate: its contents, those with a label, and the hits among them.
 
     ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size or its
-    labels are worth less than as many single verdicts: a label then counts as ``each``. The stratum
-    stands for ``mass`` verdicts, by default as many as it has contents.
+    labels are worth less than as many single verdicts. The stratum stands for ``mass`` verdicts, by
+    default as many as it has contents.
     """
 
     size: float
     labelled: float
     hits: float
     mass: float | None = None
-    each: float = 1.0
 
     @property
     def share(self) -> float:

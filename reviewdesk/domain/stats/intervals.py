@@ -7,7 +7,7 @@ by squares with that of a whole run of the same size, as ``stratified.stratified
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -15,10 +15,8 @@ from msgspec import Struct
 from reviewdesk.domain.stats.calibration import Floats, Rows
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
-from reviewdesk.domain.stats.rates import midp, t_quantile, wilson
+from reviewdesk.domain.stats.rates import bisect, midp, t_quantile, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
-
-_HALVINGS = 50
 
 
 class Known(Struct, frozen=True):
@@ -168,13 +166,12 @@ def _mean_of(
 ) -> tuple[float, float]:
     """Return the mean of a quantity over all strata, and the distance of its ends."""
     shares = _shares(parts)
-    mean = sum(share * one.mean for share, one in zip(shares, found, strict=True))
-    off = sum((share * one.off) ** 2 for share, one in zip(shares, found, strict=True))
+    means, variances, offs = np.array([(one.mean, one.variance, one.off) for one in found]).T
+    mean = float(shares @ means)
+    off = float(((shares * offs) ** 2).sum())
     if target is Target.ITEMS:
-        squares = (
-            share * (one.variance + one.mean**2) for share, one in zip(shares, found, strict=True)
-        )
-        off += z * z * max(sum(squares) - mean**2, 0.0) / sum(part.size for part in parts)
+        variance = float(shares @ (variances + means**2)) - mean**2
+        off += z * z * max(variance, 0.0) / sum(part.size for part in parts)
     return mean, math.sqrt(off)
 
 
@@ -257,57 +254,38 @@ def _kappa_ends(
     """
     shares = _shares(parts)
     size = sum(part.size for part in parts)
-    signs = [1 if one else -1 for one in passed]
-    rates = [part.hits / part.labelled if part.labelled else 0.0 for part in parts]
-    ends = [
-        midp(part.hits, part.labelled, z) if process else midp_interval(part, z) for part in parts
-    ]
-    passes = sum(share for share, sign in zip(shares, signs, strict=True) if sign > 0)
+    signs = np.where(passed, 1, -1)
+    known = np.array([part.labelled > 0 for part in parts])
+    rates = np.array([part.hits / part.labelled if part.labelled else 0.0 for part in parts])
+    below, above = np.array(
+        [midp(part.hits, part.labelled, z) if process else midp_interval(part, z) for part in parts]
+    ).T
+    passes = float(shares[signs > 0].sum())
     lean = 2 * passes - 1
-    deserved = (
-        1
-        - passes
-        + sum(share * sign * rate for share, sign, rate in zip(shares, signs, rates, strict=True))
-    )
+    deserved = 1 - passes + float((shares * signs * rates).sum())
 
     def edge(kappa: float, side: int) -> float:
         """Return the lower (side -1) or upper end of ``po - pe - kappa(1 - pe)``."""
         rest = 1 - kappa
-        value = -kappa - rest * (1 - passes) * (1 + lean)
-        squares = 0.0
-        moves = []
-        for share, sign, rate, (low, high), part in zip(
-            shares, signs, rates, ends, parts, strict=True
-        ):
-            factor = 1 - rest * lean * sign
-            up = side * factor > 0
-            if part.labelled:
-                squares += (share * factor * ((high - rate) if up else (rate - low))) ** 2
-            value += share * factor * (rate if part.labelled else up)
-            # How far a pass by the rater, and a pass by the labels, lowers the value.
-            lowers = 2 * deserved - 1 if sign > 0 else lean
-            moves.append(factor * rate - rest * lowers)
+        factor = 1 - rest * lean * signs
+        up = side * factor > 0
+        off = shares * factor * np.where(up, above - rates, rates - below)
+        squares = float((off[known] ** 2).sum())
+        value = float((shares * factor * np.where(known, rates, up)).sum())
         if process:
-            mean = sum(share * move for share, move in zip(shares, moves, strict=True))
-            spread = sum(
-                share * (move - mean) ** 2 for share, move in zip(shares, moves, strict=True)
-            )
+            # How far a pass by the rater, and a pass by the labels, lowers the value.
+            lowers = np.where(signs > 0, 2 * deserved - 1, lean)
+            moves = factor * rates - rest * lowers
+            spread = float(shares @ (moves - shares @ moves) ** 2)
             squares += z * z * spread / size
-        return value + side * math.sqrt(squares)
+        return value - kappa - rest * (1 - passes) * (1 + lean) + side * math.sqrt(squares)
 
-    return Interval(_root(lambda k: edge(k, -1)), _root(lambda k: edge(k, 1)))
-
-
-def _root(falling: Callable[[float], float]) -> float:
-    """Return the kappa within -1..1 at which a falling function is 0."""
-    low = -1.0
-    high = 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    return Interval(
+        bisect(lambda kappa: edge(kappa, -1) > 0, -1.0, 1.0),
+        bisect(lambda kappa: edge(kappa, 1) > 0, -1.0, 1.0),
+    )
 
 
-def _shares(parts: Sequence[Part]) -> list[float]:
-    total = sum(part.share for part in parts)
-    return [part.share / total for part in parts]
+def _shares(parts: Sequence[Part]) -> Floats:
+    masses = np.array([part.share for part in parts], np.float64)
+    return np.asarray(masses / masses.sum())

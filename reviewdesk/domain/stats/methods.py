@@ -304,13 +304,12 @@ FIGURES = (
     ),
     FigureMethod(
         "drift",
-        "whether a juror's scores moved against the other jurors, or by themselves",
+        "whether a juror's scores moved against the other jurors",
         "Welch's t on offsets (its score less the others' mean) against earlier runs of the same "
-        "jurors, else the first half; q by Benjamini and Hochberg; CUSUM with a 5% limit; change "
-        "of mean score (Welch) and of passes (Newcombe)",
+        "jurors, else the first half; q by Benjamini and Hochberg; CUSUM with a 5% limit",
         "verdicts are independent and alike in both windows",
-        "Welch 1947; Page 1954; Newcombe 1998",
-        "all jurors move together: offsets then stay, and only score and passes change",
+        "Welch 1947; Page 1954",
+        "all jurors move together: offsets then stay; see volatility",
     ),
 )
 """All figures with a method, in the order of the pages."""

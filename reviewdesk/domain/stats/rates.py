@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -18,11 +18,36 @@ _STEPS = 100_000
 def t_two_sided(t: float, df: float) -> float:
     """Return ``P(|T| >= |t|)`` with ``df`` degrees of freedom, which need not be whole.
 
-    Raise ValueError unless t is finite and df is above 0.
+    Raise ValueError unless t is finite and df is above 0. Source: Abramowitz and Stegun 26.7.1.
     """
     if df <= 0 or not math.isfinite(t):
         raise ValueError("t is finite and has degrees of freedom above 0")
-    return _beta_tail(t * t / df, df / 2)
+    odds = t * t / df
+    a = df / 2
+    if odds == 0:
+        return 1.0
+    # With x = 1 / (1 + odds), this is I_x(a, 1/2).
+    x = 1 / (1 + odds)
+    rest = odds / (1 + odds)
+    # Γ(a + 1/2) / Γ(a), by a series for large a, where the logarithms nearly cancel.
+    ratio = math.exp(math.lgamma(a + 0.5) - math.lgamma(a)) if a < 100 else 1.0
+    if a >= 100:
+        step = 1 / (8 * a)
+        ratio = math.sqrt(a) * (1 - step + step**2 / 2 + 5 * step**3 / 2 - 21 * step**4 / 8)
+    # x^a (1 - x)^(1/2) / B(a, 1/2); log1p keeps the power exact where x is nearly 1.
+    front = math.exp(-a * math.log1p(odds)) * math.sqrt(rest / math.pi) * ratio
+    if x < (a + 1) / (a + 2.5):
+        return front * _fraction(x, a, 0.5) / a
+    return 1 - front * _fraction(rest, 0.5, a) / 0.5
+
+
+def bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the point from ``low`` to ``high`` up to which ``holds`` is true."""
+    # Sixty halvings exceed the precision of a float.
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return (low + high) / 2
 
 
 def t_quantile(p: float, df: float) -> float:
@@ -32,16 +57,11 @@ def t_quantile(p: float, df: float) -> float:
     if p == 0.5:
         return 0.0
     tail = 2 * min(p, 1 - p)
-    low = 0.0
     high = 1.0
     while t_two_sided(high, df) > tail:
-        low = high
         high = 2 * high
-    # Sixty halvings exceed the precision of a float.
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_two_sided(middle, df) > tail else (low, middle)
-    return math.copysign((low + high) / 2, p - 0.5)
+    found = bisect(lambda t: t_two_sided(t, df) > tail, high / 2 if high > 1 else 0.0, high)
+    return math.copysign(found, p - 0.5)
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -56,31 +76,6 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(x, a, b) / a
     return 1 - front * _fraction(1 - x, b, a) / b
-
-
-def _beta_tail(odds: float, a: float) -> float:
-    """Return ``I_x(a, 1/2)``, ``x = 1/(1+odds)``: both tails of t, ``odds = t²/df``, ``a = df/2``.
-
-    It uses the continued fraction of the incomplete beta, on the side where that converges fast.
-    Source: Abramowitz and Stegun 26.5.8 and 26.7.1.
-    """
-    if odds == 0:
-        return 1.0
-    x = 1 / (1 + odds)
-    rest = odds / (1 + odds)
-    # x^a (1 - x)^(1/2) / B(a, 1/2); log1p keeps the power exact where x is nearly 1.
-    front = math.exp(-a * math.log1p(odds)) * math.sqrt(rest / math.pi) * _gamma_ratio(a)
-    if x < (a + 1) / (a + 2.5):
-        return front * _fraction(x, a, 0.5) / a
-    return 1 - front * _fraction(rest, 0.5, a) / 0.5
-
-
-def _gamma_ratio(a: float) -> float:
-    """Return ``Γ(a + 1/2) / Γ(a)``; by a series for large a, where the logarithms nearly cancel."""
-    if a < 100:
-        return math.exp(math.lgamma(a + 0.5) - math.lgamma(a))
-    step = 1 / (8 * a)
-    return math.sqrt(a) * (1 - step + step**2 / 2 + 5 * step**3 / 2 - 21 * step**4 / 8)
 
 
 def _fraction(x: float, a: float, b: float) -> float:
@@ -211,18 +206,15 @@ def tango(gained: float, lost: float, n: float, z: float = Z) -> float:
     most likely share lost if the difference is δ: the lower end for a z above 0, the upper one for
     a z below. Source: Tango 1998.
     """
-    low = -1.0
-    high = 1.0
-    # Sixty halvings exceed the precision of a float.
-    for _ in range(60):
-        delta = (low + high) / 2
+
+    def score(delta: float) -> float:
         b = (2 * n - gained + lost) * delta - gained - lost
         root = math.sqrt(max(b * b + 8 * n * lost * delta * (1 - delta), 0.0))
         variance = n * ((root - b) / (2 * n) + delta * (1 - delta))
         off = gained - lost - n * delta
-        score = off / math.sqrt(variance) if variance > 0 else off
-        low, high = (delta, high) if score > z else (low, delta)
-    return (low + high) / 2
+        return off / math.sqrt(variance) if variance > 0 else off
+
+    return bisect(lambda delta: score(delta) > z, -1.0, 1.0)
 
 
 def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float | None:
@@ -231,20 +223,24 @@ def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float |
     Rows with a ``None`` are left out. ``None`` without rows, and if p_e = 1: chance alone would
     agree on every row. Raise ValueError if the lengths differ. Source: Cohen 1960.
     """
-    rows = Counter(
-        (one, two)
-        for one, two in zip(human, juror, strict=True)
-        if one is not None and two is not None
-    )
-    n = rows.total()
-    first: Counter[Hashable] = Counter()
-    second: Counter[Hashable] = Counter()
-    for (one, two), times in rows.items():
-        first[one] += times
-        second[two] += times
-    alike = sum(times for (one, two), times in rows.items() if one == two)
-    by_chance = sum(times * second[value] for value, times in first.items())
-    return (n * alike - by_chance) / (n * n - by_chance) if by_chance < n * n else None
+    pairs = Counter(zip(human, juror, strict=True))
+    return kappa_of({pair: n for pair, n in pairs.items() if None not in pair})
+
+
+def kappa_of(rows: Mapping[tuple[Hashable, Hashable], float]) -> float | None:
+    """Compute Cohen's kappa, as ``cohen_kappa`` does, from the weight of each pair of answers."""
+    n = math.fsum(rows.values())
+    first = defaultdict[Hashable, float](float)
+    second = defaultdict[Hashable, float](float)
+    alike = 0.0
+    for (one, two), mass in rows.items():
+        first[one] += mass
+        second[two] += mass
+        alike += mass if one == two else 0.0
+    by_chance = math.fsum(mass * second[value] for value, mass in first.items())
+    # Weights are not whole numbers, so rounding may leave a little where the room is 0.
+    room = n * n - by_chance
+    return (n * alike - by_chance) / room if room > 1e-12 * n * n else None
 
 
 def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:

@@ -141,7 +141,7 @@ LEAF = 512
 NEGLIGIBLE = 1e-17
 """Outcomes at the ends of a distribution are left out if they are less likely than this."""
 ATOMS = 2_000_000
-"""The most outcomes that one side of a bin may have; with more, its mean is simulated."""
+"""The most outcomes that a bin may have; with more, its mean is simulated."""
 
 
 Chances: TypeAlias = tuple[Floats, Floats]
@@ -223,27 +223,15 @@ def _bins(rows: Rows) -> Iterator[list[Chances]]:
 
 
 def _mean_size(cells: Sequence[Chances]) -> float | None:
-    """Compute ``E|sum|`` of independent cells exactly; ``None`` if they have too many outcomes.
-
-    The cells are summed into two sides of similar size. For each outcome of one side, the mean over
-    the other needs only its cumulated chances, so that pairs of outcomes are never enumerated.
-    """
-    sides: list[Chances] = [(np.zeros(1), np.ones(1))] * 2
-    for more in sorted(cells, key=lambda cell: -len(cell[0])):
-        side = int(len(sides[1][0]) < len(sides[0][0]))
-        if len(sides[side][0]) * len(more[0]) > ATOMS:
+    """Compute ``E|sum|`` of independent cells exactly; ``None`` if they have too many outcomes."""
+    value = np.zeros(1)
+    chance = np.ones(1)
+    for values, chances in cells:
+        if len(value) * len(values) > ATOMS:
             return None
-        values = np.add.outer(sides[side][0], more[0]).ravel()
-        sides[side] = values, np.multiply.outer(sides[side][1], more[1]).ravel()
-    one, likely = sides[0]
-    order = np.argsort(sides[1][0], kind="stable")
-    value = sides[1][0][order]
-    chance = sides[1][1][order]
-    below = np.concatenate([[0.0], np.cumsum(chance)])
-    mean_below = np.concatenate([[0.0], np.cumsum(chance * value)])
-    cut = np.searchsorted(value, -one)
-    size = one * (below[-1] - 2 * below[cut]) + (mean_below[-1] - 2 * mean_below[cut])
-    return float((likely * size).sum())
+        value = np.add.outer(value, values).ravel()
+        chance = np.multiply.outer(chance, chances).ravel()
+    return float(np.abs(value) @ chance)
 
 
 def fit(rows: Rows) -> Fit:
@@ -270,7 +258,7 @@ def fit(rows: Rows) -> Fit:
         log_loss=log_loss(rows),
         brier=brier_interval(strata, Target.ITEMS) if known else None,
         gap=gap_interval(strata, Target.ITEMS) if known else None,
-        accuracy=Interval(*share_ends(heavy, heavy.correct)) if known else None,
+        accuracy=Interval(*share_ends(heavy)) if known else None,
         kappa=kappa,
     )
 
@@ -286,11 +274,10 @@ def _part(rows: Rows, kept: Bools | None = None) -> Part:
     return Part(n, n, min(hits, n))
 
 
-def share_ends(rows: Rows, hit: Bools) -> tuple[float, float]:
-    """Return Wilson's interval of the share of rows that ``hit``; 0..1 without rows.
+def share_ends(rows: Rows) -> tuple[float, float]:
+    """Return Wilson's interval of the accuracy of rows; 0..1 without rows.
 
     It uses Kish's effective number of labels. With equal weights it is the plain Wilson interval.
     """
-    ess = effective_sample_size(rows.masses()) or 0.0
-    part = float((rows.weight * hit).sum() / rows.weight.sum()) if ess else 0.0
-    return wilson(min(part, 1.0) * ess, ess)
+    part = _part(rows)
+    return wilson(part.hits, part.labelled)

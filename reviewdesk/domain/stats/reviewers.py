@@ -7,7 +7,7 @@ import math
 from msgspec import Struct
 
 from reviewdesk.domain.stats.figures import Estimate, Ranged
-from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.rates import bisect, wilson
 
 _MOST = 100_000
 """The most second opinions that the search looks ahead."""
@@ -61,28 +61,15 @@ def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
         return ReviewerError(n, Ranged(None, reason=reason), Ranged(None, reason=reason), 0)
     d = Ranged(1 - alike.estimate, 1 - alike.high, 1 - alike.low)
     ends = (error_rate(1 - alike.high), error_rate(1 - alike.low))
-    return ReviewerError(
-        n, d, Ranged(error_rate(d.value or 0.0), *ends), _to_halve(n, d.value or 0)
-    )
+    share = 1 - alike.estimate
 
+    def width(items: float) -> float:
+        low, high = wilson(share * items, items)
+        return error_rate(high) - error_rate(low)
 
-def _width(d: float, n: float) -> float:
-    low, high = wilson(d * n, n)
-    return error_rate(high) - error_rate(low)
-
-
-def _to_halve(n: int, d: float) -> int:
-    """Return how many more items with two labels would halve the interval of the error rate."""
-    wanted = _width(d, n) / 2
-    low = n
-    high = n
-    while _width(d, high) > wanted and high < _MOST:
-        low = high
-        high *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _width(d, middle) <= wanted else (middle, high)
-    return high - n
+    needed = bisect(lambda items: width(items) > width(n) / 2, n, _MOST)
+    rate = Ranged(error_rate(share), *ends)
+    return ReviewerError(n, d, rate, math.ceil(needed - 1e-9) - n)
 
 
 def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import Struct
@@ -25,6 +25,7 @@ FARTHEST = 10_000
 _PRIOR = 4.0
 _LEAST = 0.01
 _CAP = 0.75
+_SIGNS = np.array([[1.0], [-1.0]])
 
 
 class DrawnGroup(Struct, frozen=True):
@@ -116,15 +117,6 @@ def _variance(
 
 
 @dataclass
-class _Side:
-    """The bets that the mean is higher (sign 1), or lower (sign -1), than each candidate."""
-
-    sign: int
-    total: float
-    wealth: np.ndarray[tuple[int], np.dtype[np.float64]]
-
-
-@dataclass
 class ConfidenceSequence:
     """The confidence sequence of the mean of values in 0 to 1 over the contents of a run."""
 
@@ -136,7 +128,6 @@ class ConfidenceSequence:
     labels: int = 0
     gained: float = 0.0
     """The precision of the labels so far."""
-    sides: tuple[_Side, _Side] = field(init=False)
 
     def __post_init__(self) -> None:
         """Fix the bets for the number of labels planned, before the first of them.
@@ -152,11 +143,10 @@ class ConfidenceSequence:
         self.bet = math.sqrt(2 * self.threshold / planned) if planned else 0.0
         count = min(self.size, GRID - 1) + 1
         self.candidates = np.linspace(0, self.size, count)
+        # The bets that the mean is higher than each candidate, and that it is lower: in two rows.
         known = [sum(getattr(one, end) for one in self.groups.values()) for end in ("low", "high")]
-        self.sides = (
-            _Side(1, known[0], np.zeros(count)),
-            _Side(-1, known[1], np.zeros(count)),
-        )
+        self.totals = np.array(known, np.float64)
+        self.wealth = np.zeros((2, count))
         self._values = {h: [(one.low + one.high) / 2, one.known] for h, one in self.groups.items()}
         self._ends = known[0] / self.size, (known[1] + self._rest) / self.size
 
@@ -176,17 +166,14 @@ class ConfidenceSequence:
         scale = {g: left[g] / (rest * share) for g, share in q.items()}
         variance = _variance(left, rest, q, means)
         bet = self.bet * self.size / rest / variance
-        ends = (
-            min(centre - scale[g] * means[g] for g in q),
-            max(centre + scale[g] * (1 - means[g]) for g in q),
-        )
-        for side, end in zip(self.sides, ends, strict=True):
-            x = value if value is not None else (0.0 if side.sign == 1 else 1.0)
-            mean = np.clip((self.candidates - side.total) / rest, 0.0, 1.0)
-            room = np.maximum(side.sign * (mean - end), 1e-12)
-            gain = centre + scale[h] * (x - means[h]) - mean
-            side.wealth += np.log1p(side.sign * np.minimum(bet, _CAP / room) * gain)
-            side.total += x
+        least = min(centre - scale[g] * means[g] for g in q)
+        most = max(centre + scale[g] * (1 - means[g]) for g in q)
+        x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
+        mean = np.clip((self.candidates - self.totals[:, None]) / rest, 0.0, 1.0)
+        room = np.maximum(_SIGNS * (mean - [[least], [most]]), 1e-12)
+        gain = centre + scale[h] * (x - means[h]) - mean
+        self.wealth += np.log1p(_SIGNS * np.minimum(bet, _CAP / room) * gain)
+        self.totals += x[:, 0]
         self.gained += (self.size / rest) ** 2 / variance
         middle = 0.5 if value is None else value
         self.learned.left[h] -= 1
@@ -199,10 +186,9 @@ class ConfidenceSequence:
 
     def _now(self) -> tuple[float, float]:
         """Return the ends of the candidates that no bet refutes, rounded outward."""
-        low, high = (side.total for side in self.sides)
+        low, high = self.totals.tolist()
         kept = np.flatnonzero(
-            (self.sides[0].wealth < self.threshold)
-            & (self.sides[1].wealth < self.threshold)
+            (self.wealth < self.threshold).all(axis=0)
             & (self.candidates >= low - 1e-9 - self._step)
             & (self.candidates <= high + self._rest + 1e-9 + self._step)
         )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Target
 from reviewdesk.domain.stats.rates import midp, wilson
-from reviewdesk.domain.verdict import SLACK
 
 if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
@@ -145,11 +143,11 @@ def _part(found: Voted, hits: float, deff: float) -> Part:
     if spread is None and deff == 1:
         return Part(found.size, n, hits)
     if spread is None:
-        return Part(found.size / deff, n / deff, hits / deff, found.size, 1 / deff)
+        return Part(found.size / deff, n / deff, hits / deff, found.size)
     each = (spread.effective / spread.labels if spread.labels else 1.0) / deff
     labelled = spread.labels * each
     share = min(hits / n, 1.0) if n else 0.0
-    return Part(spread.contents * each, labelled, share * labelled, spread.mass, each)
+    return Part(spread.contents * each, labelled, share * labelled, spread.mass)
 
 
 def _pair(found: Voted, hits: float, misses: float, most: tuple[int, int], deff: float) -> Pair:
@@ -268,38 +266,6 @@ def midp_interval(part: Part, z: float = Z) -> tuple[float, float]:
     low, high = midp(_rate(part) * n, n, z)
     one = part.labelled / part.size**2
     return max(low - one, 0.0), min(high + one, 1.0)
-
-
-def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) -> int | None:
-    """Return how many more labels bring the whole interval within the limit, if the rates stay.
-
-    With ``<=`` the upper end must come down to ``limit``, with ``>=`` the lower end up to it. The
-    labels are spread over the unlabelled verdicts in proportion. 0 if the limit is met already;
-    ``None`` if the estimate itself is beyond the limit, or a stratum has no label to give a rate.
-    """
-    estimate = drawn_rate(parts).estimate
-    if estimate is None or not _within(estimate, estimate, limit, op):
-        return None
-    low = -1
-    left = sum((part.size - part.labelled) / part.each for part in parts)
-    high = math.ceil(left)
-    # The interval narrows with every label and is a point once all are labelled.
-    while high - low > 1:
-        middle = (low + high) // 2
-        grown = []
-        for part in parts:
-            free = part.size - part.labelled
-            n = min(part.labelled + (free * middle / left if left else 0), float(part.size))
-            # At the present rates; the counts are fractions.
-            hits = min(_rate(part) * n, n) if part.size else part.hits
-            grown.append(replace(part, labelled=n, hits=hits))
-        made = drawn_rate(grown)
-        low, high = (low, middle) if _within(made.low, made.high, limit, op) else (middle, high)
-    return high
-
-
-def _within(low: float, high: float, limit: float, op: Literal["<=", ">="]) -> bool:
-    return high <= limit + SLACK if op == "<=" else low >= limit - SLACK
 
 
 def _rate(part: Part) -> float:

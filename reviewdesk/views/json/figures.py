@@ -64,7 +64,7 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
     return {
         **_calibration(page.calibration),
         **fitted,
-        **shape(page, "honest honest_accuracy=accuracy more_audits=more gates"),
+        **shape(page, "honest honest_accuracy=accuracy gates"),
         **shape(page, "warnings=calibration.warnings verdicts=counts.verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
@@ -201,7 +201,7 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
         "pairs": [
             {
                 "jurors": [one.first, one.second],
-                **shape(one.votes, f"{_ALIKE} z"),
+                **shape(one.votes, _ALIKE),
                 "halves": [shape(half, _ALIKE) for half in one.halves],
                 **shape(one, "scored equal_scores"),
             }
@@ -221,11 +221,6 @@ _JUROR = (
     f"n=counts.votes {_rate('sensitivity')} {_rate('specificity')} false_passes=counts.fp "
     "false_fails=counts.fn observed_rate=observed.share observed_votes=observed.n"
 )
-_LABELLED = (
-    "accuracy=labelled_accuracy.share sensitivity=labelled_sensitivity.share "
-    "specificity=labelled_specificity.share kappa=labelled_kappa "
-    "dissent_precision=labelled_dissent.share"
-)
 _SEATS = (
     "seats=seats.seats not_asked=seats.not_asked seats_failed=seats.failed "
     "parse_failed=seats.parse_failed parse_failure_rate=parse_failures.share offset=offset.mean"
@@ -235,7 +230,7 @@ _SEATS = (
 def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     """Return one juror; its population's rates are ``null`` with bounds if undetermined."""
     offset = one.offset
-    (corrected, status) = one.corrected
+    rates = one.labelled
     drift = offset.drift if offset else None
     alarm = page.ids.get(drift.alarm) if drift and drift.alarm is not None else None
     return {
@@ -247,11 +242,13 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one, _rate("accuracy")),
         **shape(one.counts),
         **shape(one, _JUROR),
-        "corrected_rate": corrected,
-        "corrected_status": status,
         **shape(one, f"kappa weight {_rate('dissent_precision', 'dissent')}"),
         **shape(one.drawn, "dissent_design difference"),
-        "labelled": shape(one, _LABELLED),
+        "labelled": {
+            **{name: rates[name].share for name in _THREE},
+            "kappa": one.labelled_kappa,
+            "dissent_precision": rates["dissent"].share,
+        },
         "population": {
             **shape(one.drawn.run, _RATES),
             **shape(one.drawn, f"kappa {_rate('dissent_precision', 'dissent', 'estimate')}"),
@@ -260,7 +257,6 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one, _SEATS),
         "offset_n": offset.n if offset else 0,
         "drift": drift and shape(drift) | {"alarm": alarm},
-        "level_change": one.level and shape(one.level),
     }
 
 

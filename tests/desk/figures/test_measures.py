@@ -197,7 +197,7 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     j1, j2 = by_name(page)["j1"], by_name(page)["j2"]
     # a passes, and j2 alone is against it, rightly; b fails, and j2 again.
     assert (j1.counts.fp, j1.counts.fn, j2.counts.tn, j2.counts.tp) == (1, 1, 1, 1)
-    assert (j2.labelled_dissent.k, j2.labelled_dissent.n) == (2, 2)
+    assert (j2.labelled["dissent"].k, j2.labelled["dissent"].n) == (2, 2)
     assert (j1.kappa, j1.weight) == (None, None)
     # On d j2 timed out, on c it was unreadable; over all four verdicts.
     assert (j2.seats.seats, j2.seats.failed, j2.seats.parse_failed) == (4, 2, 1)

@@ -168,15 +168,6 @@ def test_the_document_s_defaults() -> None:
     assert found["corrected_rate"].margin == pytest.approx(0.0714)
 
 
-def test_bad_figures_fail() -> None:
-    # Each of .9 .8 .7 .6 alone in its bin: (.1 + .8 + .3 + .6) / 4; (.01 + .64 + .09 + .36) / 4.
-    found = by_target(metrics())
-    assert found["ece"].value == pytest.approx(0.45)
-    assert found["brier"].value == pytest.approx(0.275)
-    assert (found["ece"].status, found["brier"].status) == (FAIL, FAIL)
-    assert found["ece"].margin == pytest.approx(-0.35)
-
-
 def test_a_judge_without_signal_is_not_held_to_its_rate() -> None:
     # Sensitivity 1/2 and specificity 1/2: J = 0.
     found = by_target(metrics())["corrected_rate"]

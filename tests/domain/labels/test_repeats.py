@@ -103,16 +103,6 @@ def test_about_the_share_comes_back_each_once_after_fifty_others() -> None:
     assert len(set(gaps)) > 15
 
 
-def test_the_draw_depends_on_the_key_alone() -> None:
-    assert coming(400, 0.2) == coming(400, 0.2)
-    assert coming(400, 0.2)[0] != coming(400, 0.2, "other")[0]
-
-
-def test_a_higher_share_draws_what_a_lower_one_drew() -> None:
-    low, high = (drawn(items(2000), "seed", share).due(2000) for share in (0.02, 0.1))
-    assert set(low) < set(high)
-
-
 def test_repeats_keep_their_distance() -> None:
     # With 5%, at least 1 / (2 · 0.05) = 10 labels lie between two repeats.
     assert not list(drawn(items(2000), "seed", 0.05).due(9))

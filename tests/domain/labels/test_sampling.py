@@ -189,23 +189,6 @@ def test_it_equals_the_draw_of_one_verdict_after_another(
     assert draw(ids, strata, seed, share) == slow_draw(ids, strata, seed, share)
 
 
-@given(RUNS, st.text(max_size=5))
-def test_the_mixed_order_is_the_order_of_the_keys(strata: list[int], seed: str) -> None:
-    ids = _ids(strata)
-    drawn = draw(ids, strata, seed)
-    by_key = sorted(ids, key=lambda name: draw_key(seed, name))
-    assert [by_key.index(name) for name in ids] == drawn.mixed
-
-
-@given(RUNS, st.text(max_size=5))
-def test_a_stratums_ranks_are_the_mixed_order_within_it(strata: list[int], seed: str) -> None:
-    drawn = draw(_ids(strata), strata, seed)
-    for h in set(strata):
-        inside = sorted((i for i, s in enumerate(strata) if s == h), key=drawn.mixed.__getitem__)
-        assert [drawn.rank[i] for i in inside] == list(range(len(inside)))
-        assert drawn.sizes[h] == len(inside)
-
-
 @given(RUNS.flatmap(lambda s: st.tuples(st.just(s), st.permutations(range(len(s))))))
 def test_the_order_of_the_file_does_not_matter(case: tuple[list[int], list[int]]) -> None:
     strata, shuffled = case
@@ -217,35 +200,6 @@ def test_the_order_of_the_file_does_not_matter(case: tuple[list[int], list[int]]
         assert second.audit[place] == first.audit[i]
         assert second.order[place] == first.order[i]
         assert second.mixed[place] == first.mixed[i]
-
-
-def test_another_seed_is_another_permutation() -> None:
-    strata = [3] * 40
-    # Two of 40! orders.
-    assert draw(_ids(strata), strata, "a").rank != draw(_ids(strata), strata, "b").rank
-
-
-@given(RUNS)
-def test_the_audit_is_the_beginning_of_each_rest_stratum(strata: list[int]) -> None:
-    drawn = draw(_ids(strata), strata, "seed")
-    assert sum(drawn.audit) == audit_size(sum(h >= FIRST_REST for h in strata))
-    for i, h in enumerate(strata):
-        assert drawn.audit[i] == (drawn.rank[i] < drawn.audited.get(h, 0))
-
-
-@given(RUNS)
-def test_the_queue_holds_everyone_once_and_the_unaudited_last(strata: list[int]) -> None:
-    drawn = draw(_ids(strata), strata, "seed")
-    assert sorted(drawn.order) == sorted(drawn.mixed) == list(range(len(strata)))
-    asked = [h < FIRST_REST or drawn.audit[i] for i, h in enumerate(strata)]
-    for i, wanted in enumerate(asked):
-        assert wanted == (drawn.order[i] < sum(asked))
-    # Each of the three parts keeps the permutation's order.
-    for part in ({i for i, h in enumerate(strata) if h < FIRST_REST},
-                 {i for i in range(len(strata)) if drawn.audit[i]},
-                 {i for i, wanted in enumerate(asked) if not wanted}):  # fmt: skip
-        by_order = sorted(part, key=drawn.order.__getitem__)
-        assert by_order == sorted(part, key=drawn.mixed.__getitem__)
 
 
 def test_the_audit_is_spread_evenly_among_the_flagged() -> None:
@@ -379,11 +333,6 @@ def test_errors_are_bounded_by_the_rate_that_gives_so_few_in_one_of_twenty(
     chance = sum(math.comb(k, i) * rate**i * (1 - rate) ** (k - i) for i in range(errors + 1))
     assert float(chance) == pytest.approx(0.05, abs=1e-9)
     assert rate > Fraction(errors, k)
-
-
-def test_one_error_in_ten() -> None:
-    # The 95% point of Beta(2, 9), as tables of Clopper and Pearson's limits give it.
-    assert upper_bound(1, 10) == pytest.approx(0.3942, abs=5e-5)
 
 
 def test_all_wrong_is_bounded_by_one() -> None:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
-from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
@@ -27,9 +26,7 @@ from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import (
     NO_LABEL,
     NO_SIGNAL,
-    LabelsNeeded,
     RateMethod,
-    more_for,
     of_strata,
     of_trusted,
 )
@@ -37,7 +34,6 @@ from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part, Ranged, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
@@ -288,18 +284,6 @@ def test_labels_alone_say_what_is_a_convention() -> None:
     assert alone([], {}).metrics.n == 0
 
 
-def test_labels_alone_add_up_alike_in_any_order() -> None:
-    # Sums of floats depend on their order, and the order of the draw on verdicts without a label.
-    labels = [
-        _labelled(PASS, "pass" if key % 3 else "fail", 0.5 + key / 77, rank=key, key=key)
-        for key in range(30)
-    ]
-    forth, back = alone(labels, {}), alone(labels[::-1], {})
-    assert forth == back
-    sums = [sum(label.score or 0 for label in some) for some in (labels, labels[::-1])]
-    assert sums[0] != sums[1]
-
-
 def test_the_audit_is_what_was_drawn_of_the_rest() -> None:
     labels = [
         # Flagged ones are no audit, whatever their rank.
@@ -486,24 +470,3 @@ def test_a_trusted_set_from_elsewhere() -> None:
             None,
             NO_SIGNAL,
         )
-
-
-def test_how_many_more_audits() -> None:
-    seen = [Part(10, 10, 2), Part(1000, 40, 4)]
-    asked = more_for("pass_rate", seen, Op.AT_MOST, 0.15)
-    # 0.0099 * 0.2 + 0.9901 * 0.1 = 0.10099, under 0.15; so many more bring the upper end there.
-    assert asked.labels is not None
-    assert asked.labels > 0
-
-    def high(more: int) -> float:
-        n = 40 + more
-        return drawn_rate([seen[0], Part(1000, n, n / 10)]).high
-
-    # All the unlabelled lie in the second stratum, so every further label falls there.
-    assert high(asked.labels) <= 0.15 + 1e-9 < high(asked.labels - 1)
-    beyond = more_for("pass_rate", seen, Op.AT_MOST, 0.05)
-    assert beyond == LabelsNeeded(
-        "pass_rate", Op.AT_MOST, 0.05, None, "the estimate itself is beyond the limit"
-    )
-    assert more_for("x", [Part(5, 0, 0)], Op.AT_LEAST, 0.5).labels is None
-    assert more_for("x", seen, Op.AT_MOST, None).reason

@@ -116,7 +116,7 @@ def measured(scores: Scores, **more: Any) -> RunMeasures:
     found = packed(assessed(panel(*row, **more))[0] for row in scores)
     units, votes = score_units(found), NominalState.of(vote_units(found).T)
     state = AlphaState.of(units.T)
-    return run_measures(found.names, found.quorums, lambda: [units], [], state, votes)
+    return run_measures(found.names, found.quorums, lambda: [units], state, votes)
 
 
 def test_the_alphas_are_those_of_the_public_package() -> None:

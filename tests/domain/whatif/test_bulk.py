@@ -3,7 +3,6 @@
 import copy
 import math
 import weakref
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from reviewdesk.domain.jury.rules import Votes
 from reviewdesk.domain.jury.scores import exact_sums
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISIONS, seat_names
-from reviewdesk.domain.stats.dense import ranked
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
 from reviewdesk.domain.whatif.policies import STRATEGIES, Group, Variant, combined, whole
 from reviewdesk.domain.whatif.table import changed, under
@@ -227,16 +225,6 @@ def test_a_value_at_the_threshold_is_that_of_the_exact_sum(
         threshold = math.nextafter(threshold, math.copysign(2, steps))
     value["threshold"] = min(1.0, max(0.0, threshold))
     assert together([value], Variant()) == [alone(value, Variant())]
-
-
-@pytest.mark.parametrize("m", range(1, 10))
-def test_a_cut_network_separates_what_is_cut(m: int) -> None:
-    # By the 0-1 principle a network that sorts all rows of 0 and 1 sorts every row.
-    rows = np.array(list(product([0.0, 1.0], repeat=m))).T
-    for cut in range((m + 1) // 2):
-        kept = np.sort(np.stack(ranked(rows, cut)[cut : m - cut]), axis=0)
-        assert kept.tolist() == np.sort(rows, axis=0)[cut : m - cut].tolist()
-    assert np.stack(ranked(rows)).tolist() == np.sort(rows, axis=0).tolist()
 
 
 def test_panels_free_their_columns_at_once() -> None:
