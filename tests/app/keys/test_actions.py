@@ -114,15 +114,15 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
 
 
 @pytest.mark.slow
-async def test_every_action_is_in_the_palette_and_one_runs_from_it(tmp_path: Path) -> None:
+async def test_every_action_is_in_the_palette(tmp_path: Path) -> None:
     async with staged(*open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))) as stage:
         provider = RegistryProvider(stage.review)
         hits = [hit async for hit in provider.discover() if isinstance(hit, DiscoveryHit)]
         assert sorted(hit.text or "" for hit in hits) == sorted(
             action.title for action in ACTIONS.values() if action.id != "palette"
         )
-        await stage.press("ctrl+p", *"ansi-light", "enter", "enter")
-        assert stage.app.theme == "ansi-light"
+        await stage.press("ctrl+p", *"calibration", "enter", "enter")
+        assert stage.app.top.where == "calibration"
 
 
 async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

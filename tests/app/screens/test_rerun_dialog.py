@@ -1,6 +1,5 @@
 """The re-run dialog: who is asked, what would be sent, and nothing without consent."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -145,32 +144,6 @@ async def test_the_keys_of_the_first_page_do_what_they_say(
             assert "none; c sets one" in stage.drawn()
             await stage.press("b")
             assert "1 juror, those whose keys are set" in stage.drawn()
-
-
-@pytest.mark.slow
-async def test_a_rerun_that_was_stopped_is_offered_and_given_up_by_d(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3)]))
-    async with Server() as server:
-
-        async def never(_seen: object, _out: object) -> None:
-            await asyncio.Event().wait()
-
-        server.fault = never
-        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings) as stage:
-            await stage.press("R", "f", "enter")
-            await stage.settle()
-            assert consenting(stage)
-            # A key of the stage waits for all work in the background, which waits for this one.
-            stage.clock.wait(1)
-            await stage.pilot.press("y")
-            await server.reached(6)
-            await stage.pilot.press("ctrl+x")
-            await ended(stage)
-            await stage.press("R", "end", "d")
-            assert "Give up 2 of 2 verdicts left" in stage.drawn()
-            await stage.press("y")
-            assert not any(one.startswith("finish") for one in offered(stage))
 
 
 async def test_the_dialog_begins_with_what_a_kill_cut_off(tmp_path: Path) -> None:

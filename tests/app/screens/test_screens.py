@@ -67,28 +67,6 @@ async def test_label_keys_do_nothing_on_other_screens(
         assert not any(row.deferred for row in desk.rows(desk.queue(run)))
 
 
-@pytest.mark.slow
-async def test_a_report_is_loaded_in_the_background_and_chosen(
-    opened: Opened, tmp_path: Path
-) -> None:
-    desk, run = opened
-    file = tmp_path / "new.json"
-    file.write_text(json.dumps(report([verdict(i) for i in range(20, 30)])), encoding="utf-8")
-    async with staged(desk, run) as stage:
-        await stage.press("f5", "a", *str(file), "enter")
-        await stage.settle()
-        assert "loaded new: 10 verdicts" in stage.drawn()
-        assert stage.app.top.where == "runs"
-        await stage.press("a", *str(tmp_path / "gone.json"), "enter")
-        await stage.settle()
-        assert "gone.json" in stage.drawn()
-        await stage.press("escape", "colon", *f"open {file}", "enter")
-        await stage.settle()
-        assert stage.app.top is stage.review
-        assert stage.session.run.name == "new"
-        assert "known already" in stage.drawn()
-
-
 async def test_a_stopped_load_keeps_nothing(opened: Opened, tmp_path: Path) -> None:
 
     desk, run = opened
