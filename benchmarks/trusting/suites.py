@@ -68,7 +68,7 @@ WRONG = (
     ),
     WrongProgram(
         "what is unsaved at the end is not kept", "app/controllers/queue.py",
-        "        _keep(core)\n", "        pass\n",
+        "        if edits and core.kept_file is None:\n", "        if False:\n",
         "tests/app/controllers/test_unsaved.py",
     ),
     WrongProgram(

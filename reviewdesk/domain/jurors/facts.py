@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
-from reviewdesk.domain.stats.correction import Cells, Z
+from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
@@ -393,6 +393,19 @@ class JurorFacts(Struct, frozen=True):
     @property
     def parse_failures(self) -> Rate:
         return Rate(self.seats.parse_failed, self.seats.seats)
+
+    @property
+    def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
+        """The observed rate corrected for the juror's errors, and the correction's status.
+
+        It estimates the share of responses that should pass among the verdicts on which the juror
+        voted. Both are ``None`` if the juror never voted, or has no labelled vote.
+        """
+        observed = self.observed.share
+        if observed is None or not self.counts.votes:
+            return None, None
+        hit = self.sensitivity.share or 0.0
+        return rogan_gladen(observed, hit, self.specificity.share or 0.0)
 
     def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)

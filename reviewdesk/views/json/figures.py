@@ -231,6 +231,7 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     """Return one juror; its population's rates are ``null`` with bounds if undetermined."""
     offset = one.offset
     rates = one.labelled
+    corrected, status = one.corrected
     drift = offset.drift if offset else None
     alarm = page.ids.get(drift.alarm) if drift and drift.alarm is not None else None
     return {
@@ -242,6 +243,8 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one, _rate("accuracy")),
         **shape(one.counts),
         **shape(one, _JUROR),
+        "corrected_rate": corrected,
+        "corrected_status": status,
         **shape(one, f"kappa weight {_rate('dissent_precision', 'dissent')}"),
         **shape(one.drawn, "dissent_design difference"),
         "labelled": {

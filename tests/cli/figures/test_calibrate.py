@@ -30,7 +30,7 @@ GATE = "target, value, limit, op, status, margin"
 STRATUM = "stratum, size, labelled, prefix, counted, unanswered, weight, audit, audit_done"
 JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, failed, trimmed,
     dissents, dissents_right, n, model, design, target, difference, labelled, population,
-    such_items, dissent_design, sensitivity_low, specificity_high, accuracy_low,
+    such_items, corrected_rate, dissent_design, sensitivity_low, specificity_high, accuracy_low,
     accuracy_high, sensitivity, specificity,
     false_passes, false_fails, kappa, weight, lone_dissents, lone_right, dissent_precision, seats,
     seats_failed, parse_failed, parse_failure_rate, offset, offset_n, drift"""

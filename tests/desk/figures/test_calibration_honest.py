@@ -19,6 +19,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Blocker, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import RateMethod
+from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import part_interval
@@ -149,6 +150,8 @@ def test_every_juror_s_own_confusion_gives_the_human_rate(desk: Desk) -> None:
     assert informed
     for one in informed:
         assert one["observed_votes"] == one["votes"]
+        deserved = (one["tp"] + one["fn"]) / one["votes"]
+        assert one["corrected_rate"] == pytest.approx(deserved, abs=1e-9)
         assert one["observed_rate"] == pytest.approx((one["tp"] + one["fp"]) / one["votes"])
 
 
@@ -164,8 +167,11 @@ def test_a_juror_s_rate_is_of_the_whole_run(desk: Desk) -> None:
     # v2 v3, all labelled. j1 passes v0 v1 v4 v5 of six: sensitivity (3 + 1)/(3 + 2), specificity 1.
     assert (first["observed_rate"], first["observed_votes"]) == (pytest.approx(4 / 6), 6)
     assert first["sensitivity"] == pytest.approx(4 / 5)
-    # j2 did not vote on v4, so v0 stands for two: passes v0 v2 v5 of five.
+    assert first["corrected_rate"] == pytest.approx(rogan_gladen(4 / 6, 4 / 5, 1.0)[0])
+    assert first["corrected_status"] == "ok"
+    # j2 did not vote on v4, so v0 stands for two: passes v0 v2 v5 of five, sensitivity 3/4: 0.8.
     assert (second["observed_rate"], second["observed_votes"]) == (pytest.approx(3 / 5), 5)
+    assert second["corrected_rate"] == pytest.approx(0.8)
 
 
 def run_of(desk: Desk, count: int = 30) -> Run:
