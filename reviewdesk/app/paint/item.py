@@ -101,6 +101,8 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(each))
 
 
+MEASURE = 105
+"""The most cells of a folded line of prose: the eye loses its way back over longer ones."""
 WORTH = 8
 """The fewest hidden lines for which a fold is worth its line."""
 BESIDE = 60
@@ -198,7 +200,10 @@ def _body(text: str, page: int, width: int) -> PaintedText:
     starts: list[int] = []
     at = 0
     for row in _rows(text, page):
-        for number, (start, painted) in enumerate(_folded_lines(row, width)):
+        # Code and tables are indented or ruled, and take the width that there is.
+        prose = row.text[:1].isalnum() and not is_json(text)
+        room = min(width, MEASURE) if prose else width
+        for number, (start, painted) in enumerate(_folded_lines(row, room)):
             lines.append(painted)
             # The indentation before the first piece belongs to that piece.
             starts.append(at + (start if number else 0))

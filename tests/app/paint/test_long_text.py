@@ -248,6 +248,14 @@ def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> N
     assert "tags" not in text
 
 
+def test_prose_keeps_a_measure_and_tables_take_the_width() -> None:
+    prose, row = "word " * 40, "| x = " + "y + " * 38 + "y"
+    drawn = plain(section("RESPONSE", f"{prose}\n{row}\n    {row}", 180))[1:]
+    # 40 words of 5 cells are 200: 21 of them fill 104 of 105 cells, the other 19 are 95.
+    assert [cell_len(one) for one in drawn if one.startswith("word")] == [104, 95]
+    assert sum(row in one for one in drawn) == 2
+
+
 def inputs(tmp_path: Path, lines: int, response: int, height: int) -> list[str]:
     """Return the lines of an item in a pane of some height, with an input of so many lines."""
     asked, given = ("\n".join(f"l{at}" for at in range(count)) for count in (lines, response))
