@@ -17,6 +17,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.store import connect
 from reviewdesk.store.schema import migrate
 from tests.helpers import open_desk
+from tests.judgekit import Room
 
 
 def memory_for_files() -> Path | None:
@@ -138,3 +139,9 @@ def new_desks_are_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def desk(tmp_path: Path) -> Desk:
     """A new desk of ann's, in ``desk.db``."""
     return open_desk(tmp_path / "desk.db")
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    """An empty folder for cases, a panel and their report."""
+    return Room(tmp_path)

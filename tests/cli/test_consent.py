@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from tests.helpers import load, open_desk, report, verdict
 from tests.judgekit import Room
 from tests.live.server import Seen, Server
 from tests.live.server import verdict as verdict_of
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 def judge(room: Room, url: str) -> list[str]:

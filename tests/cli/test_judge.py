@@ -6,7 +6,6 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,11 +19,6 @@ from tests.judgekit import PRICE, Room, cases, of_whom, panel
 from tests.live.server import Seen, Server, answer, envelope, verdict
 
 Judge = Callable[..., Any]
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 def arguments(room: Room, *more: str) -> list[str]:

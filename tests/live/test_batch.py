@@ -47,11 +47,6 @@ from tests.live.builders import KEY, KEYS, call, juror
 NAMES = ("c0", "c1", "c2", "c3")
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
-
-
 def spent(room: Room) -> float:
     """What the stored exchanges were booked with."""
     return float(sum(line["usd"] for line in room.stored()))

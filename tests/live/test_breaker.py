@@ -1,7 +1,6 @@
 """Jurors for whom nobody answers are stopped by name; those in trouble for a while are not."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,6 @@ from tests.judgekit import Answer, Jurors, Room, fine, of_whom, world
 from tests.live.limiters import VirtualClock
 
 CASES = [f"c{at}" for at in range(12)]
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 def judged(

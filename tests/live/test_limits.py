@@ -5,7 +5,6 @@ import math
 import random
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from threading import Event, Lock, Thread
 
 import pytest
@@ -35,11 +34,6 @@ from tests.live.limiters import (
 from tests.live.test_retry import JSON, URL
 
 CASES = [f"c{at}" for at in range(40)]
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 def clock() -> VirtualClock:

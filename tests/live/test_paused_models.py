@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import format_datetime
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,11 +47,6 @@ Answer = Callable[[float, int], tuple[int, Mapping[str, str]]]
 
 def _answers(_now: float, _before: int) -> tuple[int, Mapping[str, str]]:
     return 200, {}
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 @dataclass

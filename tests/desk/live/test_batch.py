@@ -39,11 +39,6 @@ from tests.judgekit import (
 )
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
-
-
 def everybody(*names: str, jurors: int = JURORS) -> Counter[tuple[str, str]]:
     """Each juror asked once about each case."""
     return Counter((name, f"m{seat}") for name in names for seat in range(jurors))

@@ -19,11 +19,6 @@ from tests.helpers import POSIX, open_desk
 from tests.judgekit import PRICE, YES, Consent, Jurors, Room, fine, of_whom, silent, world
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
-
-
 def old_lines(room: Room) -> list[bytes]:
     """The journal of a finished run as versions before 0.9 wrote it, one line a reply."""
     (began,) = room.commitments()

@@ -318,11 +318,6 @@ def test_many_cases_are_judged_without_an_event_loop() -> None:
     assert panel.judge_many_sync([]) == ()
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
-
-
 def in_turn(*said: tuple[bool | None, float | None]) -> Jurors:
     """Jurors that give these votes and scores, one after the other."""
     waiting = iter(said)

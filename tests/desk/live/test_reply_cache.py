@@ -16,11 +16,6 @@ from tests.judgekit import CUT, YES, Consent, Jurors, Room, fine, of_whom, world
 PRICE = ", price: {input: 1, output: 1}"
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
-
-
 def cached(room: Room, name: str, **more: Any) -> Order:
     """An order of a report of its own, over the room's cache."""
     return replace(

@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -34,12 +33,6 @@ from tests.live.server import verdict as said
 from tests.rerunkit import ready, run
 
 COUNT = 12
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    async with Server() as running:
-        yield running
 
 
 def panel_text(url: str, rubric: str = "Right?") -> str:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,11 +46,6 @@ from tests.rerunkit import ready, run
 
 QUORUM = "stop_when_decided: true\n"
 CASES = tuple(f"c{n}" for n in range(12))
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room(tmp_path)
 
 
 def voting(vote: Callable[[str, str], bool | None]) -> Jurors:
