@@ -5,7 +5,8 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -113,6 +114,15 @@ def source(data: bytes, name: str = "report.json") -> Source:
 def open_desk(path: Path, reviewer: str = "ann", clock: Clock | None = None) -> Desk:
     """A desk with a clock of its own."""
     return Desk.open(path, reviewer=reviewer, clock=clock or Clock())
+
+
+@contextmanager
+def traced(conn: sqlite3.Connection) -> Iterator[list[str]]:
+    """The statements that a connection runs meanwhile."""
+    seen: list[str] = []
+    conn.set_trace_callback(seen.append)
+    yield seen
+    conn.set_trace_callback(None)
 
 
 def tag(desk: Desk, key: int, *tags: Sequence[str]) -> Event | None:

@@ -110,6 +110,20 @@ class Jurors:
         """Nothing is held."""
 
 
+def saying(word: Callable[[str, str], Any]) -> Jurors:
+    """Jurors that answer a case by a word, in the form that such a panel asks for."""
+
+    def answer(body: dict[str, Any]) -> Response:
+        assert '"label": ' in body["messages"][-1]["content"]
+        said = json.loads(reply(body))["choices"][0]["message"]["content"]
+        told = {"reason": "r", "label": word(*of_whom(body)), "confidence": 0.9}
+        content = json.dumps({**told, "nonce": json.loads(said)["nonce"]})
+        choice = {"message": {"content": content}, "finish_reason": "stop"}
+        return Response(200, {}, json.dumps({"choices": [choice]}).encode())
+
+    return Jurors(answer)
+
+
 @dataclass
 class Clock:
     """Time that passes only by waiting, and a second at each look at the calendar."""

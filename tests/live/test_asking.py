@@ -93,15 +93,6 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
     assert ballot_of(asked, kept.exchanges[0], redactor([], KEYS)) == ballot
 
 
-async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
-    kept, transport = Kept(), HttpTransport()
-    async with Server(reply=lambda seen: verdict(seen, score=0.1)) as server:
-        asking = session(transport, kept)
-        ballot = await ask(call(juror(server.url)), asking)
-    await transport.close()
-    assert (ballot["score"], ballot["pass"]) == (0.1, True)
-
-
 @pytest.mark.parametrize("value", [None, "", "  \n", "with blank", "caf\u00e9-key", "a\nb"])
 async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     environment = {} if value is None else {"TEST_KEY": value}
@@ -225,8 +216,7 @@ async def test_waiting_for_a_place_is_not_part_of_a_jurors_time(
     asking = session(gate, concurrency=1)
     ballots = ask_panel(calls(3), asking)
     first = asyncio.ensure_future(anext(ballots))
-    for _ in range(100):
-        await asyncio.sleep(0)
+    await settled()
     assert (gate.open, len(begun)) == (1, 1)
     gate.released.set()
     assert (await first)[1]["status"] == "ok"
@@ -234,23 +224,16 @@ async def test_waiting_for_a_place_is_not_part_of_a_jurors_time(
     assert len(begun) == 3
 
 
-async def test_of_many_calls_the_first_start_a_little_apart() -> None:
+# Those beyond the first eight wait, until all places are taken; nobody does after that.
+@pytest.mark.parametrize(("count", "places", "waits"), [(40, TOGETHER + 3, 3), (5, 16, 0)])
+async def test_of_many_calls_the_first_start_a_little_apart(
+    count: int, places: int, waits: int
+) -> None:
     clock = FakeClock()
-    gate = Gate()
-    gate.released.set()
-    asking = session(gate, clock=clock, concurrency=TOGETHER + 3)
-    found = [ballot async for _, ballot in ask_panel(calls(40), asking)]
-    assert len(found) == 40
-    # Those beyond the first eight, until all places are taken; nobody waits after that.
-    assert len(clock.slept) == 3
+    asking = session(FakeTransport([GOOD]), clock=clock, concurrency=places)
+    assert len([ballot async for _, ballot in ask_panel(calls(count), asking)]) == count
+    assert len(clock.slept) == waits
     assert all(0 < seconds < 0.02 for seconds in clock.slept)
-
-
-async def test_a_small_panel_starts_at_once() -> None:
-    clock = FakeClock()
-    asking = session(FakeTransport([GOOD]), clock=clock)
-    assert len([ballot async for _, ballot in ask_panel(calls(5), asking)]) == 5
-    assert clock.slept == []
 
 
 async def test_of_a_body_that_is_no_reply_the_beginning_is_kept_and_headers_are_cut() -> None:

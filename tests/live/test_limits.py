@@ -189,6 +189,12 @@ def test_a_spent_budget_says_when_it_is_filled(
         ({"retry-after-ms": "1500", "retry-after": "9"}, "", 1.5),
         ({"retry-after": "9"} | OPENAI, "", 9),
         ({"retry-after": "2m"}, "", 120),
+        # A vendor behind a proxy.
+        ({"llm_provider-retry-after": "9"}, "", 9),
+        ({"llm_provider-retry-after-ms": "1500", "llm_provider-retry-after": "9"}, "", 1.5),
+        ({"retry-after": "0", "llm_provider-retry-after": "9"}, "", 9),
+        ({"retry-after": "12", "llm_provider-retry-after": "9"}, "", 12),
+        ({f"llm_provider-{name}": said for name, said in OPENAI.items()}, "", 360),
         (OPENAI, '{"error": {"details": [{"retryDelay": "12.5s"}]}}', 12.5),
         ({}, '{"error": {"details": [{"retryDelay": "12.5s"}]}}', 12.5),
     ],

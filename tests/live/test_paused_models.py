@@ -27,7 +27,6 @@ from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
 from reviewdesk.live.limits import MINUTE, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
-from reviewdesk.live.retry import asked_wait
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
 from reviewdesk.live.session import CallSession
 from reviewdesk.views.document import Section
@@ -424,28 +423,6 @@ def test_stopping_while_a_model_is_paused_keeps_what_came(room: Room) -> None:
     again, host = judged(room, {}, resume=True)
     assert (again.turnouts.failed, again.reused) == (0, 80)
     assert Counter(model for _, model in host.sent) == {"m1": 40}
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"llm_provider-retry-after": "9"}, 9),
-        ({"llm_provider-retry-after-ms": "1500", "llm_provider-retry-after": "9"}, 1.5),
-        ({"retry-after": "0", "llm_provider-retry-after": "9"}, 9),
-        ({"retry-after": "12", "llm_provider-retry-after": "9"}, 12),
-        (
-            {
-                "llm_provider-x-ratelimit-remaining-requests": "0",
-                "llm_provider-x-ratelimit-reset-requests": "7s",
-            },
-            7,
-        ),
-    ],
-)
-def test_the_wait_of_a_vendor_behind_a_proxy_is_read(
-    headers: dict[str, str], seconds: float
-) -> None:
-    assert asked_wait(exchange(429, headers), BEGAN) == seconds
 
 
 async def test_a_panel_of_the_library_waits_no_longer_than_it_is_told() -> None:

@@ -376,6 +376,3 @@ def test_a_load_that_claims_what_is_not_its_own_is_named_and_deletes_nothing(
     with pytest.raises(DeskError, match=said):
         load(desk, BIG)
     assert stored(desk) == before
-
-
-# Nobody sees it

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.core import verify as verify_file
+from reviewdesk.desk.core import verify
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.store.audit import Verification
 from reviewdesk.store.label_state import rebuild
 from tests.helpers import load, numbered, open_desk
 
@@ -46,10 +45,6 @@ def tamper(path: Path, attack: Attack, *, restore: bool = True) -> None:
         if restore:
             for sql in kept.values():
                 conn.execute(sql)
-
-
-def verify(path: Path, expected: str | None = None) -> Verification:
-    return verify_file(path, expected)
 
 
 def sql(*statements: str) -> Attack:

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.store.load import ingest
-from tests.helpers import load, numbered, open_desk, report, verdict
+from tests.helpers import load, numbered, open_desk, report, traced, verdict
 
 PLACES = array("i", reversed(range(2 * ingest.SIZE + 7)))
 
@@ -112,10 +112,8 @@ def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
 def test_a_column_is_read_once_for_all_filters_and_orders(desk: Desk) -> None:
     text, run = "swing>.1 range>0 !esc|band:low", desk.run("now")
     first = [list(desk.queue(run, text, order)) for order in ("score", "-margin", "agreement")]
-    seen: list[str] = []
-    desk.conn.set_trace_callback(seen.append)
-    again = [list(desk.queue(run, text, order)) for order in ("score", "-margin", "agreement")]
-    desk.conn.set_trace_callback(None)
+    with traced(desk.conn) as seen:
+        again = [list(desk.queue(run, text, order)) for order in ("score", "-margin", "agreement")]
     assert again == first
     # Each time the desk is asked which other runs are loaded, and nothing more.
     assert len(seen) == 3

@@ -6,7 +6,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth
-from tests.helpers import load, mark, numbered, tag
+from tests.helpers import load, mark, numbered, tag, traced
 
 
 @pytest.fixture
@@ -32,19 +32,17 @@ def scans(desk: Desk, query: str) -> list[str]:
 
 def run_queries(desk: Desk) -> list[str]:
     """The reads behind the queue's lines, an item, a label, a tag, a mark and the next item."""
-    queries: list[str] = []
     run = desk.run()
     keys = desk.queue(run)
-    desk.conn.set_trace_callback(queries.append)
-    desk.rows(keys)
-    desk.item(keys[0])
-    desk.label(keys[0], Truth.FAIL, tags=["a"])
-    tag(desk, keys[1], ["b"])
-    mark(desk, keys[2], on=True)
-    desk.undo()
-    desk.redo()
-    desk.next_undecided(run, keys, 0)
-    desk.conn.set_trace_callback(None)
+    with traced(desk.conn) as queries:
+        desk.rows(keys)
+        desk.item(keys[0])
+        desk.label(keys[0], Truth.FAIL, tags=["a"])
+        tag(desk, keys[1], ["b"])
+        mark(desk, keys[2], on=True)
+        desk.undo()
+        desk.redo()
+        desk.next_undecided(run, keys, 0)
     return [query for query in queries if query.lstrip().startswith("SELECT")]
 
 

@@ -37,6 +37,7 @@ TAGGED = report(
     *(body(f"v{n}", n / 9, case={"test": "t", "tags": ["a", f"b{n % 2}"]}) for n in range(9))
 )
 END = "'2025-01-31'"
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
 ATTACKS = {
     "decision": ("UPDATE verdicts SET decision = 'pass'", "loaded; decision differs"),
     "items": (
@@ -104,28 +105,28 @@ def test_an_edit_that_leaves_the_hashes_is_named(path: Path, name: str) -> None:
     assert any(problem in text for text in found.problems), found.problems
 
 
-def rewrite(conn: sqlite3.Connection) -> None:
+def rewrite(path: Path) -> None:
     """Change a decision, and compute every hash again that depends on it."""
-    guard = "SELECT sql FROM sqlite_master WHERE name = 'label_events_fixed'"
-    kept = conn.execute(guard).fetchone()[0]
-    conn.execute("DROP TRIGGER label_events_fixed")
-    conn.execute("UPDATE verdicts SET decision = 'pass'")
-    content = runs.content_hash(conn, 1)
-    conn.execute("UPDATE runs SET content = ?", (content,))
-    row = dict(conn.execute("SELECT * FROM label_events WHERE key = 1").fetchone())
-    hashes = {"content": content, "columns": runs.digest(conn, 1).columns()}
-    row["detail"] = canonical_json({**json.loads(row["detail"]), **hashes}).decode()
-    change = "UPDATE label_events SET detail = ?, hash = ? WHERE key = 1"
-    conn.execute(change, (row["detail"], event_hash(row)))
-    conn.execute(kept)
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.row_factory = sqlite3.Row
+        guard = "SELECT sql FROM sqlite_master WHERE name = 'label_events_fixed'"
+        kept = conn.execute(guard).fetchone()[0]
+        conn.execute("DROP TRIGGER label_events_fixed")
+        conn.execute("UPDATE verdicts SET decision = 'pass'")
+        content = runs.content_hash(conn, 1)
+        conn.execute("UPDATE runs SET content = ?", (content,))
+        row = dict(conn.execute("SELECT * FROM label_events WHERE key = 1").fetchone())
+        hashes = {"content": content, "columns": runs.digest(conn, 1).columns()}
+        row["detail"] = canonical_json({**json.loads(row["detail"]), **hashes}).decode()
+        change = "UPDATE label_events SET detail = ?, hash = ? WHERE key = 1"
+        conn.execute(change, (row["detail"], event_hash(row)))
+        conn.execute(kept)
 
 
 def test_hashes_that_were_computed_again_are_found_by_the_head_or_by_deciding(path: Path) -> None:
     head = verify(path).head
     assert verify(path, head, on).ok
-    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
-        conn.row_factory = sqlite3.Row
-        rewrite(conn)
+    rewrite(path)
     assert verify(path).ok
     assert verify(path, head).problems == ("the first 2 events are not those of the expected head",)
     seen: list[int] = []
@@ -137,9 +138,7 @@ def test_hashes_that_were_computed_again_are_found_by_the_head_or_by_deciding(pa
 def test_what_older_rules_derived_is_older_and_not_tampered(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
-        conn.row_factory = sqlite3.Row
-        rewrite(conn)
+    rewrite(path)
     monkeypatch.setattr("reviewdesk.domain.run.digest.RULES", RULES + 1)
     found = verify(path, None, on)
     assert found.ok
@@ -235,42 +234,22 @@ def test_what_is_planted_is_refused_in_one_sentence_before_it_runs(path: Path, k
     assert verify(path).problems == (f"the {kind} evil is not reviewdesk's",)
 
 
-def test_a_table_that_answers_without_end_is_refused(path: Path) -> None:
-    edit(
-        path,
-        "DROP TABLE kept_settings",
-        """CREATE VIEW kept_settings AS
-           WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-           SELECT 'ann' AS reviewer, i AS name, '1' AS value FROM n""",
-    )
-    with pytest.raises(DeskError, match="the view kept_settings is not reviewdesk's"):
-        open_desk(path)
-
-
-def test_a_generated_column_is_refused(path: Path) -> None:
-    edit(path, "ALTER TABLE runs ADD COLUMN x AS (length(zeroblob(1000000)))")
-    with pytest.raises(DeskError, match="the table runs was changed"):
-        open_desk(path)
-
-
 def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSIEST", 0.05)
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     with closing(open_desk(path)) as desk:
         with pytest.raises(DeskError, match="ran for over"):
-            desk.conn.execute(f"{endless} count(*) FROM n")
+            desk.conn.execute(f"{ENDLESS} count(*) FROM n")
         with pytest.raises(DeskError, match="ran for over"):
-            for _ in desk.conn.execute(f"{endless} i FROM n WHERE i % 1000 = 0"):
+            for _ in desk.conn.execute(f"{ENDLESS} i FROM n WHERE i % 1000 = 0"):
                 pass
         assert desk.verify().ok
 
 
 def count_without_end(conn: connect.ExplainedConnection, path: Path, number: int) -> None:
     """Run a statement without end in a transaction, and let a signal come meanwhile."""
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     with writing(conn, path):
         Timer(0.05, os.kill, (os.getpid(), number)).start()
-        conn.execute(f"{endless} count(*) FROM n")
+        conn.execute(f"{ENDLESS} count(*) FROM n")
 
 
 @POSIX
@@ -303,9 +282,8 @@ def test_a_log_without_end_is_stopped_where_its_head_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "BUSIEST", 0.05)
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     columns = "i AS key, i AS seq, '' AS hash, '' AS desk, '' AS reviewer"
-    edit(path, "DROP TABLE label_events", f"CREATE VIEW label_events AS {endless} {columns} FROM n")
+    edit(path, "DROP TABLE label_events", f"CREATE VIEW label_events AS {ENDLESS} {columns} FROM n")
     with pytest.raises(DeskError, match="ran for over"):
         audit.head_of_file(path)
 
@@ -364,17 +342,28 @@ def test_a_table_that_was_redefined_is_named_and_not_opened(path: Path, name: st
 
 
 @pytest.mark.parametrize(
-    "planted",
+    ("planted", "problem"),
     [
-        ("DROP VIEW labels", "CREATE TABLE labels (item)"),
-        ("CREATE TABLE mine (run REFERENCES runs (key) ON DELETE CASCADE)",),
+        (("DROP VIEW labels", "CREATE TABLE labels (item)"), "labels is not reviewdesk's"),
+        (
+            ("CREATE TABLE mine (run REFERENCES runs (key) ON DELETE CASCADE)",),
+            "mine is not reviewdesk's",
+        ),
+        (("ALTER TABLE runs ADD COLUMN x AS (length(zeroblob(1000000)))",), "runs was changed"),
+        (
+            (
+                "DROP TABLE kept_settings",
+                f"CREATE VIEW kept_settings AS {ENDLESS} i AS reviewer, i AS name FROM n",
+            ),
+            "the view kept_settings is not reviewdesk's",
+        ),
     ],
 )
 def test_a_table_that_our_statements_would_touch_is_not_opened(
-    path: Path, planted: tuple[str, ...]
+    path: Path, planted: tuple[str, ...], problem: str
 ) -> None:
     edit(path, *planted)
-    with pytest.raises(DeskError, match="is not reviewdesk's, so the desk was not opened"):
+    with pytest.raises(DeskError, match=f"{problem}, so the desk was not opened"):
         open_desk(path)
 
 

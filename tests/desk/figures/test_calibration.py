@@ -16,7 +16,7 @@ from reviewdesk.domain.records import Design, Event, Run, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, drill
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
-from tests.helpers import SHARED, label_row, load, numbered, open_desk, report, verdict
+from tests.helpers import SHARED, label_row, load, numbered, open_desk, report, traced, verdict
 
 DATA = SHARED / "data"
 NAMES = ("llmbar-rating-natural", "llmbar-cot-natural", "triviaqa-gpt4t")
@@ -116,10 +116,8 @@ def test_no_ballot_is_read_unasked(tmp_path: Path) -> None:
 
 
 def statements(desk: Desk, run: Run, *, jurors: bool) -> list[str]:
-    seen: list[str] = []
-    desk.conn.set_trace_callback(seen.append)
-    calibration_page(desk, run, jurors=jurors)
-    desk.conn.set_trace_callback(None)
+    with traced(desk.conn) as seen:
+        calibration_page(desk, run, jurors=jurors)
     return seen
 
 

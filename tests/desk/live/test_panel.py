@@ -47,6 +47,7 @@ from tests.judgekit import (
     Room,
     of_whom,
     reply,
+    saying,
     silent,
     world,
 )
@@ -225,29 +226,20 @@ def test_vendors_are_the_same_wherever_they_are_named() -> None:
 
 
 async def test_a_callable_vote_decides_a_live_panel_by_labels() -> None:
-    class Words(Wire):
-        async def send(self, request: Request) -> Response:
-            self.sent.append(request)
-            body = json.loads(request.body)
-            asked = body["messages"][-1]["content"]
-            assert '"label": ' in asked
-            nonce = re.findall(r'"nonce": "(\w+)"', asked)[-1]
-            word = {"m0": "KEEP", "m1": "KEEP", "m2": "SPLIT"}[body["model"]]
-            text = json.dumps({"label": word, "score": None, "nonce": nonce})
-            chat = {"choices": [{"message": {"content": text}}]}
-            return Response(200, {}, json.dumps(chat).encode())
-
+    words = {"m0": "KEEP", "m1": "KEEP", "m2": "SPLIT"}
+    asked = saying(lambda _, model: words[model])
+    item = {"id": "c", "input": "question c.", "output": "x"}
     panel = Panel(
         jurors=THREE,
         rubric="KEEP, REJECT or SPLIT?",
         aggregate=lambda ballots: (str(ballots[-1].label), len({b.label for b in ballots}) > 1),
     )
-    found = await panel.judge({"id": "c", "output": "x"}, transport=Words({}), environment=NOBODY)
+    found = await panel.judge(item, transport=asked, environment=NOBODY)
     assert (found.verdict.get("label"), found.verdict.get("decision")) == ("SPLIT", None)
     keeping = Panel(
         jurors=THREE, rubric="KEEP?", aggregate=lambda ballots: (str(ballots[0].label), True)
     )
-    found = await keeping.judge({"id": "c", "output": "x"}, transport=Words({}), environment=NOBODY)
+    found = await keeping.judge(item, transport=asked, environment=NOBODY)
     assert (found.verdict.get("label"), found.decision) == ("KEEP", Decision.PASS)
 
 

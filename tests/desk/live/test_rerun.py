@@ -29,7 +29,7 @@ from reviewdesk.views.verdict import asked, result
 from tests.desk.live.test_rerun_export import ask_again
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEY
-from tests.live.server import Seen, Server
+from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
 from tests.rerunkit import carried, ready, run
 
@@ -48,6 +48,10 @@ def panel(url: str, count: int = 3, **rule: Any) -> PanelSpec:
 def one(desk: Desk, body: dict[str, Any] | None = None) -> tuple[Run, int]:
     run = load(desk, report(body or verdict("a")))
     return run, desk.find(run, "a")
+
+
+def holds(folder: Path, text: str) -> bool:
+    return any(text.encode() in file.read_bytes() for file in folder.iterdir())
 
 
 def kinds(desk: Desk, key: int) -> list[str]:
@@ -175,8 +179,6 @@ async def test_cancelled_from_outside_it_keeps_what_came(desk: Desk, server: Ser
 
     async def all_but_one(seen: Seen, out: asyncio.StreamWriter) -> None:
         if model(seen) == "model-2":
-            from tests.live.server import answer, envelope
-
             out.write(answer(200, envelope(seen, said(seen))))
         else:
             await never.wait()
@@ -262,13 +264,9 @@ async def test_the_key_is_in_no_byte_of_the_desk(
     made = await carried(desk, ready(desk, key, panel(server.url)))
     assert {seen.key for seen in server.calls} == {KEY}
     assert "I was given [key] to ask with." in json.dumps(made.body)
-    assert not _holds(tmp_path, KEY.encode())
+    assert not holds(tmp_path, KEY)
     # What is looked for would be found.
-    assert _holds(tmp_path, b"I was given [key]")
-
-
-def _holds(folder: Path, text: bytes) -> bool:
-    return any(text in file.read_bytes() for file in folder.iterdir())
+    assert holds(tmp_path, "I was given [key]")
 
 
 async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server: Server) -> None:
@@ -302,12 +300,13 @@ def stating(desk: Desk, url: str, sha: str | None = None) -> ReadyRerun:
     return ready(desk, one(desk, body)[1], dataclasses.replace(panel(url), rubric="Right?"))
 
 
-async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(desk: Desk) -> None:
+async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
+    desk: Desk, server: Server
+) -> None:
     first = prompt_sha256(None, None, 1)
-    async with Server() as server:
-        prepared = stating(desk, server.url, first)
-        assert prepared.first.contract_before == 1
-        made = await carried(desk, prepared)
+    prepared = stating(desk, server.url, first)
+    assert prepared.first.contract_before == 1
+    made = await carried(desk, prepared)
     assert made.rerun.contract_before == 1
     shape = shapes.rerun(prepared.first.item, made.rerun)
     assert shape["contract_before"] == 1
@@ -321,12 +320,13 @@ async def test_a_panel_of_this_contract_or_an_unknown_one_says_nothing(desk: Des
         assert stating(desk, "http://127.0.0.1:1/v1", sha).contracts == ()
 
 
-async def test_an_input_that_speaks_to_the_judge_is_fenced_and_flagged(desk: Desk) -> None:
-    async with Server() as server:
-        prepared = stating(desk, server.url)
-        notes = {note.flag.label: note.reason for note in prepared.first.item.assessment.notes}
-        assert notes["suspicious_text"].startswith('the input asks to ignore the instructions: "')
-        made = await carried(desk, prepared)
+async def test_an_input_that_speaks_to_the_judge_is_fenced_and_flagged(
+    desk: Desk, server: Server
+) -> None:
+    prepared = stating(desk, server.url)
+    notes = {note.flag.label: note.reason for note in prepared.first.item.assessment.notes}
+    assert notes["suspicious_text"].startswith('the input asks to ignore the instructions: "')
+    made = await carried(desk, prepared)
     for seen in server.calls:
         assert f"<input-{seen.nonce}>\n{HOSTILE}" in seen.user
     assert made.body["input"] == HOSTILE
@@ -383,10 +383,6 @@ REPORTS = [
 KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
 
 
-def holds_nowhere(folder: Path, key: str) -> bool:
-    return all(key.encode() not in one.read_bytes() for one in folder.iterdir())
-
-
 @pytest.fixture(autouse=True)
 def no_address_is_remembered() -> Iterator[None]:
     """Addresses are worked out once for each juror, so those of a test are forgotten."""
@@ -425,4 +421,4 @@ async def test_every_verdict_of_a_sample_is_asked_about_by_its_jurors(
             names = {found.prepared(desk, key).seats.panel.name for key in found.keys}
             assert all(one in told for one in names)
     assert {call.key for call in server.calls} == {KEY}
-    assert holds_nowhere(tmp_path, KEY)
+    assert not holds(tmp_path, KEY)

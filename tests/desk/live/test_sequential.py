@@ -39,6 +39,7 @@ from tests.judgekit import (
     fine,
     of_whom,
     reply,
+    saying,
     silent,
     world,
 )
@@ -203,19 +204,6 @@ SAID = {
     "splits": ("SPLIT", "SPLIT", "KEEP"),
 }
 DECIDED = {"agree": "pass", "mixed": "pass", "fails": "fail", "splits": None}
-
-
-def saying(word: Callable[[str, str], Any]) -> Jurors:
-    """Jurors that answer a case by a word, in the form that such a panel asks for."""
-
-    def answer(body: dict[str, Any]) -> Response:
-        said = json.loads(reply(body))["choices"][0]["message"]["content"]
-        told = {"reason": "r", "label": word(*of_whom(body)), "confidence": 0.9}
-        content = json.dumps({**told, "nonce": json.loads(said)["nonce"]})
-        choice = {"message": {"content": content}, "finish_reason": "stop"}
-        return Response(200, {}, json.dumps({"choices": [choice]}).encode())
-
-    return Jurors(answer)
 
 
 def by_seat(case: str, model: str) -> str:

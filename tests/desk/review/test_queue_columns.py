@@ -12,7 +12,7 @@ from reviewdesk.domain.query.filter import FilterError
 from reviewdesk.domain.query.words import CHOICES, NUMBERS, ORDERS, PANEL
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError, UsageError
-from tests.helpers import load, numbered, open_desk, report, tag, verdict
+from tests.helpers import load, numbered, open_desk, report, tag, traced, verdict
 
 EVERY = " ".join(
     [
@@ -27,10 +27,8 @@ EVERY = " ".join(
 
 
 def statements(desk: Desk, run: Run, text: str, order: str = "draw") -> list[str]:
-    seen: list[str] = []
-    desk.conn.set_trace_callback(seen.append)
-    desk.queue(run, text, order)
-    desk.conn.set_trace_callback(None)
+    with traced(desk.conn) as seen:
+        desk.queue(run, text, order)
     return seen
 
 
@@ -99,10 +97,8 @@ def test_a_first_page_in_the_order_of_an_index_reads_no_more_rows(desk: Desk) ->
         assert page is not None
         assert list(page) == list(desk.queue(run, "", order)[: queue.PAGE])
         # The plan walks along an index or the rows themselves, and sorts nothing.
-        seen: list[str] = []
-        desk.conn.set_trace_callback(seen.append)
-        queue.first_page(desk, run, "", order)
-        desk.conn.set_trace_callback(None)
+        with traced(desk.conn) as seen:
+            queue.first_page(desk, run, "", order)
         plans = [str(row["detail"]) for query in seen
                  for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]  # fmt: skip
         assert not [line for line in plans if "TEMP B-TREE" in line or line.startswith("SCAN")]
@@ -142,11 +138,9 @@ def test_a_first_page_of_a_new_filter_reads_no_more_than_the_start_of_an_order(
     ):
         # A desk that has no column in memory yet, and then one that has them all.
         with closing(open_desk(desk.path)) as new:
-            seen: list[str] = []
-            new.conn.set_trace_callback(seen.append)
-            pages = queue.pages(new, run, text, order)
-            page = next(pages)
-            new.conn.set_trace_callback(None)
+            with traced(new.conn) as seen:
+                pages = queue.pages(new, run, text, order)
+                page = next(pages)
             # Whole columns are read between two keys.
             assert not [query for query in seen if "key < " in query and "LIMIT" not in query]
             (whole,) = pages

@@ -6,7 +6,7 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.details import LabelCounts
 from reviewdesk.domain.verdict import Decision
-from tests.helpers import load, numbered, open_desk, report, verdict
+from tests.helpers import load, numbered, open_desk, report, traced, verdict
 
 
 def mixed() -> bytes:
@@ -45,10 +45,8 @@ def test_all_runs_take_three_statements(desk: Desk) -> None:
     counts = []
     for number in range(3):
         load(desk, numbered(4, report_id=f"r{number}"), f"{number}.json")
-        seen: list[str] = []
-        desk.conn.set_trace_callback(seen.append)
-        overview(desk)
-        desk.conn.set_trace_callback(None)
+        with traced(desk.conn) as seen:
+            overview(desk)
         counts.append(sum(text.lstrip().startswith("SELECT") for text in seen))
     assert counts == [3, 3, 3]
 

@@ -216,6 +216,7 @@ def test_the_last_thing_within_the_bounds_is_read() -> None:
     [
         (GOOD, Status.OK, True),
         (f'{{{N}, "score": 0.6}}', Status.OK, False),  # 0.6 is under the threshold of 0.7
+        (f'{{{N}, "score": 0.1, "pass": true}}', Status.OK, True),  # who says so passes
         (f'{{{N}, "score": 0.8, "pass": null}}', Status.ABSTAINED, None),
         (f'{{{N}, "pass": null}}', Status.ABSTAINED, None),
         (f'{{{N}, "verdict": "ABSTAIN"}}', Status.ABSTAINED, None),
