@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -104,18 +104,12 @@ def test_strata(decision: Decision | None, flagged: bool, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "size"),
-    # At least thirty, at most all, else a tenth rounded up.
-    [(0, 0), (1, 1), (29, 29), (30, 30), (31, 30), (300, 30), (301, 31), (400, 40), (1000, 100),
-     (1001, 101)],
-)  # fmt: skip
-def test_audit_size(rest: int, size: int) -> None:
-    assert audit_size(rest) == size
-
-
-@pytest.mark.parametrize(
     ("rest", "share", "size"),
     [
+        # At least thirty, at most all, else a tenth rounded up.
+        *((rest, AUDIT_SHARE, size) for rest, size in {
+            0: 0, 1: 1, 29: 29, 30: 30, 31: 30, 300: 30, 301: 31, 400: 40, 1000: 100, 1001: 101,
+        }.items()),
         # .07 * 800 is 56.00000000000001 in binary, and still fifty-six.
         (800, 0.07, 56),
         (801, 0.07, 57),
@@ -125,8 +119,8 @@ def test_audit_size(rest: int, size: int) -> None:
         (29, 1.0, 29),
         (0, 1.0, 0),
     ],
-)
-def test_another_share_of_the_rest(rest: int, share: float, size: int) -> None:
+)  # fmt: skip
+def test_audit_size(rest: int, share: float, size: int) -> None:
     assert audit_size(rest, share) == size
 
 
@@ -182,6 +176,7 @@ def test_shares_sum_to_the_audit_and_fit_their_strata(sizes: dict[int, int]) -> 
 
 
 @given(RUNS, st.text(max_size=5), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+@example([], "seed", AUDIT_SHARE)
 def test_it_equals_the_draw_of_one_verdict_after_another(
     strata: list[int], seed: str, share: float
 ) -> None:
@@ -212,12 +207,6 @@ def test_the_audit_is_spread_evenly_among_the_flagged() -> None:
         seen += at[place]
         assert abs(seen - (place + 1) / 3) <= 1
     assert seen == 30
-
-
-def test_an_empty_run_has_an_empty_draw() -> None:
-    drawn = draw([], [], "seed")
-    assert (drawn.rank, drawn.audit, drawn.order, drawn.mixed) == ([], [], [], [])
-    assert (drawn.sizes, drawn.audited) == ({}, {})
 
 
 FLAGGED_PASS, FLAGGED_FAIL, REST_PASS, REST_FAIL, REST_NONE = 0, 1, 3, 4, 5
@@ -318,7 +307,8 @@ def test_the_audit_adds_up_its_strata() -> None:
     assert (total.planned, total.done, total.counted, total.errors) == (22, 3, 3, 1)
 
 
-def test_no_error_in_k_is_bounded_as_the_document_says() -> None:
+def test_no_error_and_nothing_but_errors_are_bounded_as_the_document_says() -> None:
+    assert upper_bound(3, 3) == 1.0
     # 1 - 0.05^(1/k): the rule of three, exactly.
     assert upper_bound(0, 1) == pytest.approx(0.95)
     assert upper_bound(0, 30) == pytest.approx(1 - 0.05 ** (1 / 30))
@@ -333,10 +323,6 @@ def test_errors_are_bounded_by_the_rate_that_gives_so_few_in_one_of_twenty(
     chance = sum(math.comb(k, i) * rate**i * (1 - rate) ** (k - i) for i in range(errors + 1))
     assert float(chance) == pytest.approx(0.05, abs=1e-9)
     assert rate > Fraction(errors, k)
-
-
-def test_all_wrong_is_bounded_by_one() -> None:
-    assert upper_bound(3, 3) == 1.0
 
 
 def test_only_few_errors_are_bounded() -> None:

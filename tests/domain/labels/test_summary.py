@@ -40,7 +40,7 @@ from reviewdesk.store import figures
 from tests.helpers import load, open_desk, report, verdict
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
-FLAGGED_PASS, REST_PASS, REST_FAIL, REST_NONE = 0, 3, 4, 5
+FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS, REST_FAIL, REST_NONE = range(6)
 
 
 def _labelled(
@@ -339,6 +339,10 @@ def ends(desk: Desk, run: Run) -> dict[str, Ranged]:
     return {**found, "honest_rate": pass_rate(made)}
 
 
+def at_most(least: float | None, most: float | None, slack: float = 1e-9) -> bool:
+    return least is not None and most is not None and least <= most + slack
+
+
 def test_no_answer_to_a_closed_item_lies_outside_its_ends(desk: Desk) -> None:
     run, hard = labelled_run(desk)
     for key in hard:
@@ -355,11 +359,8 @@ def test_no_answer_to_a_closed_item_lies_outside_its_ends(desk: Desk) -> None:
             # All that agree with the panel and all that contradict it are among the answers, and
             # the ends are theirs. Kappa, Brier and gap may pass them by a little in between.
             slack = 1e-9 if name in RATES else 0.02
-            low, high = (closed[name].low, one.low), (one.high, closed[name].high)
-            for least, most in (low, high):
-                assert least is not None, name
-                assert most is not None, name
-                assert least <= most + slack, (name, answers)
+            assert at_most(closed[name].low, one.low, slack), (name, answers)
+            assert at_most(one.high, closed[name].high, slack), (name, answers)
 
 
 def test_closing_what_the_panel_gets_wrong_does_not_raise_a_lower_end(desk: Desk) -> None:
@@ -373,15 +374,9 @@ def test_closing_what_the_panel_gets_wrong_does_not_raise_a_lower_end(desk: Desk
         desk.label(key, Truth.UNSURE)
     evaded = ends(desk, run)
     for name in ("accuracy", "sensitivity", "specificity", "kappa"):
-        low, before = evaded[name].low, honest[name].low
-        assert low is not None
-        assert before is not None
-        assert low <= before + 1e-9, name
+        assert at_most(evaded[name].low, honest[name].low), name
     for name in ("brier", "gap"):
-        high, before = evaded[name].high, honest[name].high
-        assert high is not None
-        assert before is not None
-        assert high >= before - 1e-9, name
+        assert at_most(honest[name].high, evaded[name].high), name
 
 
 def test_what_is_shown_of_this_run_and_of_such_items(desk: Desk) -> None:
@@ -393,33 +388,19 @@ def test_what_is_shown_of_this_run_and_of_such_items(desk: Desk) -> None:
     assert page.such.accuracy.low == pytest.approx(ends(desk, run)["accuracy"].low)
 
 
-FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
-
-
-def place(stratum: int, rank: int, truth: str) -> LabelledVerdict:
-    return LabelledVerdict(stratum, rank, Truth(truth))
-
-
 def test_only_decided_labels_inside_a_prefix_count() -> None:
-    places = [
-        place(FLAGGED_PASS, 0, "pass"),
-        place(FLAGGED_PASS, 1, "unsure"),
-        place(FLAGGED_PASS, 2, "fail"),
+    labels = [
+        _labelled(PASS, "pass", stratum=FLAGGED_PASS, rank=0),
+        _labelled(PASS, "unsure", stratum=FLAGGED_PASS, rank=1),
+        _labelled(PASS, "fail", stratum=FLAGGED_PASS, rank=2),
         # Rank 3 has no label, so rank 4 is outside of the prefix.
-        place(FLAGGED_PASS, 4, "pass"),
-        place(FLAGGED_NONE, 0, "pass"),
-        place(REST_PASS, 0, "disputed"),
+        _labelled(PASS, "pass", stratum=FLAGGED_PASS, rank=4),
+        _labelled(None, "pass", stratum=FLAGGED_NONE),
+        _labelled(PASS, "disputed"),
     ]
-    labelled = [
-        LabelledRow(
-            key, "v", b"", None if at.stratum == FLAGGED_NONE else Decision.PASS,
-            0.8, None, None, 1, 1, at,
-        )
-        for key, at in enumerate(places)
-    ]  # fmt: skip
     sizes = {FLAGGED_PASS: 9, FLAGGED_FAIL: 0, FLAGGED_NONE: 2, REST_PASS: 40}
     # What the judge decided neither way is no stratum of the rate; an empty one is none either.
-    made = make_rows(labelled, RunFigures(49, 0, "support", scores_stated=False, sizes=sizes))
+    made = make_rows(labels, _figures(49, 0, sizes=sizes))
     assert made.right_parts == made.pass_parts == (Part(9, 2, 1), Part(40, 0, 0))
 
 
@@ -448,13 +429,8 @@ def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
 
 def test_without_labels_nothing_is_known() -> None:
     found = of_strata([Part(10, 0, 0)])
-    assert (found.method, found.estimate, found.low, found.high) == (
-        RateMethod.NONE,
-        None,
-        None,
-        None,
-    )
-    assert found.reason == NO_LABEL
+    assert (found.method, found.reason) == (RateMethod.NONE, NO_LABEL)
+    assert found.estimate is found.low is found.high is None
 
 
 def test_a_trusted_set_from_elsewhere() -> None:
