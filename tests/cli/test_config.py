@@ -146,15 +146,19 @@ def keep(path: Path, **values: Any) -> None:
     desk.close()
 
 
+def keep_view(path: Path, **values: Any) -> None:
+    desk = open_desk(path)
+    desk.save_view(desk.run(), View(**values))
+    desk.close()
+
+
 def test_what_the_desk_keeps_is_shown_with_its_source(
     cli: Cli, file: File, desk_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file('theme = "desk-light"')
     keep(desk_path, theme="ansi-dark", queue_width=0.3, zzz=1, jury_width="yes")
     assert cli("ingest", SAMPLE).code == 0
-    desk = open_desk(desk_path)
-    desk.save_view(desk.run(), View(order="-score", filter="esc"))
-    desk.close()
+    keep_view(desk_path, order="-score", filter="esc")
     found = cli("config", "--json").json
     assert found["settings"]["theme"] == {"value": "ansi-dark", "source": "desk"}
     assert found["kept"] == {
@@ -265,9 +269,7 @@ def test_blind_of_the_file_is_for_a_run_never_opened_before(
     blind, shown = cli("open", SAMPLE, "--blind").out, cli("open", SAMPLE, "--open").out
     assert blind != shown
     assert cli("open").out == blind
-    with_view = open_desk(desk_path)
-    with_view.save_view(with_view.run(), View(blind=False))
-    with_view.close()
+    keep_view(desk_path, blind=False)
     assert cli("open").out == shown
     assert cli("open", "--blind").out == blind
     # Another reviewer has not opened it.
@@ -299,11 +301,6 @@ def test_what_is_said_of_blindness(
         view, notice = starts.pop()
         return view.blind, notice
 
-    def keep(*, blind: bool) -> None:
-        desk = open_desk(desk_path)
-        desk.save_view(desk.run(), View(blind=blind))
-        desk.close()
-
     assert cli("ingest", SAMPLE).code == 0
     other = '[keys]\nblind = "H"'
     first = "Read, then p pass, f fail, i can't tell."
@@ -317,11 +314,11 @@ def test_what_is_said_of_blindness(
     # The line, which has a space before it, fits a terminal of 80 columns.
     assert max(len(f" {first} b: {anchoring}"), len(f" {blind}")) <= 80
     assert start(f"blind = true\n{other}") == (True, blind)
-    keep(blind=True)
+    keep_view(desk_path, blind=True)
     for text in ("", "blind = true"):
         assert start(text) == (True, "still blind: b shows the answers")
         assert start(text, "--open") == (False, None)
-    keep(blind=False)
+    keep_view(desk_path, blind=False)
     assert start("") == (False, None)
     assert start("blind = true") == (False, "answers still shown: b reviews blind")
     assert start("blind = true", "--open") == (False, None)

@@ -209,9 +209,8 @@ def test_what_was_just_labelled_is_the_repeat(review: Review) -> None:
     item = until_repeat(review)
     review.press("undo")
     review.desk.note(item.row.key, "first")
-    review.press("label.pass", "label.fail", "note.labelled")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    review.press("label.pass", "label.fail")
+    form = prompt(review, "note.labelled")
     # The dialog is that of a new item; what it writes goes below the earlier note.
     assert (form.name, form.value) == (item.verdict.id, "")
     review.answer("second")
@@ -299,15 +298,9 @@ def test_leaving_blind_review_shows_the_item_in_its_place(review: Review) -> Non
     assert review.desk.item(item.row.key).row.label is Truth.FAIL
 
 
-def note(review: Review) -> PromptForm:
-    """Open the note of the item on screen."""
-    review.press("note")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
-    return form
-
-
-def prompt(review: Review) -> PromptForm:
+def prompt(review: Review, action: str) -> PromptForm:
+    """Open what an action asks for, a note or tags."""
+    review.press(action)
     form = review.dialog
     assert isinstance(form, PromptForm)
     return form
@@ -319,7 +312,7 @@ def come_back(review: Review) -> Item:
     review.press("undo")
     key, here = item.row.key, review.current
     review.command(f"go {item.verdict.id}")
-    note(review).changed("half a first note")
+    prompt(review, "note").changed("half a first note")
     review.leave("half a first note")
     review.press("tags")
     review.leave("half a tag")
@@ -331,21 +324,20 @@ def come_back(review: Review) -> Item:
 
 def test_what_was_typed_and_not_saved_does_not_come_back(review: Review) -> None:
     item = come_back(review)
-    review.press("tags")
-    assert prompt(review).value == ""
+    assert prompt(review, "tags").value == ""
     review.leave()
-    form = note(review)
+    form = prompt(review, "note")
     assert (form.value, form.note) == ("", "")
     form.changed("half a second note")
     # After a crash each is where it was written.
     again = reopened(review)
-    form = note(again)
+    form = prompt(again, "note")
     assert form.value == "half a second note"
     again.leave(form.value)
     again.press("label.fail")
     later = reopened(again)
     later.command(f"go {item.verdict.id}")
-    assert note(later).value == "half a first note\n\nhalf a second note"
+    assert prompt(later, "note").value == "half a first note\n\nhalf a second note"
     again.desk.close()
     later.desk.close()
 
