@@ -125,3 +125,12 @@ def gate(cli: Cli, write: Write) -> Gate:
         return cli("gate", write("suite.yml", suite(*entries)), *options)
 
     return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that the program runs in."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made

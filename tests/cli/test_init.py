@@ -18,14 +18,6 @@ ALL = [".github/workflows/reviewdesk.yml", "judge/suite.yml", "panel.yml"]
 LABELLED = sorted([*ALL, "judge/frame.jsonl", "judge/labels.jsonl"])
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    monkeypatch.chdir(made)
-    return made
-
-
 def copied(folder: Path, *names: str) -> None:
     """Copy samples into a folder; the last is the newest."""
     for age, name in enumerate(reversed(names)):

@@ -15,14 +15,6 @@ def commands(text: str) -> list[str]:
     return [line.split("  ")[1] for line in text.splitlines() if line.startswith("  ")]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    monkeypatch.chdir(made)
-    return made
-
-
 def test_without_a_command_it_proposes_what_fits(cli: Cli, folder: Path, desk_path: Path) -> None:
     assert commands(cli().out) == ["reviewdesk open report.json", "reviewdesk demo"]
     shutil.copy(SAMPLES / "code-review.json", folder / "of today.json")

@@ -273,6 +273,16 @@ def test_a_report_of_another_format(cli: Cli, write: Write, tmp_path: Path) -> N
     assert (lost.code, "read it with the options of the first report" in lost.err) == (2, True)
 
 
+def asking_suite(cli: Cli, write: Write, folder: Path, told: list[dict[str, str]]) -> Path:
+    """The suite of a desk with these labels, which asks for every figure."""
+    lines = "\n".join(map(json.dumps, told))
+    cli("labels", "import", write("truths.jsonl", lines.encode()))
+    cli("labels", "export", "--format", "suite", "-o", folder)
+    path = folder / "suite.yml"
+    path.write_text(asking(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return path
+
+
 FIGURES = (
     *("n", "ece", "brier", "gap", "accuracy", "auroc", "sensitivity", "specificity", "kappa"),
     *("corrected_rate", "honest_rate", "accuracy_low", "accuracy_high", "specificity_low"),
@@ -300,12 +310,9 @@ def test_the_figures_are_those_of_the_desk(
         if kind == "census" or row["audit"] or row["stratum"].startswith("flagged"):
             right = dice.random() < 0.85
             other = {"pass": "fail", "fail": "pass"}[row["decision"]]
-            told.append(json.dumps({"id": row["id"], "truth": row["decision"] if right else other}))
-    cli("labels", "import", write("truths.jsonl", "\n".join(told).encode()))
+            told.append({"id": row["id"], "truth": row["decision"] if right else other})
+    path = asking_suite(cli, write, tmp_path, told)
     assert cli("calibrate", "--json").json["design"] == kind
-    cli("labels", "export", "--format", "suite", "-o", tmp_path)
-    path = tmp_path / "suite.yml"
-    path.write_text(asking(path.read_text(encoding="utf-8")), encoding="utf-8")
     flipped = [
         judged(body, *(() if body["decision"] == "fail" else FAILS))
         if dice.random() < 0.2
@@ -342,11 +349,8 @@ def test_the_draw_of_the_suite_weighs_the_new_panel(cli: Cli, write: Write, tmp_
     rows = cli("queue", "--json").json
     asked = [row for row in rows if row["audit"] or row["stratum"] == "flagged/pass"]
     assert len(asked) == 40
-    told = [json.dumps({"id": row["id"], "truth": "pass"}) for row in asked]
-    cli("labels", "import", write("truths.jsonl", "\n".join(told).encode()))
-    cli("labels", "export", "--format", "suite", "-o", tmp_path)
-    path = tmp_path / "suite.yml"
-    path.write_text(asking(path.read_text(encoding="utf-8")), encoding="utf-8")
+    told = [{"id": row["id"], "truth": "pass"} for row in asked]
+    path = asking_suite(cli, write, tmp_path, told)
     made = [judged(body, *FAILS) if at < 10 else body for at, body in enumerate(bodies)]
     done = cli("gate", path, "--report", write("new.json", report(*made)), "--json", STRICT)
     assert values(done)["accuracy"] == pytest.approx(0.9)
@@ -373,13 +377,10 @@ def test_labels_of_what_the_old_panel_left_open_judge_a_new_one(
     bodies = run_of(30) + [verdict(f"w{at}", decision="inconclusive") for at in range(10)]
     cli("ingest", write("old.json", report(*bodies)))
     told = [
-        json.dumps({"id": body["id"], "truth": "fail" if body["decision"] == "fail" else "pass"})
+        {"id": body["id"], "truth": "fail" if body["decision"] == "fail" else "pass"}
         for body in bodies
     ]
-    cli("labels", "import", write("truths.jsonl", "\n".join(told).encode()))
-    cli("labels", "export", "--format", "suite", "-o", tmp_path)
-    path = tmp_path / "suite.yml"
-    path.write_text(asking(path.read_text(encoding="utf-8")), encoding="utf-8")
+    path = asking_suite(cli, write, tmp_path, told)
     made = bodies[:30] + [judged(body, *FAILS) for body in bodies[30:]]
     done = cli("gate", path, "--report", write("new.json", report(*made)), "--json")
     assert values(done)["accuracy"] == pytest.approx(0.75)
