@@ -306,3 +306,9 @@ def dialog_events(review: Review, at: int = 0) -> list[Event]:
     """The events that the history lists: 0 those of the item, 1 the reviewer's own."""
     answers = [one.answer for one in dialog_page(review, at).choices]
     return [one for one in answers if isinstance(one, Event)]
+
+
+def form_of(review: Review) -> PromptForm:
+    """The dialog that is open, which asks for a text."""
+    assert isinstance(review.dialog, PromptForm)
+    return review.dialog

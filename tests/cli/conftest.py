@@ -37,6 +37,12 @@ class Done:
         return self.err.splitlines()
 
 
+def rows(done: Done) -> list[dict[str, Any]]:
+    """The lines of JSON that a command printed."""
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
 Cli = Callable[..., Done]
 
 

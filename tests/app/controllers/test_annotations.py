@@ -16,7 +16,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, form_of, reviewing
 
 FILE = View(order="file")
 
@@ -200,8 +200,7 @@ def test_from_the_line_the_tags_of_the_same_item_are_typed(review: Review) -> No
     review.press("label.fail", "tags.labelled")
     review.digit(1)
     review.reason("t")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     assert (form.title, form.name, form.value) == ("Tags of", "item/001", f"{USUAL[0]}, ")
     review.answer(f"{USUAL[0]}, other")
     assert stored(review, "item/001").tags == (USUAL[0], "other")
@@ -260,15 +259,13 @@ def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
     review: Review,
 ) -> None:
     review.press("label.fail", "note.labelled")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     assert (form.name, form.note) == ("item/001", "")
     assert form.changed("rude") == "draft kept, not saved as a note yet"
     review.leave("rude")
     assert review.notice == "item/001: draft kept, C continues it"
     review.press("note.labelled")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     assert (form.value, form.note) == ("rude", "draft kept, not saved as a note yet")
     review.answer("rude")
     assert stored(review, "item/001").note == "rude"
@@ -282,8 +279,7 @@ def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
 
 def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> None:
     review.press("note")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
     assert form.changed("x").startswith("draft not kept: ")
     review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm, PromptForm
+from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import SMALL, WIDE, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, form_of, reviewing
 
 
 def a_report(path: Path, *numbers: int) -> str:
@@ -153,8 +153,7 @@ def test_closing_saves_the_view_even_where_it_cannot(review: Review) -> None:
 
 def test_a_command_that_cannot_be_read_is_refused_by_the_field(review: Review) -> None:
     review.press("command")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     with pytest.raises(UsageError, match="no command 'fliter'") as error:
         form.check("fliter")
     assert "Did you mean filter" in str(error.value)
@@ -168,8 +167,7 @@ def test_arrows_recall_what_was_typed_before(review: Review) -> None:
     review.typed("command", "order id")
     review.typed("command", "order -id")
     review.press("command")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     assert list(form.past) == ["order id", "order -id"]
 
 

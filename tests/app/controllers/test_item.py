@@ -5,28 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import DialogPage, PromptForm
+from reviewdesk.app.controllers.state import DialogPage
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, dialog_events, dialog_page, reviewing
-
-
-def form_of(review: Review) -> PromptForm:
-    assert isinstance(review.dialog, PromptForm)
-    return review.dialog
+from tests.app.reviewkit import Review, dialog_events, dialog_page, form_of, reviewing
 
 
 def tags(review: Review) -> tuple[str, ...]:
     return review.item.tags
-
-
-def note_of(review: Review) -> PromptForm:
-    assert isinstance(review.dialog, PromptForm)
-    return review.dialog
 
 
 # notes and tags
@@ -35,14 +25,14 @@ def note_of(review: Review) -> PromptForm:
 def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review) -> None:
     first, key = review.current, review.item.row.key
     review.press("note")
-    note_of(review).changed("dr")
+    form_of(review).changed("dr")
     # Nothing was saved and nothing closed: what a killed app leaves behind.
     assert review.desk.view(review.run) == View(item=first)
     later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run)
     assert later.item.row.key == key
     later.press("note")
-    assert note_of(later).value == "dr"
-    note_of(later).changed("dra")
+    assert form_of(later).value == "dr"
+    form_of(later).changed("dra")
     later.leave("dra")
     assert later.notice == f"{first}: draft kept, c continues it"
     later.press("note")
@@ -51,25 +41,25 @@ def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review
     assert later.item.note == "dra"
     assert edits.draft(later.desk, key) is None
     later.press("note")
-    assert note_of(later).value == "dra"
+    assert form_of(later).value == "dra"
     # A draft that is the note again is none.
-    note_of(later).changed("dra")
+    form_of(later).changed("dra")
     later.leave("dra")
     assert later.notice == ""
     later.press("item.next", "note")
-    assert note_of(later).value == ""
+    assert form_of(later).value == ""
     later.desk.close()
 
 
 def test_a_draft_that_cannot_be_looked_at_is_one_line_and_not_lost(review: Review) -> None:
     review.press("note")
-    note_of(review).changed("x")
+    form_of(review).changed("x")
     review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
     review.leave("x")
     assert "no such table" in review.notice
     review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
     review.press("note")
-    assert note_of(review).value == "x"
+    assert form_of(review).value == "x"
 
 
 def test_tags_are_typed_completed_and_undone(review: Review) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
-from reviewdesk.app.controllers.state import Page, PromptForm
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View
@@ -16,7 +16,7 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store import connect
 from tests.app.builders import SMALL
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, question_of, reviewing
+from tests.app.reviewkit import Review, form_of, question_of, reviewing
 
 
 @contextmanager
@@ -175,8 +175,7 @@ def test_a_draft_that_waits_is_not_lost(tmp_path: Path) -> None:
     with reviewing(tmp_path, 4) as review:
         with locked(review):
             review.press("note")
-            form = review.dialog
-            assert isinstance(form, PromptForm)
+            form = form_of(review)
             assert "once another process" in str(form.changed("half a tho"))
             form.changed("half a thought")
             assert review.state.saved == ""

@@ -7,14 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.queue import mode_notice
-from reviewdesk.app.controllers.state import Page, PromptForm
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
 from tests.app.builders import open_run, refunds, report
-from tests.app.reviewkit import Review, question_of, reviewing
+from tests.app.reviewkit import Review, form_of, question_of, reviewing
 
 Opened = tuple[Desk, Run]
 
@@ -38,8 +38,7 @@ def walked(review: Review, presses: int, action: str = "search.next") -> set[str
 def test_a_filter_is_checked_applied_and_cleared(tmp_path: Path) -> None:
     with reviewing(tmp_path, 30) as review:
         review.press("filter")
-        form = review.dialog
-        assert isinstance(form, PromptForm)
+        form = form_of(review)
         assert form.rule.startswith(f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not")
         assert form.replaces
         assert form.complete is not None
@@ -268,8 +267,7 @@ def test_a_saved_filter_is_recalled(opened: Opened) -> None:
     assert review.session.view.filter == "label:none"
     filters.forget(review.desk, "todo")
     review.press("filter")
-    form = review.dialog
-    assert isinstance(form, PromptForm)
+    form = form_of(review)
     with pytest.raises(UsageError):
         form.check("@todo")
 
@@ -280,8 +278,7 @@ def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) 
         review.press(action)
         review.leave(text)
         review.press(action)
-        form = review.dialog
-        assert isinstance(form, PromptForm)
+        form = form_of(review)
         assert (form.value, list(form.past)) == ("", [text])
         review.leave()
     assert review.session.view.filter == ""

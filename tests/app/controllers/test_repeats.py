@@ -18,7 +18,7 @@ from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
 from tests.app.builders import SMALL, open_run, report, verdict
-from tests.app.reviewkit import Review, dialog_events
+from tests.app.reviewkit import Review, dialog_events, form_of
 from tests.helpers import figures_of, tag
 
 ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER)
@@ -301,9 +301,7 @@ def test_leaving_blind_review_shows_the_item_in_its_place(review: Review) -> Non
 def prompt(review: Review, action: str) -> PromptForm:
     """Open what an action asks for, a note or tags."""
     review.press(action)
-    form = review.dialog
-    assert isinstance(form, PromptForm)
-    return form
+    return form_of(review)
 
 
 def come_back(review: Review) -> Item:

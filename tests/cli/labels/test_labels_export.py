@@ -1,21 +1,15 @@
 """What ``labels export`` writes besides JSON Lines: YAML, counts, and rows drawn by weight."""
 
 import json
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, Done, give
+from tests.cli.conftest import Cli, give, rows
 from tests.cli.gatekit import Write
 from tests.helpers import numbered, report, verdict
 
 SOURCES = ("support", "score", "reported", "vote_share")
-
-
-def rows(done: Done) -> list[dict[str, Any]]:
-    assert done.code == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
 
 
 @pytest.fixture

@@ -9,17 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, Done, give, once
+from tests.cli.conftest import Cli, Done, give, once, rows
 from tests.helpers import numbered, report, verdict
 
 Write = Callable[[str, bytes], Path]
 
 FIGURES = ("n", "ece", "brier", "gap", "accuracy")
-
-
-def rows(done: Done) -> list[dict[str, Any]]:
-    assert done.code == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
 
 
 def label_all(count: int) -> None:

@@ -142,12 +142,6 @@ def test_a_tie_at_our_cut_is_marked_and_a_reported_trim_never_is() -> None:
     assert not any(seat.tied for seat in _assess(seats).seats)
 
 
-@pytest.mark.parametrize("decision", ["inconclusive", "error", None])
-def test_without_a_side_nobody_dissents(decision: str | None) -> None:
-    found = _assess(panel(0.9, 0.1, decision=decision), threshold=0.5)
-    assert not any(seat.dissent for seat in found.seats)
-
-
 def test_figures_beside_each_other() -> None:
     # .68 .71 .72 at .7: mean 2.11/3, sd sqrt(.0078/9/2), range .04, margin .01/3; a 2-1 split.
     found = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
