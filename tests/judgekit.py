@@ -207,8 +207,9 @@ class Room:
             cases=names["cases.jsonl"], panel=names["panel.yaml"], report=str(self.report), **how
         )
 
-    def verdicts(self) -> list[Any]:
-        return [json.loads(line) for line in self.report.read_bytes().splitlines()[1:]]
+    def verdicts(self, report: str = "report.jsonl") -> list[Any]:
+        lines = (self.folder / report).read_bytes().splitlines()
+        return [json.loads(line) for line in lines[1:]]
 
     def header(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.report.read_bytes().splitlines()[0])

@@ -17,6 +17,7 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
@@ -44,6 +45,14 @@ def everybody(*names: str, jurors: int = JURORS) -> Counter[tuple[str, str]]:
     return Counter((name, f"m{seat}") for name in names for seat in range(jurors))
 
 
+def read_back(room: Room, report: Path | None = None) -> list[Item]:
+    """What a new desk makes of the report."""
+    path = report or room.report
+    with closing(open_desk(room.folder / "desk.db")) as desk:
+        run = load(desk, path.read_bytes(), path.name)
+        return [desk.item(key) for key in desk.queue(run)]
+
+
 def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(room: Room) -> None:
     names = [f"c{at}" for at in range(30)]
     jurors = Jurors()
@@ -55,13 +64,8 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
     assert told == (30, 30, 150, 0, 0)
     # Five scores of 0.8 against a threshold of 0.7.
     assert (found.passed, found.failed, found.problem) == (30, 0, None)
-    assert [ballot["id"] for ballot in room.verdicts()[0]["jurors"]] == [
-        "j0",
-        "j1",
-        "j2",
-        "j3",
-        "j4",
-    ]
+    seats = [ballot["id"] for ballot in room.verdicts()[0]["jurors"]]
+    assert seats == [f"j{at}" for at in range(JURORS)]
 
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.json"])
@@ -90,17 +94,13 @@ def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
     )  # fmt: skip
     report = room.folder / name
     judge_cases(replace(room.order(), report=str(report)), YES, world(Jurors(answer)))
-    data = report.read_bytes()
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        run = load(desk, data, name)
-        items = [desk.item(key) for key in desk.queue(run)]
-        assert len(items) == 3
-        for item in items:
-            assert item.assessment.mismatches == ()
-            # c2 failed a check: no panel sat.
-            asked = item.verdict.id != "c2"
-            found = panel_hash_status(item.verdict)
-            assert found is (HashStatus.VERIFIED if asked else None)
+    items = read_back(room, report)
+    assert len(items) == 3
+    for item in items:
+        assert item.assessment.mismatches == ()
+        # c2 failed a check: no panel sat.
+        asked = item.verdict.id != "c2"
+        assert panel_hash_status(item.verdict) is (HashStatus.VERIFIED if asked else None)
 
 
 @pytest.mark.parametrize(
@@ -288,22 +288,22 @@ def test_what_is_there_is_not_written_over(room: Room, which: str) -> None:
     assert {file: file.read_bytes() for file in room.folder.iterdir()} == before
 
 
-def test_a_desk_is_not_written_over_and_nobody_is_asked(room: Room) -> None:
-    room.put()
-    desk = room.folder / "desk.db"
-    open_desk(desk).close()
-    before = desk.read_bytes()
-    with pytest.raises(UsageError, match="is a desk, or a file of one"):
-        judge_cases(replace(room.order(force=True), report=str(desk)), YES, world(silent()))
-    assert desk.read_bytes() == before
-
-
-def test_resume_does_not_write_over_what_is_no_report_of_this_run(room: Room) -> None:
-    order = room.put().order(resume=True)
-    before = Path(order.cases).read_bytes()
-    with pytest.raises(UsageError, match="is not a report of this run"):
-        judge_cases(replace(order, report=order.cases), YES, world(silent()))
-    assert Path(order.cases).read_bytes() == before
+@pytest.mark.parametrize(
+    ("report", "how", "told"),
+    [
+        ("desk.db", {"force": True}, "is a desk, or a file of one"),
+        ("cases.jsonl", {"resume": True}, "is not a report of this run"),
+    ],
+)
+def test_what_is_no_report_is_not_written_over(
+    room: Room, report: str, how: dict[str, Any], told: str
+) -> None:
+    open_desk(room.put().folder / "desk.db").close()
+    path = room.folder / report
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=told):
+        judge_cases(replace(room.order(**how), report=str(path)), YES, world(silent()))
+    assert path.read_bytes() == before
 
 
 def test_no_is_no(room: Room) -> None:
@@ -403,9 +403,7 @@ def test_hostile_replies_make_a_report_that_can_be_read(room: Room) -> None:
         return Response(200, {}, reply(body, reason="r", why="é" * 1_900_000))
 
     judge_cases(room.put(["c0"]).order(), YES, world(Jurors(answer)))
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        run = load(desk, room.report.read_bytes(), "report.jsonl")
-        assert [desk.item(key).assessment.mismatches for key in desk.queue(run)] == [()]
+    assert [item.assessment.mismatches for item in read_back(room)] == [()]
 
 
 def test_the_header_says_what_was_run_and_repeats_no_address(room: Room) -> None:
@@ -507,8 +505,7 @@ def test_a_panel_where_all_abstain_has_no_decision(room: Room) -> None:
         assert body.get("score") is None
         told_of = [(one["status"], one["pass"], one["raw_score"]) for one in body["jurors"]]
         assert told_of == [("abstained", None, 0.9)] * 3
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        item = desk.item(next(iter(desk.queue(load(desk, room.report.read_bytes(), "r.jsonl")))))
+    (item, *_) = read_back(room)
     assert item.assessment.decision is None
     assert {ballot.status for ballot in item.verdict.ballots} == {"abstained"}
 
@@ -532,8 +529,7 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
     (body,) = room.verdicts()
     assert body["meta"]["reviewdesk"]["context"] == {"tone": hostile}
     assert case_of(body).context == {"tone": hostile}
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        item = desk.item(next(iter(desk.queue(load(desk, room.report.read_bytes(), "r.jsonl")))))
+    (item, *_) = read_back(room)
     (note,) = (one for one in item.assessment.notes if one.flag is Flag.SUSPICIOUS_TEXT)
     assert 'the context "tone" ' in note.reason
 

@@ -1,6 +1,5 @@
 """Replies that are kept from run to run: what they answer, what they cost, and what is not kept."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,6 @@ def cached(room: Room, name: str, **more: Any) -> Order:
     )
 
 
-def verdicts(room: Room, name: str) -> list[Any]:
-    lines = (room.folder / name).read_bytes().splitlines()
-    return [json.loads(line) for line in lines[1:]]
-
-
 def files(room: Room) -> list[Path]:
     return sorted((room.folder / "cache").iterdir())
 
@@ -45,7 +39,7 @@ def test_another_report_asks_for_nothing_that_is_in_the_cache(room: Room) -> Non
     assert {case for case, _ in again.asked} == {"c3"}
     assert [(one.calls, one.cached) for one in consent.plans] == [(5, 10)]
     first, second = (
-        [one for body in verdicts(room, name) for one in body["jurors"]]
+        [one for body in room.verdicts(name) for one in body["jurors"]]
         for name in ("first.jsonl", "second.jsonl")
     )
     assert [one["score"] for one in first] == [one["score"] for one in second]

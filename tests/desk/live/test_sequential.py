@@ -1,7 +1,6 @@
 """Jurors that are asked one after the other, as long as their answers can turn the decision."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -81,7 +80,7 @@ def test_a_panel_that_stops_decides_what_the_full_panel_decides(room: Room) -> N
     jurors = voting(mixed)
     order = replace(room.order(stop_when_decided=True), report=str(room.folder / "stopped.jsonl"))
     found = judge_cases(order, YES, world(jurors))
-    stopped = verdicts_of(room, "stopped.jsonl")
+    stopped = room.verdicts("stopped.jsonl")
     assert [one["decision"] for one in stopped] == wanted
     assert full.calls == 60
     assert full.saved is None
@@ -96,10 +95,6 @@ def test_a_panel_that_stops_decides_what_the_full_panel_decides(room: Room) -> N
     assert shown["calls_saved"] == found.spared
     assert shown["stopped_early"] == sum(count < 5 for count in asked)
     assert sum(one.get("not_asked", 0) for one in shown["jurors"]) == found.spared
-
-
-def verdicts_of(room: Room, name: str) -> list[Any]:
-    return [json.loads(line) for line in (room.folder / name).read_bytes().splitlines()[1:]]
 
 
 def test_a_verdict_of_a_panel_that_stopped_reads_back_the_same(room: Room) -> None:
