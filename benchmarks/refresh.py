@@ -27,9 +27,10 @@ from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum
+from reviewdesk.domain.labels.summary import summarise
 from reviewdesk.domain.records import Calibration, Run, Truth
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store import events
+from reviewdesk.store import events, figures
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 
@@ -133,7 +134,8 @@ def anew(desk: Desk, run: Run) -> Calibration:
     """As a worker does without a memory: a connection of its own, all labels read."""
     with closing(desk.reader()) as reader:
         PaceReader().pace(reader, run)
-        return reader.calibration(run)
+        found = figures.labelled(reader.conn, run.key)
+        return summarise(found, figures.run_figures(reader.conn, run.key))
 
 
 def followed(strip: LiveStrip, desk: Desk, run: Run) -> Calibration:

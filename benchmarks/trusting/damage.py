@@ -114,7 +114,7 @@ def _make_team(path: Path, other: Path) -> None:
         with writing(ann.conn, path):
             reviewers.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")
             reviewers.save_seen(ann.conn, [ann.find(found, "v7")], "ann")
-            reviewers.save_filter(ann.conn, "ann", "odd", "text~answer")
+            reviewers.keep_texts(ann.conn, "filters", "ann", {"odd": "text~answer"})
         claim(ben, [ben.conn.execute("SELECT item FROM verdicts").fetchone()[0]])
         ann.opened(second)
         ann.opened(found)

@@ -187,7 +187,7 @@ def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) 
     # The excess of all strata, with those without labels at one end of their range.
     means = [0.0, 0.0]
     squares = [0.0, 0.0]
-    for share, one in zip(_shares(parts), strata, strict=True):
+    for share, one in zip(_shares(parts).tolist(), strata, strict=True):
         held = one.excess
         known = bool(one.part.labelled)
         if known:

@@ -99,6 +99,8 @@ def test_brier_is_exact_but_for_the_wrong_verdicts() -> None:
     part = Part(10, 6, 6)
     strata = loss_strata(made, [0] * 6, {0: part}, {0: sums_of(*[0.9] * 10)})
     found = brier_interval(strata, Target.RUN)
+    # JSON knows no numbers of numpy.
+    assert {type(found.low), type(found.high)} == {float}
     # With a label added at each end the variance is the largest possible, so that n stays 6.
     wrong = 1 - midp_interval(part)[0]
     assert (found.low, found.high) == pytest.approx((0.01, 0.01 + 0.8 * wrong))
