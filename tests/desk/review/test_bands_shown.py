@@ -85,7 +85,6 @@ def hold_gates(item: Item) -> None:
     else:
         assert word.origin is Origin.RECOMPUTED
         assert word.value == (ours.band or Band.LOW)
-        assert word.note
     if item.verdict.escalate is None and pair.value is not None and pair.band is not None:
         expected = bool(item.assessment.escalation)
         assert escalate.value == (pair.band is Band.LOW if pair.reported else expected)
