@@ -22,7 +22,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
 from reviewdesk.reports.labels.reader import LabelRow
 from reviewdesk.reports.wording import FieldProblem
-from reviewdesk.store import connect, figures, runs, schema
+from reviewdesk.store import connect, events, figures, runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -140,6 +140,13 @@ def mark(desk: Desk, key: int, on: bool) -> Event:
 def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> Run:
     """Load a report and return its run."""
     return desk.load(source(data, name), LoadOptions(**options)).run
+
+
+def events_of(desk: Desk, run: Run) -> list[Event]:
+    """What the desk's reviewer did in a run, newest first."""
+    query = "SELECT key FROM label_events WHERE reviewer = ? AND run = ? ORDER BY seq DESC"
+    rows = desk.conn.execute(query, (desk.reviewer, run.hash))
+    return [events.by_key(desk.conn, row["key"]) for row in rows]
 
 
 def figures_of(desk: Desk, run: Run) -> Calibration:

@@ -254,11 +254,6 @@ def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:
     yield some
 
 
-def _is_compact(text: bytes) -> bool:
-    """Return True for JSON without line breaks or unnecessary escapes."""
-    return b"\n" not in text and b"\t" not in text and (b"\\" not in text or b"\\u" not in text)
-
-
 def _place(item: ReportVerdict, problem: FieldProblem) -> str:
     path = spell_path(problem.path, item.origin)
     return f"{item.where}: {path}" if item.where else path

@@ -250,18 +250,6 @@ def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
     return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
 
 
-def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int) -> list[Event]:
-    """Return a reviewer's newest events in one run or all; a re-run of many gives one event."""
-    rows = conn.execute(
-        f"""{_EVENTS} WHERE e.desk = :desk AND e.reviewer = :reviewer
-              AND (:run IS NULL OR e.run = :run) AND (e.kind NOT LIKE 'rerun%' OR
-              (e.item IS NULL) = (ifnull(json_extract(e.detail, '$.of'), 1) > 1))
-              ORDER BY e.seq DESC LIMIT :limit""",
-        {"desk": desk_id(conn), "reviewer": reviewer, "run": run, "limit": limit},
-    )
-    return _to_events(rows)
-
-
 def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | None:
     """Return the last label that a reviewer gave in a run, undone or not; imports do not count.
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pyte
 import pytest
 
-from reviewdesk.desk.review.items import session_history
 from tests.cli.conftest import Cli
-from tests.helpers import POSIX, ROOT, environment, load, numbered, open_desk
+from tests.helpers import POSIX, ROOT, environment, events_of, load, numbered, open_desk
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_a_console_whose_page_has_gone_saves_and_ends(end: str, tmp_path: Path) 
     code, said = console.end()
     assert (code, said) == (0, "")
     with closing(open_desk(path, "bea")) as desk:
-        given = [event.verdict for event in session_history(desk, run)]
+        given = [event.verdict for event in events_of(desk, run)]
         assert given
         view = desk.view(run)
         assert view is not None
@@ -159,4 +158,4 @@ def test_whoever_signed_on_is_the_reviewer_without_being_asked(tmp_path: Path) -
     console.process.stdin.close()
     assert console.end() == (0, "")
     with closing(open_desk(path, "ann")) as desk:
-        assert {event.reviewer for event in session_history(desk, run)} == {"ann"}
+        assert {event.reviewer for event in events_of(desk, run)} == {"ann"}

@@ -72,7 +72,6 @@ READS: dict[str, Read] = {
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
     "tags": of_run(filters.tag_counts),
     "vocabulary": of_run(filters.vocabulary),
-    "history": lambda desk: items.session_history(desk, None),
     "search": of_run(lambda desk, run: search.find(desk, run, "question", blind=False)),
     "completion": of_run(lambda desk, run: items.ids_from(desk, run, "v")),
     "ids": lambda desk: items.ids_from(desk, None, "v"),

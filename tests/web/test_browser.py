@@ -15,10 +15,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from reviewdesk.desk import Desk, LoadOptions, samples
-from reviewdesk.desk.review.items import session_history
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports import Source
-from tests.helpers import POSIX, SAMPLES
+from tests.helpers import POSIX, SAMPLES, events_of
 from tests.web.browserkit import (
     DESKTOP,
     PATIENCE,
@@ -77,7 +76,7 @@ def path(prepared: Path, tmp_path: Path) -> Path:
 def labels(path: Path, reviewer: str) -> list[Truth]:
     """The labels that a reviewer has given in the run, the oldest first."""
     with closing(Desk.open(path, reviewer=reviewer)) as desk:
-        events = reversed(session_history(desk, desk.run(RUN)))
+        events = reversed(events_of(desk, desk.run(RUN)))
         return [event.label for event in events if event.label is not None]
 
 

@@ -191,15 +191,6 @@ def flips(desk: OpenFile, run: Run, other: Run) -> Flips:
     return Flips(*verdicts.flips(desk.conn, run.key, other.key))
 
 
-_MOST = 500
-"""The most events that are listed."""
-
-
-def session_history(desk: OpenFile, run: Run | None) -> list[Event]:
-    """Return the reviewer's newest events in one run or in all runs, each marked if undone."""
-    return events.newest(desk.conn, desk.reviewer, run.hash if run else None, _MOST)
-
-
 def last_label(desk: OpenFile, run: Run) -> Event | None:
     """Return the last label that the reviewer gave in a run by hand, even if it was undone."""
     return events.newest_label(desk.conn, desk.reviewer, run.hash)

@@ -19,14 +19,14 @@ from reviewdesk.desk.live.rerun import (
     survey_rest,
 )
 from reviewdesk.desk.review import items
-from reviewdesk.desk.review.items import UnfinishedRerun, session_history, unfinished
+from reviewdesk.desk.review.items import UnfinishedRerun, unfinished
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import CeilingError, UsageError
-from tests.helpers import load, open_desk, report, verdict
+from tests.helpers import events_of, load, open_desk, report, verdict
 from tests.live.builders import KEYS
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
@@ -114,7 +114,7 @@ async def test_the_consent_to_all_is_one_event_and_on_disk_before_the_first_requ
 
     def look(seen: Seen) -> str:
         with closing(open_desk(tmp_path / "desk.db")) as other:
-            told.extend(dict(one.detail) for one in session_history(other, found))
+            told.extend(dict(one.detail) for one in events_of(other, found) if not one.verdict)
         return said(seen)
 
     server.reply = look
@@ -123,8 +123,8 @@ async def test_the_consent_to_all_is_one_event_and_on_disk_before_the_first_requ
     assert (first["of"], first["calls"], first["filter"]) == (12, 36, "decision:pass")
     assert first["payload_sha256"] == plan.plan.payload_sha256
     assert first["max_cost_usd"] == 90.0
-    # The reviewer's history has the whole alone, each verdict's its own.
-    history = session_history(desk, found)
+    # One event is of the whole, and each verdict has its own.
+    history = [one for one in events_of(desk, found) if not one.verdict]
     assert [one.kind for one in history] == ["rerun_ended", "rerun_planned"]
     assert [one.kind for one in desk.item(keys[3]).history] == ["rerun_planned", "rerun_ended"]
 
@@ -210,7 +210,9 @@ async def test_a_stopped_rerun_keeps_what_came_and_goes_on_later(
 ) -> None:
     (await killed(desk, server, tmp_path)).close()
     # The first desk is that of the process, whose run was cancelled.
-    [end] = [one for one in session_history(desk, desk.run()) if one.kind == "rerun_ended"]
+    [end] = [
+        one for one in events_of(desk, desk.run()) if one.kind == "rerun_ended" and not one.verdict
+    ]
     done = desk.conn.execute("SELECT count(*) FROM reruns").fetchone()[0]
     assert (end.detail["stopped"], end.detail["left"]) == (True, 12 - done)
     found, plan = rest(desk)

@@ -1,17 +1,15 @@
-"""What a reviewer did, newest first, and the pace of it."""
+"""The pace of what a reviewer did, and the last label."""
 
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review import edits
-from reviewdesk.desk.review.items import PaceReader, last_label, session_history
-from reviewdesk.domain.records import Event, Pace, Truth
-from tests.helpers import Clock, label_row, load, mark, numbered, open_desk, report, tag, verdict
+from reviewdesk.desk.review.items import PaceReader, last_label
+from reviewdesk.domain.records import Pace, Truth
+from tests.helpers import Clock, label_row, load, mark, numbered, open_desk, report, verdict
 
 
 @pytest.fixture
@@ -24,48 +22,6 @@ def wait(desk: Desk, seconds: int) -> None:
     """Let time pass; the clock itself goes on by a second with each event."""
     assert isinstance(desk.clock, Clock)
     desk.clock.time += timedelta(seconds=seconds)
-
-
-def told(events: list[Event]) -> list[tuple[str, str | None, bool]]:
-    return [(event.kind, event.verdict, event.undone) for event in events]
-
-
-def test_every_kind_is_told_newest_first(desk: Desk) -> None:
-    run = desk.run()
-    keys = {name: desk.find(run, name) for name in ("v1", "v2")}
-    desk.label(keys["v1"], Truth.PASS)
-    desk.note(keys["v1"], "n")
-    tag(desk, keys["v2"], ["a"])
-    mark(desk, keys["v2"], on=True)
-    desk.defer(keys["v2"])
-    edits.Edit("reveal", keys["v1"])(desk)
-    desk.undo()
-    desk.undo()
-    desk.redo()
-    assert told(session_history(desk, run)) == [
-        ("redo", "v2", False),
-        ("undo", "v2", False),
-        ("undo", "v2", False),
-        ("reveal", "v1", False),
-        ("defer", "v2", True),
-        ("mark", "v2", False),
-        ("tags", "v2", False),
-        ("note", "v1", False),
-        ("label", "v1", False),
-    ]
-
-
-def test_only_the_reviewers_own_and_only_of_the_run(tmp_path: Path) -> None:
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        one = load(desk, report(verdict("a"), report_id="one"))
-        two = load(desk, report(verdict("b"), report_id="two"))
-        desk.label(desk.find(one, "a"), Truth.PASS)
-        desk.label(desk.find(two, "b"), Truth.PASS)
-        with closing(open_desk(desk.path, "ben")) as ben:
-            ben.label(ben.find(one, "a"), Truth.FAIL)
-        assert told(session_history(desk, one)) == [("label", "a", False)]
-        assert told(session_history(desk, two)) == [("label", "b", False)]
-        assert told(session_history(desk, None)) == [("label", "b", False), ("label", "a", False)]
 
 
 def test_the_pace_of_a_sitting(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import suggest
-from reviewdesk.desk.review.items import last_label, session_history
+from reviewdesk.desk.review.items import last_label
 from reviewdesk.desk.team.agreement import disagreements, team_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import UsageError
@@ -55,7 +55,6 @@ def everything(desk: Desk) -> dict[str, Any]:
         "team": team,
         "disagreements": disagreements(desk, run),
         "last": last_label(desk, run),
-        "session": session_history(desk, run),
     }
 
 
