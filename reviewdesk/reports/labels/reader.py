@@ -18,9 +18,9 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, decode_utf8, read_lines
 from reviewdesk.reports.canonical.rules import is_time
-from reviewdesk.reports.mapping.values import decision
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import FirstLook
-from reviewdesk.reports.tables.cells import blank, likely_number
+from reviewdesk.reports.tables.cells import DecidingWords, blank, likely_number
 from reviewdesk.reports.tables.rows import layout_of
 from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
@@ -49,7 +49,8 @@ _NAMES = {
 }  # fmt: skip
 """The columns of each key of a label, the clearest first."""
 _UNSURE = {"unsure", "can't tell", "cant tell", "cannot tell", "unclear", "not sure", "uncertain"}
-_WORDS = {"1": "pass", "0": "fail", "✓": "pass", "✗": "fail", "good": "pass", "bad": "fail"}
+_USUAL = DecidingWords(ReadOptions(pass_labels=("good",), fail_labels=("bad",)))
+"""The words of tables, and two that people write for a label."""
 _REASONS = re.compile(r"[._ ](?:reason|rationale|explanation|comment|note)\Z", re.IGNORECASE)
 
 
@@ -64,8 +65,8 @@ def truth_of(value: Any) -> Any:
         return "unsure"
     if likely_number(word) in {0, 1}:
         word = f"{likely_number(word):g}"
-    found = _WORDS.get(word) or decision(word)
-    return found if found in {"pass", "fail"} else value
+    vote = _USUAL.vote(word)
+    return value if vote is None else "pass" if vote else "fail"
 
 
 def named(row: Mapping[str, Any]) -> Row:

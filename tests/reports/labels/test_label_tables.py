@@ -32,9 +32,9 @@ def test_a_label_a_row() -> None:
     ("word", "truth"),
     [
         ("PASS", "pass"), ("passed", "pass"), ("Yes", "pass"), ("1", "pass"), ("1.0", "pass"),
-        ("true", "pass"), ("correct", "pass"), ("✓", "pass"),
+        ("true", "pass"), ("correct", "pass"), ("✓", "pass"), ("ja", "pass"),
         ("fail", "fail"), ("no", "fail"), ("0", "fail"), ("Incorrect", "fail"), ("✗", "fail"),
-        ("unsure", "unsure"), ("can't tell", "unsure"),
+        ("nicht bestanden", "fail"), ("unsure", "unsure"), ("can't tell", "unsure"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
