@@ -18,7 +18,7 @@ from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.keymap import checked
-from reviewdesk.app.paint.item import pages, painted_item
+from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.paint.layout import ItemLayout, TextPassage
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, View
@@ -122,7 +122,7 @@ def opening(item: Item, size: tuple[int, int], *, fold: bool) -> Opening:
     responses = layout.responses
     head = responses[0].head < height
     end = max(part.below for part in responses) <= height
-    return Opening(head, end and all(part.pages == 1 for part in responses), presses)
+    return Opening(head, end, presses)
 
 
 def line(size: tuple[int, int], name: str, found: list[Opening]) -> str:
@@ -145,7 +145,7 @@ def label_all(desk: Desk, run: Run, size: tuple[int, int]) -> tuple[int, int]:
     settings = Settings()
     controller = ReviewController(
         desk, run, View(order="file"), settings=settings, keys=checked(settings), runner=NoJobs(),
-        clock=lambda: now[0], pages=pages,
+        clock=lambda: now[0],
     )  # fmt: skip
     controller.begin(*size)
     early = given = 0

@@ -44,7 +44,6 @@ from reviewdesk.app.paint.inks import (
     fallback,
     ink_styles,
 )
-from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen, TypeAhead, app_bindings
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesApp
@@ -192,7 +191,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             keys=self.keymap,
             runner=self.runner,
             clock=self.clock,
-            pages=pages,
             notice=notice,
             colourless=self.no_color,
         )

@@ -24,7 +24,6 @@ from reviewdesk.app.controllers.state import (
 )
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import checked
-from reviewdesk.app.paint.layout import page_count
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
@@ -83,7 +82,6 @@ class Review:
             keys=checked(settings),
             runner=self.runner,
             clock=self.clock,
-            pages=lambda item: page_count(str(item.verdict.body.get("output") or "")),
             notice=notice,
         )
         self.desk, self.run = desk, run

@@ -104,8 +104,6 @@ class Core:
     """Whether the terminal has no themes to choose."""
     do: Callable[[str], object]
     """Carries out an action that was chosen by name."""
-    pages: Callable[[Item], int]
-    """Counts the pages of an item's longest text."""
 
     def __init__(
         self, desk: Desk, run: Run, view: View, settings: Settings, keys: Keymap, runner: Runner,
@@ -266,8 +264,7 @@ class Core:
         self.seek += seek
         if not keep:
             item = None if seek else self.session.item
-            at = self.seen.opened(item, self.review.repeats.since(item))
-            self.reading = replace(self.reading, page=at)
+            self.seen.opened(item, self.review.repeats.since(item))
             self.start = self.start + 1
             self.guard.hide()
         self.criteria = self.review.criteria()

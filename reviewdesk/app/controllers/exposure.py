@@ -113,33 +113,21 @@ class DrawnItem(Struct, frozen=True):
 
 
 class _SeenText(Struct):
-    """One response: which characters of its pages were on screen, and since when they suffice."""
+    """One response: which of its characters were on screen, and since when they suffice."""
 
     since: float = math.inf
-    seen: dict[int, list[Cut]] = {}
-    counts: dict[int, int] = {}
-    """How many lines were on screen, by page, as the page was wrapped when it was drawn last."""
+    seen: list[Cut] = []
 
     def add(self, part: PartLines, shown: tuple[Cut, ...], height: int, now: float) -> None:
         """Add what one frame shows: all of the text, or ``height`` of its lines, are enough."""
-        seen = self.seen[part.page] = merged([*self.seen.get(part.page, []), *shown])
-        self.counts[part.page] = len(part.starts) - len(self.missing(part))
-        whole = part.pages == 1 and covered((0, part.end), seen)
-        if whole or sum(self.counts.values()) >= height:
+        self.seen = merged([*self.seen, *shown])
+        lines = len(part.starts) - len(self.missing(part))
+        if lines >= height or covered((0, part.end), self.seen):
             self.since = now
 
-    def missing(self, part: PartLines) -> list[int]:
-        """Return the lines of the shown page that were not on screen."""
-        seen = self.seen.get(part.page, [])
-        return [at for at, cut in enumerate(part.cuts) if not covered(cut, seen)]
-
-    def unseen(self, part: PartLines) -> TextPassage:
-        """Return the passage that must come on screen, on the shown page or else on another."""
-        if missing := self.missing(part):
-            cuts = [*part.cuts]
-            return TextPassage(part.name, part.page, cuts[missing[0]][0], cuts[missing[-1]][1])
-        others = (page for page in range(part.pages) if page not in self.counts)
-        return TextPassage(part.name, next(others, part.page), end=1)
+    def missing(self, part: PartLines) -> list[Cut]:
+        """Return the lines that were not on screen."""
+        return [cut for cut in part.cuts if not covered(cut, self.seen)]
 
 
 class _SeenItem(Struct):
@@ -176,8 +164,8 @@ class SeenItems:
             if text.since == math.inf:
                 text.add(part, drawn.shown.get(part.name, ()), drawn.height, self._clock())
 
-    def opened(self, item: Item | None, since: int = 0) -> int:
-        """Scroll to where an item was left, or to the start of a new one; return its page.
+    def opened(self, item: Item | None, since: int = 0) -> None:
+        """Scroll to where an item was left, or to the start of a new one.
 
         An item that came back after the event ``since`` is new when it is opened first: nothing
         may reveal that it was shown before.
@@ -187,9 +175,7 @@ class SeenItems:
             self._came_back[name] = since
             self._items.pop(name, None)
         found = self._items.get(name)
-        drawn = None if found is None else found.drawn
-        self.turn_to(Place() if drawn is None else drawn.top)
-        return 0 if drawn is None else max((one.page for one in drawn.layout.parts), default=0)
+        self.turn_to(Place() if found is None else found.drawn.top)
 
     def turn_to(self, top: Place | TextPassage) -> None:
         self.scroll = ItemScroll(top, self.scroll.turns + 1)
@@ -206,26 +192,20 @@ class SeenItems:
         for part in found.drawn.layout.responses:
             text = found.texts[part.name]
             if text.since == math.inf:
-                return text.unseen(part)
+                missing = text.missing(part)
+                return TextPassage(part.name, missing[0][0], missing[-1][1])
             if text.since >= at:
                 last = part.starts[-1] if part.starts else 0
-                return TextPassage(part.name, part.page, last, part.end)
+                return TextPassage(part.name, last, part.end)
         asked = found.drawn.layout.part("input")
         if asked is not None and asked.folded and item.read_as not in self._asked:
-            return TextPassage("input", asked.page, end=1)
+            return TextPassage("input", end=1)
         return None
 
     def folded(self, item: Item) -> frozenset[str]:
         found = self._items.get(item.read_as)
         parts = () if found is None else found.drawn.layout.parts
         return frozenset(one.folded for one in parts if one.folded)
-
-    def paged(self, item: Item) -> Place:
-        """Return the heading of a text that has several pages, preferably of a response."""
-        found = self._items.get(item.read_as)
-        parts = () if found is None else found.drawn.layout.parts
-        paged = [one.name for one in parts if one.pages > 1]
-        return Place(next((name for name in (*RESPONSES, *paged) if name in paged), ""))
 
 
 class Exposure:

@@ -430,20 +430,6 @@ def drag(core: Core, name: str, column: int) -> None:
 # texts
 
 
-def _page(core: Core, by: int) -> None:
-    item = core.session.item
-    last = 0 if item is None else core.pages(item) - 1
-    if last < 1:
-        core.say_here("no text here is longer than a page")
-        return
-    page = max(0, min(core.reading.page + by, last))
-    if item is not None and page != core.reading.page:
-        core.start += 1
-        core.seen.turn_to(core.seen.paged(item))
-    core.reading = replace(core.reading, page=page)
-    core.say_here(f"page {page + 1} of {last + 1}")
-
-
 def _unfold_jury(core: Core) -> None:
     """Show every reason and figure of the jury, or fold them again."""
     if core.session.hidden:
@@ -490,8 +476,6 @@ VERBS: dict[str, Verb] = {
     "pane.narrower": partial(_resize, by=-_STEP),
     "pane.default": lambda core: core.arrange(replace(core.panes, queue=None, jury=None)),
     "zoom": _zoom,
-    "text.next": partial(_page, by=1),
-    "text.previous": partial(_page, by=-1),
     "jury.whole": _unfold_jury,
     "unfold": _unfold_texts,
     "part.next": lambda core: core.requests.append(Do("jump", 1)),

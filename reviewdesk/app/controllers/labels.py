@@ -121,7 +121,6 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
         core.choose("item")
         core.say_here(f"The item is open. {again}", Tone.TEXT)
     elif unseen is not None:
-        core.reading = replace(core.reading, page=unseen.page)
         if core.panes.alone:
             core.choose("item")
         core.seen.turn_to(unseen)

@@ -20,7 +20,7 @@ from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewStat
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap, refuse_withheld
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
+from reviewdesk.domain.records import QueueRow, Run, Truth, View
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
@@ -46,17 +46,15 @@ class ReviewController:
         keys: Keymap,
         runner: Runner,
         clock: Callable[[], float],
-        pages: Callable[[Item], int],
         notice: str = "",
         colourless: bool = False,
     ) -> None:
         """Open ``run`` where ``view`` left it.
 
-        ``clock`` returns monotonic seconds, for the label guard; ``pages`` counts the pages of an
-        item's longest text; a ``colourless`` terminal has no themes to choose.
+        ``clock`` returns monotonic seconds, for the label guard; a ``colourless``
+        terminal has no themes to choose.
         """
         self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
-        core.pages = pages
         core.colourless = colourless
         core.do = self.choose
         screens.start_choices(core)
@@ -242,7 +240,6 @@ def _hints(core: Core) -> Mapping[str, object]:
         "shallower": bool(session.chosen) and "select none",
         "reveal": session.hidden or item.row.labelled_by_other,
         "search.next": bool(session.found and session.found.places),
-        "text.next": core.pages(item) > 1,
         "undo": True,
         "deeper": panes.beside(1) or (not session.hidden and "in full"),
         "filter": True,

@@ -84,8 +84,6 @@ _ITEM = (
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW),
     Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW),
-    Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
-    Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
     Action("unfold", ITEM, "Long texts whole, or folded", "semicolon", REVIEW),
 )
 _MOVES = (
@@ -174,7 +172,6 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "Undo or redo my newest label, note, tag, mark": ("undo", "redo"),
     "Blind review on or off; reveal this answer": ("blind", "reveal"),
     "Note on this item, on the one just labelled": ("note", "note.labelled"),
-    "Page of a long text: next, before": ("text.next", "text.previous"),
     "Next item, or before, whatever its state": ("item.next", "item.previous"),
     "Scroll the text, or move in the list": ("down", "up"),
     "Half a page, a page": ("half.down", "half.up", "page.down", "page.up"),

@@ -23,8 +23,6 @@ from reviewdesk.app.paint.layout import (
     PartLines,
     ReadingOptions,
     cuts,
-    page_count,
-    part,
 )
 from reviewdesk.app.paint.styled import (
     ELLIPSIS,
@@ -111,7 +109,7 @@ _BETWEEN = " │ "
 
 
 class PaintedText(Struct, frozen=True):
-    """The lines of a page of a text, and the character of the page at which each line begins."""
+    """The lines of a text, and the character at which each line begins."""
 
     lines: tuple[Content, ...]
     starts: tuple[int, ...]
@@ -128,11 +126,6 @@ class PaintedText(Struct, frozen=True):
     @classmethod
     def counted(cls, lines: Sequence[Content]) -> PaintedText:
         return cls(tuple(lines), tuple(range(len(lines))), len(lines))
-
-
-def page_lines(text: str, width: int, page: int) -> PaintedText:
-    """Return one page of a text, whole."""
-    return _body(text, part(text, page).number - 1, width) if text else PaintedText((), (), 0)
 
 
 def folded(
@@ -180,26 +173,13 @@ def column(width: int) -> int:
     return (width - cell_len(_BETWEEN)) // 2
 
 
-def above(title: str, text: str, width: int, page: int, said: str = "") -> Lines:
-    """Return the lines above a text: its title, with the page number and its note."""
-    shown = part(text, page)
-    notes = [said] if said else []
-    if shown.of > 1:
-        notes.append(f"page {shown.number} of {shown.of}")
-        notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
-    note = " · ".join(notes)
-    if cell_len(f"{title}  {note} ") <= width:
-        return [heading(title, width, note)]
-    return [heading(title, width), *paragraph(note, width, Ink.MUTED)]
-
-
 @lru_cache(maxsize=24)
-def _body(text: str, page: int, width: int) -> PaintedText:
-    """Return one page as lines. They are cached, because every move paints the pane again."""
+def text_lines(text: str, width: int) -> PaintedText:
+    """Return a text as lines. They are cached, because every move paints the pane again."""
     lines: Lines = []
     starts: list[int] = []
     at = 0
-    for row in _rows(text, page):
+    for row in _rows(text) if text else ():
         # Code and tables are indented or ruled, and take the width that there is.
         prose = row.text[:1].isalnum() and not is_json(text)
         room = min(width, MEASURE) if prose else width
@@ -212,12 +192,10 @@ def _body(text: str, page: int, width: int) -> PaintedText:
 
 
 @lru_cache(maxsize=12)
-def _rows(text: str, page: int) -> tuple[InkedLine, ...]:
-    """Return the lines of a sanitised page with their inks."""
-    shown = part(text, page)
-    before = text[: shown.start]
-    clean = block(text[shown.start : shown.end], limit=shown.end - shown.start)
-    return tuple(rows(json_inked(clean) if is_json(text) else text_inked(clean, before)))
+def _rows(text: str) -> tuple[InkedLine, ...]:
+    """Return the lines of a text, sanitised, with their inks."""
+    clean = block(text, limit=len(text))
+    return tuple(rows(json_inked(clean) if is_json(text) else text_inked(clean)))
 
 
 def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
@@ -284,8 +262,6 @@ class _Part(Struct, frozen=True):
     name: str
     above: Lines
     text: PaintedText
-    page: int = 0
-    pages: int = 1
     paired: bool = False
     """Whether it is drawn beside the other response."""
 
@@ -300,8 +276,6 @@ class _Part(Struct, frozen=True):
             head + len(self.above),
             self.text.starts,
             self.text.end,
-            self.page,
-            self.pages,
             self.text.folded,
         )
 
@@ -326,7 +300,7 @@ def painted_item(
     ``key`` unfolds them. No line is wider than the width.
     """
     airy = height is None or height >= AIRY
-    parts = [_title(item, width, hidden=hidden), *_texts(item, width, reading)]
+    parts = [_title(item, width, hidden=hidden), *_texts(item, width)]
     if height is not None:
         parts = _folded(parts, height - airy * (len(parts) - 1), reading, key)
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):
@@ -335,18 +309,13 @@ def painted_item(
     return _stacked(item.read_as, parts, width, reading, airy=airy)
 
 
-def pages(item: Item) -> int:
-    """Return how many pages the longest text of the item has."""
-    return max((page_count(laid_out(text)) for text in verdict.texts(item).values()), default=1)
-
-
 def _title(item: Item, width: int, *, hidden: bool) -> _Part:
     lines = section_lines(Section("", verdict.title(item, blind=hidden)), width)
     decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
     return _Part(TITLE, decided, PaintedText.counted(lines))
 
 
-def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
+def _texts(item: Item, width: int) -> Iterator[_Part]:
     """Yield every text under its title, and a note in place of a missing response."""
     texts = verdict.texts(item)
     together = texts.keys() >= {*RESPONSES} and width >= BESIDE
@@ -355,29 +324,22 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
         text = texts.get(key)
         room = column(width) if together and key in RESPONSES else width
         if text is not None:
-            page = part(laid_out(text), reading.page)
             stacked = key == RESPONSES[0] and RESPONSES[1] in texts and not together
             note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED) if stacked else []
             shown = laid_out(text)
             said = _ASKS if key == "rubric" else ""
             if shown != text:
                 said = "JSON, indented here"
-            painted = page_lines(shown, room, reading.page)
+            painted = text_lines(shown, room)
             if key == "rubric":
                 # The question is seen first: nothing else above the response is as strong.
                 bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
                 painted = replace(painted, lines=bold)
-            yield _Part(
-                key,
-                [*note, *above(name, shown, room, reading.page, said)],
-                painted,
-                page.number - 1,
-                page.of,
-                together and key in RESPONSES,
-            )
+            above = [*note, heading(name, room, said)]
+            yield _Part(key, above, painted, together and key in RESPONSES)
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Ink.MUTED)
-            yield _Part(key, above(name, "", width, 0), PaintedText.counted(lines))
+            yield _Part(key, [heading(name, width)], PaintedText.counted(lines))
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
@@ -400,20 +362,16 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
     made = []
     for one in parts:
         text = one.text
-        if one.name in sizes and not _is_whole(one, reading, one.name):
+        if one.name in sizes and one.name not in reading.open_sections:
             text = folded(text, sizes[one.name], key, reading.find, one.name)
         made.append(replace(one, text=text))
     return made
 
 
-def _is_whole(one: _Part, reading: ReadingOptions, name: str) -> bool:
-    return name in reading.open_sections or bool(reading.page and one.pages > 1)
-
-
 def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
     """Fold each long call and result of a tool in a conversation, so that its turns are seen."""
     text = one.text
-    if one.name != "input" or _is_whole(one, reading, TOOLS):
+    if one.name != "input" or TOOLS in reading.open_sections:
         return one
     rows = [row.plain for row in text.lines]
     turns = [

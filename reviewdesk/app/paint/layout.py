@@ -1,15 +1,14 @@
-"""How texts are folded to a width, cut into pages, and laid out in lines."""
+"""How texts are folded to a width and laid out in lines."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 
 SINGLE = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
@@ -23,88 +22,19 @@ def single(text: str) -> bool:
     return text.isascii() or SINGLE.fullmatch(text) is not None
 
 
-_ZWNJ = "\u200c"
-_ZWJ = "\u200d"
-_VIRAMA = 9
-"""Unicode's combining class of a sign that joins the next consonant to the one before."""
-_EXTENDS = 1
-_TIES = 2
-_REGIONAL = 4
-"""Bits: a character extends the one before, joins the one after, or is half of a flag."""
-
-
-def clusters(text: str, start: int = 0) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and cells of every grapheme from ``start``; marks stay with their base."""
-    if start >= len(text):
-        return
-    cells, nature = _traits(text[start])
-    for at in range(start + 1, len(text)):
-        char = text[at]
-        more, following = _traits(char)
-        if (following | nature) and _sticks(nature, char, following, alone=at == start + 1):
-            cells += more
-        else:
-            yield start, at, cells
-            start = at
-            cells = more
-        nature = following
-    yield start, len(text), cells
-
-
-def joined(text: str, at: int) -> bool:
-    """Return True if a cut at ``at`` would split a grapheme or a CR LF."""
-    if not 0 < at < len(text):
-        return False
-    before = text[at - 1]
-    char = text[at]
-    if char == "\n":
-        return before == "\r"
-    if before == "\n":
-        return False
-    first = at - 1
-    # Regional letters make flags in pairs, counted from where their run begins.
-    while first and _traits(text[first])[1] & _traits(text[first - 1])[1] & _REGIONAL:
-        first -= 1
-    return _sticks(_traits(before)[1], char, _traits(char)[1], alone=(at - first) % 2 == 1)
-
-
-def _sticks(before: int, char: str, nature: int, *, alone: bool) -> bool:
-    if nature & _EXTENDS or (before & _TIES and char >= "\u0300"):
-        return True
-    return alone and bool(before & nature & _REGIONAL)
-
-
-@lru_cache(maxsize=8192)
-def _traits(char: str) -> tuple[int, int]:
-    """Return the cells of a character, and the bits that say how it joins its neighbours."""
-    extends = (
-        unicodedata.category(char)[0] == "M"
-        or char in (_ZWNJ, _ZWJ, "\u0e33", "\u0eb3")
-        or "\u1160" <= char <= "\u11ff"
-        or "\ud7b0" <= char <= "\ud7ff"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-        or "\U000e0020" <= char <= "\U000e007f"
-    )
-    ties = char == _ZWJ or unicodedata.combining(char) == _VIRAMA
-    regional = "\U0001f1e6" <= char <= "\U0001f1ff"
-    return cell_len(char), extends * _EXTENDS | ties * _TIES | regional * _REGIONAL
-
-
 Cut = tuple[int, int]
 
 
-def fitting(text: str, width: int, start: int = 0) -> int:
-    """Return how many characters from ``start`` fit into ``width`` cells, in whole graphemes."""
-    if single(text[start : start + width + 1]):
-        return min(width, len(text) - start)
+def fitting(text: str, width: int) -> int:
+    """Return how many characters from the start fit into ``width`` cells, in whole graphemes."""
+    if single(text[: width + 1]):
+        return min(width, len(text))
     used = 0
-    end = start
-    for _, stop, size in clusters(text, start):
+    for start, _, size in split_graphemes(text)[0]:
         used += size
         if used > width:
-            break
-        end = stop
-    return end - start
+            return start
+    return len(text)
 
 
 def fitting_end(text: str, width: int) -> int:
@@ -112,13 +42,11 @@ def fitting_end(text: str, width: int) -> int:
     if single(text):
         return min(width, len(text))
     used = 0
-    kept = len(text)
-    for start, _, size in reversed(list(clusters(text))):
+    for _, end, size in reversed(split_graphemes(text)[0]):
         used += size
         if used > width:
-            break
-        kept = start
-    return len(text) - kept
+            return len(text) - end
+    return len(text)
 
 
 def cuts(text: str, first: int, rest: int) -> list[Cut]:
@@ -131,13 +59,6 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
     if len(text) <= first and cell_len(text) <= first:
         return [(0, len(text))]
     return _any_cuts(text, first, rest)
-
-
-def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
-    start, end, after = next(_pieces(text, 0, first))
-    if after == len(text):
-        return [(start, end)]
-    return [(start, end), *((a, b) for a, b, _ in _pieces(text, after, rest))]
 
 
 def _skip_spaces(text: str, start: int) -> int:
@@ -168,18 +89,16 @@ def _single_cuts(text: str, first: int, rest: int) -> list[Cut]:
     return found
 
 
-def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
-    """Yield start and end of every piece of a text in any script, and where the next one begins.
-
-    One pass over the graphemes remembers the last place to break.
-    """
-    first = start
-    total = 0
-    base = 0
+def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    """Cut a text in any script in one pass, which remembers the last place to break."""
+    found: list[Cut] = []
+    start = total = base = 0
+    room = first
     before = ""
     place: tuple[int, int, int] | None = None
+    """Where a piece may end, where the next one then begins, and the cells up to there."""
     solid = False
-    for at, end, size in clusters(text, start):
+    for at, end, size in split_graphemes(text)[0]:
         char = text[at]
         if char == " ":
             if solid:
@@ -190,9 +109,10 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
                 place = (at, at, total)
             while solid and total + size - base > room:
                 stop, after, cells = place or (at, at, total)
-                yield start, stop, after
+                found.append((start, stop))
                 start = after
                 base = cells
+                room = rest
                 place = None
                 solid = after < at
             if not solid and total + size - base > room:
@@ -204,8 +124,9 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
     end = len(text)
     if total - base > room and text.endswith(" "):
         end = place[0] if place else start
-    if end > start or start == first:
-        yield start, end, len(text)
+    if end > start or not found:
+        found.append((start, end))
+    return found
 
 
 @lru_cache(maxsize=8192)
@@ -223,56 +144,10 @@ FOLDS = frozenset({TITLE, "rubric", "input", "reference", TOOLS})
 class ReadingOptions(Struct, frozen=True):
     """The reviewer's choices for drawing an item's texts. They never change the text itself."""
 
-    page: int = 0
-    """The page to show, counted from 0. A text with fewer pages shows its last."""
     open_sections: frozenset[str] = frozenset()
     """Names of what does not fold: long texts of the item, and reasons and figures of the jury."""
     find: tuple[str, ...] = ()
     """Words to highlight."""
-
-
-PAGE = 20_000
-"""The most characters on one page."""
-_NEAR = 2_000
-"""How many characters at the end of a full page are searched for a line break or a space."""
-
-
-class TextPage(Struct, frozen=True):
-    """One page of a text: characters ``start`` to ``end``, page ``number`` of ``of``."""
-
-    start: int
-    end: int
-    number: int
-    of: int
-
-
-def page_count(text: str) -> int:
-    """Return how many pages a text has."""
-    return len(_starts(text)) if len(text) > PAGE else 1
-
-
-def part(text: str, page: int) -> TextPage:
-    """Return the page with this number, counted from 0, or the last page if there are fewer."""
-    starts = _starts(text) if len(text) > PAGE else (0,)
-    at = max(0, min(page, len(starts) - 1))
-    end = starts[at + 1] if at + 1 < len(starts) else len(text)
-    return TextPage(starts[at], end, at + 1, len(starts))
-
-
-@lru_cache(maxsize=16)
-def _starts(text: str) -> tuple[int, ...]:
-    starts = [0]
-    while len(text) - (start := starts[-1]) > PAGE:
-        limit = start + PAGE
-        # A page ends after a line, else a word, else a grapheme. A combining mark right after the
-        # space or line break belongs to it.
-        ends = (text.rfind(mark, limit - _NEAR, limit) + 1 for mark in ("\n", " "))
-        at = next((end for end in ends if end and not joined(text, end)), limit)
-        while at > start and joined(text, at):
-            at -= 1
-        # One grapheme as long as a page cannot be read anyway, so it may be cut.
-        starts.append(at if at > start else limit)
-    return tuple(starts)
 
 
 RESPONSES = ("output", "alternative")
@@ -280,7 +155,7 @@ RESPONSES = ("output", "alternative")
 
 
 class Place(Struct, frozen=True):
-    """A passage of an item: a part, and a character of the page that is shown of it.
+    """A passage of an item: a part, and a character of its text.
 
     Character -1 is the heading of the part.
     """
@@ -290,10 +165,9 @@ class Place(Struct, frozen=True):
 
 
 class TextPassage(Struct, frozen=True):
-    """Characters ``first`` to ``end`` of one page of a part."""
+    """Characters ``first`` to ``end`` of a part."""
 
     part: str
-    page: int = 0
     first: int = 0
     end: int = 0
 
@@ -308,7 +182,7 @@ class ItemScroll(Struct, frozen=True):
 class PartLines(Struct, frozen=True):
     """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
 
-    The characters are those of the page as it is laid out, which does not depend on the width. In
+    The characters are those of the text as it is laid out, which does not depend on the width. In
     a part that is not text, they are line numbers.
     """
 
@@ -317,8 +191,6 @@ class PartLines(Struct, frozen=True):
     first: int
     starts: tuple[int, ...]
     end: int
-    page: int = 0
-    pages: int = 1
     folded: str = ""
     """The name of the section that unfolds the part, empty if no line is folded."""
 

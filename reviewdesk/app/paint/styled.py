@@ -89,7 +89,7 @@ _DEEPEST = 24
 
 
 def json_inked(shown: str) -> InkedText:
-    """Ink a page of JSON. If a page begins within a string, that string may be inked wrongly."""
+    """Ink the names, strings and numbers of JSON."""
     spans = []
     for match in _JSON.finditer(shown):
         kind = "string" if match["string"] else "number"
@@ -123,52 +123,29 @@ _PROSE = re.compile(
 _INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "muted": Ink.MUTED}
 
 
-def text_inked(shown: str, before: str = "") -> InkedText:
-    """Ink prose or Markdown. A fence left open in the text ``before`` continues."""
-    return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
+def text_inked(shown: str) -> InkedText:
+    """Ink prose or Markdown."""
+    return InkedText(shown, tuple(_text_spans(shown)), _HANG)
 
 
-def _text_spans(text: str, before: str) -> Iterator[InkSpan]:
+def _text_spans(text: str) -> Iterator[InkSpan]:
     at = 0
-    opened = _open_fence(before)
     while at < len(text):
-        if opened is None:
-            fence = _FENCE.search(text, at)
-            yield from _prose(text, at, fence.start() if fence else len(text))
-            if not fence:
-                return
-            yield *fence.span(), Ink.MUTED
-            at = fence.end()
-            opened = fence["fence"]
-        shut = _shut(opened).search(text, at)
-        end = shut.start() if shut else len(text)
-        if end > at:
-            yield at, end, Ink.CODE
-        if shut:
-            yield *shut.span(), Ink.MUTED
-        at = shut.end() if shut else len(text)
-        opened = None
-
-
-def _shut(mark: str) -> re.Pattern[str]:
-    """Return the pattern of the line that closes a fence."""
-    return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE)
-
-
-def _open_fence(before: str) -> str | None:
-    """Return the mark of the fence that a text leaves open, or None."""
-    opened: str | None = None
-    for fence in _FENCE.finditer(before):
-        if opened is None:
-            opened = fence["fence"]
-        elif _shut(opened).match(fence[0]):
-            opened = None
-    return opened
-
-
-def _prose(text: str, start: int, end: int) -> Iterator[InkSpan]:
-    for match in _PROSE.finditer(text, start, end):
-        yield *match.span(), _INKS[match.lastgroup or "muted"]
+        fence = _FENCE.search(text, at)
+        for match in _PROSE.finditer(text, at, fence.start() if fence else len(text)):
+            yield *match.span(), _INKS[match.lastgroup or "muted"]
+        if fence is None:
+            return
+        yield *fence.span(), Ink.MUTED
+        mark = fence["fence"]
+        shut = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE)
+        close = shut.search(text, fence.end())
+        end = close.start() if close else len(text)
+        if end > fence.end():
+            yield fence.end(), end, Ink.CODE
+        if close:
+            yield *close.span(), Ink.MUTED
+        at = close.end() if close else len(text)
 
 
 ELLIPSIS = "…"

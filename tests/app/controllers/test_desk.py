@@ -201,7 +201,6 @@ def test_what_is_told_of_an_item_is_not_told_of_the_next(tmp_path: Path) -> None
             ("reveal", "revealed: a label on this item is not blind"),
             ("reveal", "Nothing is hidden here."),
             ("mark", "marked: \\ then mark shows the marked ones"),
-            ("text.next", "no text here is longer than a page"),
         ):
             review.press(action)
             assert review.notice == notice

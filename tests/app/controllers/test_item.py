@@ -10,7 +10,6 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import Document, Paragraph, plain
-from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, dialog_events, dialog_page, form_of, reviewing
 
@@ -196,25 +195,6 @@ def test_the_item_is_copied_as_json_and_told_where(
             "run", "id", "test", "item_hash", "rubric", "input", "output", "alternative",
             "reference", "checks",
         }  # fmt: skip
-
-
-def test_long_texts_turn_pages_and_keep_them_for_the_way_back(tmp_path: Path) -> None:
-    text = "\n".join(f"line {i} " + "x" * 300 for i in range(200))
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=text), verdict(2)]))
-    review = Review(desk, run, view=View(order="file"))
-    start = review.state.start
-    review.press("text.next")
-    assert (review.state.reading.page, review.state.start) == (1, start + 1)
-    assert review.notice == "page 2 of 4"
-    review.press("text.previous", "text.previous")
-    assert (review.state.reading.page, review.notice) == (0, "page 1 of 4")
-    # A key that turns no page leaves the text where it is scrolled to.
-    assert review.state.start == start + 2
-    review.press("text.next", "item.next", "text.next")
-    assert review.notice == "no text here is longer than a page"
-    assert review.state.reading.page == 0
-    review.press("item.previous")
-    assert review.state.reading.page == 1
 
 
 def test_an_answer_that_never_came_changes_nothing(review: Review) -> None:

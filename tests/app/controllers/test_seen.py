@@ -217,9 +217,9 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
         assert review.labels.count(Truth.PASS) == 1
 
 
-def layout(lines: int, *, page: int = 0, pages: int = 1) -> ItemLayout:
+def layout(lines: int) -> ItemLayout:
     starts = tuple(range(0, lines * 10, 10))
-    return ItemLayout("item", (PartLines("output", 0, 1, starts, lines * 10, page, pages),))
+    return ItemLayout("item", (PartLines("output", 0, 1, starts, lines * 10),))
 
 
 @pytest.mark.parametrize(("shown", "missing"), [((0, 50), (50, 80)), ((10, 80), (0, 10))])
@@ -233,15 +233,3 @@ def test_what_is_missing_is_a_passage(
         found = seen.unseen(review.item)
         assert found is not None
         assert (found.first, found.end) == missing
-
-
-def test_the_pages_of_a_response_add_up_in_a_tall_pane(tmp_path: Path) -> None:
-    with reviewed(tmp_path) as review:
-        seen = SeenItems()
-        for page, enough in ((0, False), (1, True)):
-            made = ItemLayout(review.item.item_hash, layout(8, page=page, pages=2).parts)
-            seen.saw(DrawnItem(made, {"output": ((0, 80),)}, Place(), 16))
-            found = seen.unseen(review.item)
-            assert (found is None) is enough
-            if found is not None:
-                assert found.page == 1

@@ -63,15 +63,15 @@ class Witness:
         self._chars: dict[tuple[object, ...], set[int]] = {}
 
     def saw(self, drawn: DrawnItem) -> None:
-        """Take in a frame: all characters of a text of one page are enough, and so is a frame."""
+        """Take in a frame: all characters of a text are enough, and so is a frame."""
         for part in drawn.layout.responses:
             text, shown = (drawn.layout.item, part.name), drawn.shown[part.name]
-            chars = self._chars.setdefault((*text, part.page), set())
+            chars = self._chars.setdefault(text, set())
             for first, end in shown:
                 chars.update(range(first, end))
             if shown:
                 self.some.add(text)
-            if len(shown) >= drawn.height or (part.pages == 1 and len(chars) >= part.end):
+            if len(shown) >= drawn.height or len(chars) >= part.end:
                 self.enough.add(text)
 
 

@@ -1,4 +1,4 @@
-"""Long texts in the item pane: pages, folds, columns; the same facts at every width."""
+"""Long texts in the item pane: folds, columns; the same facts at every width."""
 
 import json
 from collections.abc import Sequence
@@ -13,16 +13,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.item import (
-    above,
-    beside,
-    column,
-    item_lines,
-    page_lines,
-    pages,
-    painted_item,
-)
-from reviewdesk.app.paint.layout import PAGE, ReadingOptions
+from reviewdesk.app.paint.item import beside, column, item_lines, painted_item, text_lines
+from reviewdesk.app.paint.layout import ReadingOptions
+from reviewdesk.app.paint.styled import heading
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
@@ -30,7 +23,7 @@ from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 MD = "- one two three four five six\n\n    indented code that is long\nplain prose that is folded"
 READINGS = [
     ReadingOptions(),
-    ReadingOptions(page=1, find=("red", "日")),
+    ReadingOptions(find=("red", "日")),
 ]
 
 
@@ -50,8 +43,8 @@ def shown(item: Item, width: int = 80, **more: Any) -> list[str]:
     return plain(item_lines(item, width, hidden=False, reading=ReadingOptions(**more)))
 
 
-def section(title: str, text: str, width: int, page: int = 0) -> list[Content]:
-    return [*above(title, text, width, page), *page_lines(text, width, page).lines]
+def section(title: str, text: str, width: int) -> list[Content]:
+    return [heading(title, width), *text_lines(text, width).lines]
 
 
 def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:
@@ -115,45 +108,6 @@ def test_json_that_was_laid_out_stays_so(tmp_path: Path) -> None:
 def test_a_field_that_is_no_text_is_shown_as_json(tmp_path: Path) -> None:
     item = item_of(tmp_path, reference=["first", "second"])
     assert texts(shown(item), "REFERENCE", until="end") == ["- first", "- second"]
-
-
-LONG = "".join(f"line {number} of many\n" for number in range(3000))
-
-
-def test_pages_of_a_long_text(tmp_path: Path) -> None:
-    item = item_of(tmp_path, output=LONG, reference="short")
-    # 10 lines of 15 characters, 90 of 16, 900 of 17 and 2,000 of 18: 52,890 in all.
-    assert len(LONG) == 52_890
-    assert pages(item) == 3
-    heads, body = [], ""
-    for page in range(4):
-        lines = shown(item, page=page)
-        heads.append(next(text for text in lines if text.startswith("RESPONSE")))
-        start = lines.index(next(text for text in lines if text.startswith("line ")))
-        end = lines.index(next(text for text in lines if text.startswith("REFERENCE"))) - 1
-        body += "\n".join(lines[start:end]) if page < 3 else ""
-        assert "short" in lines
-    assert body == LONG
-    # 20,000 less 16,740 (the first 1,000 lines: 150 + 1,440 + 15,300 = 16,890) leaves 3,110
-    # characters: 172 lines of 18, so the first page ends after 16,890 + 3,096 = 19,986.
-    assert heads[0].startswith("RESPONSE  page 1 of 3 · characters 1-19,986 of 52,890")
-    assert heads[1].startswith("RESPONSE  page 2 of 3 · characters 19,987-")
-    assert heads[2] == heads[3]
-
-
-def test_where_the_title_has_no_room_the_page_is_told_below(tmp_path: Path) -> None:
-    lines = shown(item_of(tmp_path, output=LONG), 30)
-    assert texts(lines, "RESPONSE")[:2] == ["page 1 of 3 · characters", "1-19,986 of 52,890"]
-
-
-def test_an_item_without_long_texts_has_one_page(tmp_path: Path) -> None:
-    assert pages(item_of(tmp_path, output="x" * PAGE)) == 1
-
-
-def test_a_hidden_character_is_shown_on_every_page() -> None:
-    text = "a" * PAGE + "\x1b[31m\u202e" + "b" * 100
-    lines = plain(section("T", text, 200, 1))
-    assert "".join(lines[1:]) == "␛[31m<U+202E>" + "b" * 100
 
 
 def test_a_pair_stands_side_by_side(tmp_path: Path) -> None:

@@ -124,14 +124,6 @@ def test_the_text_of_a_fence_is_code() -> None:
     assert inked(found, Ink.EMPHASIS) == []
 
 
-def test_a_fence_left_open_goes_on_on_the_next_page() -> None:
-    before = "~~~\n```\n~~~\nHere:\n````js\nlet a = 1;\n```\n"
-    found = text_inked("let b = 2;\n````\nlet it be\n", before)
-    assert inked(found, Ink.CODE) == ["let b = 2;\n"]
-    assert inked(found, Ink.MUTED) == ["````"]
-    assert inked(text_inked("let b = 2;\n", before + "````\n"), Ink.CODE) == []
-
-
 @pytest.mark.parametrize(
     ("text", "json"),
     [
