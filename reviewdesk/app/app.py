@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
-from textual.command import CommandPalette
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.message import Message
 from textual.screen import Screen
@@ -34,7 +33,6 @@ from reviewdesk.app.controllers.state import (
 )
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action
 from reviewdesk.app.keys.keymap import NO_KEY, checked
-from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
     DEFAULTS,
@@ -145,14 +143,14 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
-    COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
+    ENABLE_COMMAND_PALETTE = False
     lateness = 0.0
     rest = 0.06
     fault: BaseException | None = None
     runner: WorkerRunner
     controller: ReviewController
     # A list wraps its lines to its width, which must not be zero on a very narrow terminal.
-    CSS = f"OptionList, CommandList {{ min-width: 16; }}{STYLES}"
+    CSS = f"OptionList {{ min-width: 16; }}{STYLES}"
 
     def __init__(
         self,
@@ -327,14 +325,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         if (tell := self.runner.hear(message)) is not None:
             self.act(partial(self.controller.hear, tell))
 
-    def action_command_palette(self) -> None:
-        """Open the palette above the screen in view, unless it is open already."""
-        if not isinstance(self.screen, CommandPalette):
-            from reviewdesk.app.screens.dialogs import Palette
-
-            hint = "Words of what to do · enter does it · esc closes"
-            self.push_screen(Palette(placeholder=hint, id="--command-palette"))
-
     def action_close_desk(self) -> None:
         self.act(self.controller.end)
 
@@ -373,7 +363,6 @@ _DOES: Mapping[str, Callable[[ConsoleApp, Any], object]] = {
     "jump": lambda app, by: app.review.jump(by),
     "copy": lambda app, text: app.copy_to_clipboard(text),
     "theme": ConsoleApp.use_theme,
-    "palette": lambda app, _: app.action_command_palette(),
     "redraw": lambda app, _: app.redraw(),
     "edit": ConsoleApp.edit,
     "close": lambda app, _: app.runner.end(),
@@ -447,10 +436,6 @@ class VisitorApp(ConsoleApp):
             await ChangesApp.on_event(self, event)
         else:
             await super().on_event(event)
-
-    def action_command_palette(self) -> None:
-        if self.opening is not None:
-            super().action_command_palette()
 
     def action_close_desk(self) -> None:
         """Save the view and close; at the door there is nothing to save."""

@@ -9,7 +9,8 @@ import click
 import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.widgets.queue_list import legend_lines
+from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.cli import cli
 from reviewdesk.domain.assessment.result import SHORT
 from reviewdesk.views import glossary
@@ -77,7 +78,7 @@ def texts() -> tuple[str, ...]:
         *of_documents(),
         *of_help(cli),
         *(action.title for action in ACTIONS.values()),
-        *(line.plain for line in legend_lines(200)),
+        *(line.plain for line in document_lines(legend(), 200)),
     )
 
 

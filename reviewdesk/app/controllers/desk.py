@@ -20,11 +20,19 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     one_page,
 )
-from reviewdesk.app.keys.actions import THEMES, argument_completers, complete_command, parse_command
+from reviewdesk.app.keys.actions import (
+    ACTIONS,
+    THEMES,
+    argument_completers,
+    complete_command,
+    matching,
+    parse_command,
+)
 from reviewdesk.app.keys.keymap import refuse_withheld
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
+from reviewdesk.domain.query.completion import Completion, Option
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import UsageError
@@ -195,6 +203,26 @@ def end(core: Core) -> None:
 # the command line
 
 
+def _palette(core: Core) -> None:
+    """Ask for an action by words of its title or its id, and carry out the first that has them."""
+    offered = [one for one in ACTIONS.values() if one.id not in {*core.keys.withheld, "palette"}]
+
+    def complete(typed: str, _cursor: int) -> Completion:
+        found = matching(typed, offered)
+        shown = tuple(Option(one.title, core.keys.shown(one.id)) for one in found)
+        return Completion(0, len(typed), shown)
+
+    def check(typed: str) -> None:
+        if not typed.strip() or not matching(typed, offered):
+            raise UsageError("no action has these words", "A part of a word is enough: zo.")
+
+    def take(answer: FieldInput | None) -> None:
+        if answer is not None and answer.given:
+            core.do(matching(answer.text, offered)[0].id)
+
+    core.ask(PromptForm("Do", check=check, complete=complete), take)
+
+
 def _command(core: Core, start: str = "") -> None:
     """Open the command line; arrow up recalls earlier lines, also those left with escape."""
     arguments = argument_completers(core.desk, core.session)
@@ -264,7 +292,7 @@ VERBS: dict[str, Verb] = {
     "copy": _copy,
     "quit": close,
     "quit.anywhere": close,
-    "palette": lambda core: core.requests.append(Do("palette")),
+    "palette": _palette,
     "redraw": lambda core: core.requests.append(Do("redraw")),
     "theme": partial(_command, start="theme "),
 }

@@ -92,7 +92,7 @@ class DialogPage(Struct, frozen=True):
     keys: Sequence[tuple[str, str]]
     name: str = ""
     note: str = ""
-    document: Document | Callable[[int], Any] | None = None
+    document: Document | None = None
     choices: Sequence[Choice] = ()
     chosen: int = 0
     foot: Document | None = None
@@ -171,7 +171,7 @@ class Do(Struct, frozen=True):
     """Do something that needs no answer, or call ``given`` with one.
 
     ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` (switch to the one of a
-    name, or of the settings), ``palette``, ``redraw``, ``close``, ``edit`` (see ``EditText``), or
+    name, or of the settings), ``redraw``, ``close``, ``edit`` (see ``EditText``), or
     ``selection`` and ``lines``: call ``given`` with the selected text, or with the lines of figures
     in view, from the top.
     """

@@ -158,7 +158,7 @@ ACTIONS: dict[str, Action] = {
 OPENS_TEXT = frozenset(
     {
         "command", "export", "filter", "jump", "note",
-        "note.labelled", "order", "run.load", "search", "tags", "theme",
+        "note.labelled", "order", "palette", "run.load", "search", "tags", "theme",
     }
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""
@@ -222,6 +222,25 @@ def hints(wanted: Mapping[str, object]) -> list[Hint]:
         for name, word in wanted.items()
         if word
     ]
+
+
+def matching(typed: str, actions: Iterable[Action]) -> list[Action]:
+    """Return the actions in which each typed word is found.
+
+    One with this title comes first, then those whose id has the words at the start of its parts,
+    then those in which every word begins a word; equal actions keep their order.
+    """
+    words = typed.lower().split()
+
+    def rank(action: Action) -> tuple[bool, int]:
+        name = f" {action.id.replace('.', ' ')} {action.id}"
+        begins = (all(f" {word}" in part for word in words) for part in (name, f" {text(action)}"))
+        return action.title != typed.strip(), -sum(begins)
+
+    def text(action: Action) -> str:
+        return f"{action.title.lower()} {action.id.replace('.', ' ')} {action.id}"
+
+    return sorted((one for one in actions if all(w in text(one) for w in words)), key=rank)
 
 
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:

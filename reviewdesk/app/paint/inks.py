@@ -164,19 +164,7 @@ OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
 """The themes to register. Two of them replace Textual's themes of the same name."""
 
 STYLES = """
-CommandPalette > .command-palette--help-text { color: $desk-muted; text-style: not bold; }
-CommandPalette:ansi > .command-palette--help-text { color: transparent; text-style: dim not bold; }
 OptionList > .option-list--option-disabled { color: $desk-muted; }
-CommandPalette { background: transparent; }
-CommandPalette > Vertical { margin-top: 1; width: 80; max-width: 100%; background: $panel; }
-CommandPalette #--input { border: solid $desk-rule; border-bottom: none; padding: 0; }
-CommandPalette SearchIcon { display: none; }
-CommandPalette CommandInput, CommandPalette CommandInput:focus {
-    border: none; height: 2; padding: 0 1; }
-CommandPalette CommandList, CommandPalette CommandList:focus {
-    border: solid $desk-rule; border-top: none; background: $panel; background-tint: 0%; }
-CommandList > .option-list--option { text-style: none; }
-CommandList > .option-list--option-highlighted { text-style: bold reverse; }
 Dialog:ansi > #box { background: ansi_default; }
 Dialog:ansi > #box, .-theme-high-contrast Dialog > #box { border: solid $foreground; }
 Dialog.-low:ansi > #box, .-theme-high-contrast Dialog.-low > #box {

@@ -11,16 +11,15 @@ from rich.cells import cell_len
 from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
-from textual.command import CommandPalette
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.visual import VisualType
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.state import Act, Choice, DialogPage, PageForm
@@ -29,7 +28,7 @@ from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Painter, Piece, clip_start, cut, heading, inline, line, pad
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.app.widgets.queue_list import legend_lines
+from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.views.document import Document
 
 Keys: TypeAlias = Sequence[tuple[str, str]]
@@ -218,8 +217,7 @@ class PageDialog(Dialog[Any]):
             self.call_after_refresh(self._form.drawn)
 
     def _painter(self) -> Painter:
-        document = self._page.document or _NOTHING
-        return partial(document_lines, document) if isinstance(document, Document) else document
+        return partial(document_lines, self._page.document or _NOTHING)
 
     def _fit(self) -> None:
         """Give list or text the height that they need, within that of the screen."""
@@ -321,23 +319,6 @@ def _option(one: Choice) -> Option:
     return Option(prompt, id=name, disabled=one.head)
 
 
-class Palette(CommandPalette):
-    """Textual's palette; it closes only once, as our dialogs do."""
-
-    def dismiss(self, result: None = None) -> AwaitComplete:
-        return super().dismiss(result) if self.is_current else AwaitComplete()
-
-    @on(Input.Changed)
-    def drop_late(self, event: Input.Changed) -> None:
-        if not (self.is_current and self.query(OptionList)):
-            event.stop().prevent_default()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "command_list" and not all(map(has_lines, self.query(OptionList))):
-            return False
-        return super().check_action(action, parameters)
-
-
 def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageForm:
     """Return the help: keys by group, and the signs; it answers an action to do.
 
@@ -361,6 +342,6 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     closes = frozenset({"q", "question_mark"})
     pages = (
         DialogPage("Keys", keys, choices=choices, chosen=chosen or 0, closes=closes, height=52),
-        DialogPage("Signs", signs, document=legend_lines, closes=closes, height=52),
+        DialogPage("Signs", signs, document=legend(), closes=closes, height=52),
     )
     return PageForm(pages.__getitem__, 2, turns={"tab": 1})

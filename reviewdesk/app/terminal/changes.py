@@ -155,26 +155,16 @@ _TOKEN = re.compile(
     r"\x1b\[(?P<row>\d+);(?P<column>\d+)H|\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)"
     r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
 )
-_AGREED = (
-    f"(?:{SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
-    "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
-)
-"""Texts whose width is equal on all terminals: those, and two-column East Asian characters."""
 
 
 class Cell(NamedTuple):
-    """One column: its character and look, as the parameters of the sequence that sets it.
+    """A text and its look, as the parameters of the sequence that sets it.
 
-    The first cell of a text whose characters are not all one column wide holds the whole text, and
-    its other cells are empty.
+    It is the character of one column, or a text whose characters are not all one column wide.
     """
 
     text: str
     look: str
-    single: bool = True
-    """Whether the cell is a character by itself."""
-    agreed: bool = True
-    """Whether all terminals agree where the cell is."""
 
 
 class CellRun(Struct):
@@ -184,7 +174,8 @@ class CellRun(Struct):
     column: int
     cells: list[Cell] = []
     plain: bool = True
-    """Whether every cell is a character by itself."""
+    """Whether every cell is a character of one column."""
+    width: int = 0
 
 
 PLAIN = ""
@@ -214,25 +205,19 @@ def runs(drawing: str) -> list[CellRun] | None:
         elif kind == "text":
             if not found:
                 return None
-            cells = cells_of(token["text"], look)
-            found[-1].cells += cells
-            found[-1].plain &= cells[0].single
+            run = found[-1]
+            text = token["text"]
+            single = SINGLE.fullmatch(text) is not None
+            run.cells += cells_of(text, look) if single else (Cell(text, look),)
+            run.plain &= single
+            run.width += len(text) if single else cell_len(text)
     return found
 
 
 @lru_cache(4096)
 def cells_of(text: str, look: str) -> tuple[Cell, ...]:
     """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
-    if SINGLE.fullmatch(text) is not None:
-        return tuple(Cell(character, look) for character in text)
-    agreed = re.fullmatch(_AGREED, text) is not None
-    rest = Cell("", look, single=False)
-    return (Cell(text, look, single=False, agreed=agreed), *(rest,) * (cell_len(text) - 1))
-
-
-def agreed(cells: Iterable[Cell | None]) -> bool:
-    """Whether all terminals agree where each of these cells is."""
-    return all(cell is not None and cell.agreed for cell in cells)
+    return tuple(Cell(character, look) for character in text)
 
 
 _PART = re.compile(
@@ -276,7 +261,7 @@ class CellWriter:
 
     def write(self, cells: Iterable[Cell]) -> None:
         """Write cells from where the cursor is."""
-        for text, look, *_ in cells:
+        for text, look in cells:
             codes, self._look = _change(self._look, look, blank=text == " ")
             self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
 
@@ -297,8 +282,6 @@ class Shown:
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell | None]] = {}
-        self._wide: set[int] = set()
-        """The rows in which a text with more than one character per cell was drawn."""
         self._cursor: tuple[int, int] | None = None
         self._width: int | None = None
 
@@ -306,7 +289,6 @@ class Shown:
         """Send everything again, to a terminal of ``width`` columns if a width is given."""
         self._width = width or self._width
         self._rows.clear()
-        self._wide.clear()
         self._cursor = None
 
     def changes(self, data: str) -> str:
@@ -320,58 +302,43 @@ class Shown:
         writer = CellWriter()
         for run in drawn:
             self._draw(run, writer)
-            if self._width is not None and run.column + len(run.cells) > self._width:
+            if self._width is not None and run.column + run.width > self._width:
                 # Drawn for a wider terminal: what does not fit lands on the last column.
                 del self._rows[run.row][self._width - 1 :]
         written = writer.written()
         if not drawn:
             return written
         last = drawn[-1]
-        cursor = (last.row, last.column + len(last.cells))
+        cursor = (last.row, last.column + last.width)
         if written or cursor != self._cursor:
             self._cursor = cursor
             written += f"\x1b[{cursor[0] + 1};{cursor[1] + 1}H"
         return written
 
     def _draw(self, run: CellRun, writer: CellWriter) -> None:
-        """Write what a run changes, and keep its cells."""
-        y = run.row
-        x = run.column
-        cells = run.cells
-        end = x + len(cells)
-        row = self._rows.setdefault(y, [])
+        """Write what a run changes, and keep its cells.
+
+        Terminals differ in the columns that a text takes which is not plain. Such a run is written
+        whole, over blanks, and so are the known cells to the right of it.
+        """
+        row = self._rows.setdefault(run.row, [])
+        end = run.column + run.width
         row += [None] * (end - len(row))
-        before = row[x:end]
-        if before == cells:
-            return
-        row[x:end] = cells
-        if not run.plain:
-            self._wide.add(y)
-        if y not in self._wide:
-            _write(writer, run, _spans(before, cells))
-            return
-        if not agreed(cells):
-            # A terminal that takes fewer columns for the text must not leave old signs behind it.
-            writer.move(y, x)
-            writer.write(Cell(" ", cell.look) for cell in cells)
-        # Where a text is not a character a column, all of it changes.
-        split = all(cell is not None and cell.single for cell in (*before, *cells))
-        _write(writer, run, _spans(before, cells) if split else [(0, len(cells))])
-        known = takewhile(lambda cell: cell is not None, row[end:])
-        rest = [cell for cell in known if cell is not None]
-        if rest and rest[0].text and not (agreed(before) and agreed(cells)):
-            writer.move(y, end)
-            writer.write(rest)
-        if not split:
-            # A text that was cut in two no longer shows as it was.
-            row[:x] = [None] * x
-            row[end:] = [None] * (len(row) - end)
-
-
-def _write(writer: CellWriter, run: CellRun, spans: Iterable[tuple[int, int]]) -> None:
-    for start, stop in spans:
-        writer.move(run.row, run.column + start)
-        writer.write(run.cells[start:stop])
+        before = row[run.column : end]
+        if run.plain and before != run.cells:
+            for start, stop in _spans(before, run.cells):
+                writer.move(run.row, run.column + start)
+                writer.write(run.cells[start:stop])
+            row[run.column : end] = run.cells
+        elif not run.plain:
+            writer.move(run.row, run.column)
+            writer.write([Cell(" ", run.cells[0].look)] * run.width)
+            writer.move(run.row, run.column)
+            writer.write(run.cells)
+            rest = [*takewhile(bool, row[end:])]
+            writer.move(run.row, end)
+            writer.write(cell for cell in rest if cell)
+            row[run.column : end] = [None] * run.width
 
 
 def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:

@@ -81,38 +81,6 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
     return Strip(segments).adjust_cell_length(width, base.rich_style)
 
 
-class DrawnLines:
-    """The lines of a widget as they were drawn last.
-
-    Textual asks for all lines of a widget again after changes above and below it. Textual's cache
-    is by place, which costs more than it saves if lines move.
-    """
-
-    def __init__(self, widget: ScrollView) -> None:
-        self._widget = widget
-        self._lines: list[Strip] = []
-        self._frame: tuple[object, ...] = ()
-
-    def forget(self) -> None:
-        """Draw the lines again when they are next requested."""
-        self._frame = ()
-
-    def drawn(self, crop: Region) -> list[Strip]:
-        """Return lines without border or padding, as ``Widget.render_lines`` does."""
-        widget = self._widget
-        frame = crop, widget.scroll_offset, widget.size
-        if frame != self._frame:
-            self._frame = frame
-            strips = [widget.render_line(y) for y in crop.line_range]
-            for one in widget.get_line_filters():
-                ground = widget.background_colors[1]
-                strips = [strip.apply_filter(one, ground) for strip in strips]
-            whole = crop.column_span == (0, widget.size.width)
-            columns = crop.column_span
-            self._lines = strips if whole else [strip.crop(*columns) for strip in strips]
-        return self._lines
-
-
 def no_lines(_width: int) -> Lines:
     return []
 
@@ -187,7 +155,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._moving = False
         self._strips: dict[tuple[int, int], Strip] = {}
         """The lines as they were drawn, by line and width: scrolling does not change them."""
-        self._drawn_lines = DrawnLines(self)
 
     @property
     def allow_select(self) -> bool:
@@ -212,7 +179,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             self._width = width
             self._strips.clear()
-            self._drawn_lines.forget()
             self._lines = self._painter(max(1, width - 1)) if width else []
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
@@ -298,11 +264,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
-        self._drawn_lines.forget()
         self.refresh()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        return self._drawn_lines.drawn(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line with a margin of one column."""
@@ -329,7 +291,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
-        self._drawn_lines.forget()
 
 
 def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:

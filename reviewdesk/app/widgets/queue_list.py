@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Piece,
-    cells,
-    clip,
-    clip_middle,
-    cut,
-    flow,
-    heading,
-    inline,
-    line,
-    pad,
-    paragraph,
-)
-from reviewdesk.app.widgets.lines import DrawnLines, PaintFailed, RowChosen, to_strip
+from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
+from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import glossary
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Fact,
+    Facts,
+    Flow,
+    Paragraph,
+    Section,
+    Text,
+    Tone,
+)
 from reviewdesk.views.glossary import FLAG_TERMS
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
@@ -212,7 +210,7 @@ AGREEMENT = (
 FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
 """What each flag means in general. The jury pane gives the reason for one verdict."""
 _INKS = {
-    "▸": Ink.KEY, "*": Ink.NOTE, "▹ ▿": Ink.HEAD, "+": Ink.KEY, "¶": Ink.NOTE, "~": Ink.NOTE,
+    "▸": Ink.KEY, "*": Ink.NOTE, "▹ ▿": Ink.KEY, "+": Ink.KEY, "¶": Ink.NOTE, "~": Ink.NOTE,
     "◆": Ink.WARN, "≠": Ink.WARN, "○": Ink.MUTED, "✓": Ink.PASS, "✗": Ink.FAIL, "–": Ink.MUTED,
     "⚠": Ink.WARN, "×": Ink.TEXT, "…": Ink.TEXT,
 }  # fmt: skip
@@ -221,10 +219,8 @@ SIGNS: tuple[tuple[Piece, str], ...] = tuple(
 )
 """The signs of all panes."""
 
-_COLUMN = 11
 
-
-def legend_lines(width: int) -> Lines:
+def legend() -> Document:
     """Return all signs, grouped by the place where they appear."""
     labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
     labels += [
@@ -237,30 +233,21 @@ def legend_lines(width: int) -> Lines:
         ((short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
         for flag, short in SHORT.items()
     ]
-    rest = (("", Ink.MUTED), "A line without room for all of them names the first ones.")
-    blocks = {
-        "LABELS": _small_facts(labels, width),
-        "DECISION AND AGREEMENT": [*_small_facts(made, width), *_list([AGREEMENT], width)],
-        "FLAGS": _list([*flags, rest], width),
-        "SIGNS": _list(SIGNS, width),
+
+    def small(signs: Sequence[tuple[Piece, str]]) -> Flow:
+        return Flow(tuple((Text(sign, Tone(ink)), f" {text}") for (sign, ink), text in signs), 2)
+
+    def each(signs: Sequence[tuple[Piece, str]]) -> Facts:
+        return Facts(tuple(Fact(sign, text, Tone(ink)) for (sign, ink), text in signs), 10)
+
+    rest = Paragraph("A line without room for all of them names the first ones.", Tone.MUTED)
+    blocks: dict[str, tuple[Block, ...]] = {
+        "Labels": (small(labels),),
+        "Decision and agreement": (small(made), each([AGREEMENT])),
+        "Flags": (each(flags), rest),
+        "Signs": (each(SIGNS),),
     }
-    lines: Lines = []
-    for title, block in blocks.items():
-        lines += [*([Content("")] if lines else []), heading(title, width), *block]
-    return lines
-
-
-def _small_facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
-    return flow((line("  ", sign, f" {text}") for sign, text in signs), width, 2)
-
-
-def _list(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
-    """Return the signs one below the other."""
-    lines: Lines = []
-    for (sign, ink), text in signs:
-        lead = (f"  {pad(sign, _COLUMN - 2)}", ink)
-        lines += paragraph(text, width, first=[lead], indent=_COLUMN)
-    return lines
+    return Document(tuple(Section(title, block) for title, block in blocks.items()))
 
 
 PAGE = 64
@@ -294,7 +281,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
-        self._drawn_lines = DrawnLines(self)
         self._shown: dict[int, QueueRow | None] = {}
         """The row from which the strips of a line were made."""
         self._failed = False
@@ -322,7 +308,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         """Fetch the rows on screen again, and draw those that have changed."""
         self._pages.clear()
         self._failed = False
-        self._drawn_lines.forget()
         top = self.scroll_offset.y
         for index in range(top, min(top + self.size.height, len(self._keys))):
             if self._row(index) != self._shown.get(index):
@@ -332,7 +317,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         """Put the cursor on a line and bring it into view; draw the lines that this changes."""
         before = self._cursor
         self._cursor = cursor
-        self._drawn_lines.forget()
         self._follow()
         for index in (before, cursor):
             if index is not None:
@@ -376,7 +360,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._drawn_lines.forget()
         self._strips.clear()
         self._shown.clear()
 
@@ -396,9 +379,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        return self._drawn_lines.drawn(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""

@@ -53,7 +53,6 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
                         "run.open",
                         "run.load",
                     }
-        assert Do("palette") in review.requests
         assert review.desk.verify().ok
 
 

@@ -248,7 +248,7 @@ async def test_the_desk_with_other_keys(tmp_path: Path, monkeypatch: pytest.Monk
         done: list[str] = []
         monkeypatch.setattr(stage.controller, "handle", lambda action, _late: done.append(action))
         for action in ACTIONS.values():
-            if "review" in action.where and action.id not in {"palette", "quit.anywhere"}:
+            if "review" in action.where and action.id != "quit.anywhere":
                 await stage.press(*found.keys(action.id))
                 assert (action.id, done) == (action.id, [action.id] * len(found.keys(action.id)))
                 done.clear()

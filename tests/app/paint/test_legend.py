@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 import reviewdesk
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.widgets.queue_list import (
     CAME_OUT,
     DECISIONS,
@@ -15,7 +16,7 @@ from reviewdesk.app.widgets.queue_list import (
     SIGNS,
     TRUTHS,
     label_mark,
-    legend_lines,
+    legend,
 )
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
@@ -27,7 +28,7 @@ PLAIN = set("─−→")
 
 
 def drawn(width: int = 100) -> str:
-    return "\n".join(content.plain for content in legend_lines(width))
+    return "\n".join(content.plain for content in document_lines(legend(), width))
 
 
 def signs_of(name: str) -> set[str]:
@@ -46,7 +47,7 @@ def signs_of(name: str) -> set[str]:
 def test_every_flag_is_there_with_its_meaning() -> None:
     assert set(FLAGS) == set(WORDS) == set(SHORT) == set(Flag)
     for flag, short in SHORT.items():
-        assert f"  {short:<9}{WORDS[flag]}: {FLAGS[flag]}" in drawn()
+        assert f"{short:<10}{WORDS[flag]}: {FLAGS[flag]}" in drawn()
 
 
 @pytest.mark.parametrize(("label", "deferred"), [*product([None, *Truth], [False, True])])
@@ -54,8 +55,10 @@ def test_every_label_mark_is_there_in_its_ink(label: Truth | None, deferred: boo
     row = QueueRow(1, "id", "test", None, None, None, None, Flag(0), "", False, label, deferred)
     mark, ink = label_mark(row)
     said = "deferred" if label is None and deferred else TRUTHS[label]
-    [line] = [content for content in legend_lines(200) if f"  {mark} {said}" in content.plain]
-    at = line.plain.index(f"  {mark} {said}") + 2
+    wanted = f"  {mark} {said}"
+    lines = [content.pad_left(2) for content in document_lines(legend(), 200)]
+    [line] = [content for content in lines if wanted in content.plain]
+    at = line.plain.index(wanted) + 2
     assert (at, at + len(mark), str(ink)) in [tuple(span) for span in line.spans]
 
 
@@ -80,7 +83,7 @@ def test_signs_are_named_once() -> None:
 
 @pytest.mark.parametrize("width", [*range(1, 90), 100, 139, 160])
 def test_it_folds_at_every_width_and_loses_no_word_from_36_on(width: int) -> None:
-    lines = legend_lines(width)
+    lines = document_lines(legend(), width)
     assert max(cell_len(content.plain) for content in lines) <= width
     if width >= 36:
         assert drawn(width).replace("─", "").split() == drawn(300).replace("─", "").split()

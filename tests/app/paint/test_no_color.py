@@ -42,7 +42,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
     try:
         seen = read_until(ours, b"more labels")
         os.write(ours, PALETTE)
-        seen += read_until(ours, b"ords of what to do")
+        seen += read_until(ours, b"Label pass, go on")
         os.write(ours, CLOSE)
         seen += read_until(ours, b"saved in")
         assert app.wait(PATIENCE) == 0
@@ -50,7 +50,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
         app.kill()
         app.wait()
         os.close(ours)
-    assert b"ords of what to do" in seen
+    assert b"Label pass, go on" in seen
     return seen
 
 
@@ -60,7 +60,7 @@ def test_no_colour_means_no_colour_code(tmp_path: Path) -> None:
     seen = visited(tmp_path, NO_COLOR="1", COLORTERM="truecolor")
     codes = {code for match in SGR.findall(seen) for code in re.split(rb"[;:]", match)}
     assert codes <= PLAIN
-    # The cursor line and the chosen option of the palette are told by reversing.
+    # The cursor line is told by reversing.
     assert b"7" in codes
     assert CURSOR.findall(seen)
     assert all(b"7" in match.split(b";") for match in CURSOR.findall(seen))

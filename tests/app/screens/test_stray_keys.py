@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialogs import Palette
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
@@ -93,19 +91,6 @@ async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> Non
             assert stage.app.screen_stack[0] is stage.review
             assert stage.app.is_running
             await stage.press("f2")
-
-
-async def test_what_is_typed_as_the_palette_closes_ends_nothing(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
-        await stage.press("ctrl+p")
-        palette = stage.app.screen
-        assert isinstance(palette, Palette)
-        await palette.query(OptionList).remove()  # as it goes before the input that reports to it
-        await stage.pilot.press("x")
-        await stage.pilot.pause()
-        palette.dismiss()
-        assert stage.app.is_running
-        assert stage.app.fault is None
 
 
 @pytest.mark.parametrize("seed", seeds(4))

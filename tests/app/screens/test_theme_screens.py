@@ -46,9 +46,7 @@ async def help_page(stage: Stage) -> None:
 
 
 async def palette(stage: Stage) -> None:
-    await stage.press("ctrl+p", *"la")
-    await stage.settle()
-    await stage.press("down")
+    await stage.press("ctrl+p", *"la", "tab")
 
 
 async def question(stage: Stage) -> None:
@@ -83,8 +81,7 @@ def leaves(stage: Stage) -> list[Region]:
         for widget in stage.app.screen.walk_children(Widget)
         if not widget.children and widget.is_on_screen and widget.visible and widget.region
     ]
-    # The palette's icon is an emoji, which has colours of its own.
-    return [widget.region for widget in widgets if type(widget).__name__ != "SearchIcon"]
+    return [widget.region for widget in widgets]
 
 
 def characters(stage: Stage) -> Iterator[tuple[str, Color, Color]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.terminal.changes import PLAIN, ChangesDriver, agreed, cells_of
+from reviewdesk.app.paint.layout import SINGLE
+from reviewdesk.app.terminal.changes import ChangesDriver
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
@@ -148,7 +149,7 @@ async def agrees(stage: Stage, terminal: Terminal) -> None:
     seen, wanted = terminal.cells, whole.cells
     for y, text in enumerate(stage.cells()):
         # Where a text is whose width terminals doubt, each shows something else.
-        if agreed(cells_of(text, PLAIN)):
+        if SINGLE.fullmatch(text):
             assert seen[y] == wanted[y], (y, text)
 
 
