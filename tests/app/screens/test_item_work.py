@@ -73,17 +73,3 @@ async def test_zoom_shows_one_pane_and_keeps_the_place(opened: Opened) -> None:
     async with staged(opened[0].reader(), opened[1], size=SMALL) as stage:
         await stage.press("z")
         assert "whole screen already" in stage.drawn()
-
-
-async def test_long_texts_turn_pages(tmp_path: Path) -> None:
-    text = "\n".join(f"line {i} " + "x" * 300 for i in range(200))
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=text), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
-        pane = stage.review.text("item")
-        assert "page 1 of 4" in pane.text
-        await stage.press("right_square_bracket")
-        assert "page 2 of 4" in pane.text
-        await stage.press("left_square_bracket", "left_square_bracket")
-        assert "page 1 of 4" in pane.text
-        await stage.press("right_square_bracket", "J", "K")
-        assert "page 2 of 4" in pane.text
