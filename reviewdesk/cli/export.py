@@ -61,7 +61,7 @@ def _put(
     desk: Desk,
     run: Run,
     output: Path | None,
-    pieces: Iterable[str],
+    pieces: Iterable[str | bytes],
     *,
     force: bool,
     suffix: str = "",
@@ -77,7 +77,7 @@ def _put(
         return
     for piece in pieces:
         # Written as bytes, because the file is UTF-8 whatever encoding the terminal has.
-        click.echo(piece.encode(), nl=False)
+        click.echo(piece if isinstance(piece, bytes) else piece.encode(), nl=False)
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")
@@ -115,11 +115,16 @@ def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
 @_output_option
 @options("run")
 def diagram(*, output: Path | None, force: bool, run_name: str | None) -> None:
-    """Draw how often the judge is right by how sure it is, as SVG."""
+    """Draw a judge's reliability diagram as SVG or PNG.
+
+    It shows how often the judge is right by how sure it is. The name of the file says which
+    format; stdout gets SVG. PNG needs the extra `reviewdesk[png]`.
+    """
     from reviewdesk.desk.export.report import diagram as drawn
 
-    if output is not None and output.suffix.lower() != ".svg":
-        raise UsageError(f"{output}: the diagram is written as SVG", "Name a file such as d.svg.")
+    kind = ".svg" if output is None else output.suffix.lower()
+    if kind not in {".svg", ".png"}:
+        raise UsageError(f"{output}: a diagram is SVG or PNG", "Name d.svg or d.png.")
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        _put(desk, run, output, [drawn(desk, run)], force=force)
+        _put(desk, run, output, [drawn(desk, run, as_png=kind == ".png")], force=force)

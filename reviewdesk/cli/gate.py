@@ -64,8 +64,8 @@ def gate(
     The first panel is the one that was labelled, as exported with the labels, so that many small
     steps down are refused too.
 
-    With --require-representative, exits 3 also if the labels do not stand for a whole run, or if
-    the interval of an expected figure reaches past its limit. The labels of a run stand for it if
+    With --require-representative, exits 3 also if the labels do not represent a whole run, or if
+    the interval of an expected figure reaches past its limit. The labels of a run represent it if
     they are weighted by group or if every verdict has one; a file only if it is a full export with
     rows that nothing flagged.
     """

@@ -71,7 +71,7 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
-@flag("--open open_labels", "Use labels not given blind too.")
+@flag("--open open_labels", "Also use labels that were not given blind.")
 @option("--seed", "TEXT", "Seed of the split; from the rubric if omitted.")
 @options("run", "json")
 def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json: bool) -> None:
@@ -238,7 +238,7 @@ def try_(
 @improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
 @_CANDIDATE
 @_PARENT
-@flag("--anyway", "Adopt it though its try did not say better.")
+@flag("--anyway", "Adopt it even if its try was not better.")
 @options("run", "json")
 def adopt(
     *, candidate: Path, parent: Path | None, anyway: bool, run_name: str | None, as_json: bool

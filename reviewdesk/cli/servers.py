@@ -58,7 +58,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve the console to browsers.
 
-    Prints a link with a token: whoever has it can review, under a name of their choice, but cannot
+    Prints a link with a token: anybody who has it can review, under any name, but cannot
     reach files or API keys of this machine. With --trust-header and --trusted-proxy, a login proxy
     says who the reviewer is, and there is no token.
     """
@@ -126,7 +126,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
         from reviewdesk.desk.samples import share
         from reviewdesk.domain.records import View
 
-        # For reading, with the labels of whoever shares it.
+        # For reading, with the labels of the person who shares it.
         desk = share(desk_path(), run_name or "", settings.reviewer or None)
         opening = Opening(desk, desk.run(), View(), "")
     elif named:

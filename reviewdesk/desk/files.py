@@ -248,7 +248,9 @@ def keep_to_desk() -> None:
     only_desk()
 
 
-def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:
+def write(
+    desk: Desk | None, path: Path, pieces: Iterable[str | bytes], *, force: bool = False
+) -> None:
     """Write a file, with or without a desk; it gets its name once everything is written.
 
     Raises:
@@ -257,4 +259,4 @@ def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool =
     if desk is not None:
         check_target(desk, path, force=force)
     with file_explained(path), whole_file(path, replace=force) as out:
-        out.writelines(piece.encode() for piece in pieces)
+        out.writelines(one if isinstance(one, bytes) else one.encode() for one in pieces)

@@ -36,8 +36,8 @@ _STEP = 0.05
 """Floors are suggested in steps of this size."""
 
 _JURY = """\
-# Written by reviewdesk init. No verdict has a label, so this holds the jurors to their agreement.
-# Once you have labelled, this holds the judge to the labels:
+# Written by reviewdesk init. No verdict has a label, so this checks how far the jurors agree.
+# Once you have labelled, this checks the judge by the labels:
 #     reviewdesk labels export --format suite -o judge --force
 jury:
   - name: "the jurors agree"
@@ -46,7 +46,7 @@ jury:
       - {{ target: jury.agreement, matcher: {{ schema: {{ minimum: {floor} }} }} }}
 """
 _STEPS = """\
-# Written by reviewdesk init: holds the judge to its gates on every push and pull request.
+# Written by reviewdesk init: checks the gates on every push and pull request.
 # Where the answers change, let a step before the gate write the report anew:
 #     reviewdesk judge cases.jsonl --panel {panel} -o {report} --yes
 name: reviewdesk

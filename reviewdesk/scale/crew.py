@@ -146,7 +146,7 @@ def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
         except (OSError, ValueError, TypeError) as error:
             reason = str(error) or type(error).__name__
             raise UsageError(
-                f"{scheduler}: no scheduler of dask answers: {reason}",
+                f"{scheduler}: no dask scheduler answers: {reason}",
                 "Write its address as it prints it: tcp://HOST:8786.",
             ) from error
         with client:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -81,20 +81,30 @@ def overview(found: RunOverview) -> Document:
 def short_overview(found: RunOverview) -> Document:
     """Return the overview in some ten lines and a table, without headings."""
     page = found.calibration
-    figures = [
-        Fact("", joined([cell for cell in row.cells if plain(cell)], "  "))
-        for block in (headline(page).blocks if page.telling() else ())
-        if isinstance(block, Table)
-        for row in block.rows
-    ]
+    figures: list[Fact] = []
+    for block in headline(page).blocks if page.telling() else ():
+        if isinstance(block, Table):
+            heads = [plain(column.title) for column in block.columns[2:]]
+            for name, value, *ends in (row.cells for row in block.rows):
+                shown = [
+                    joined([f"{head}:", end], " ")
+                    for head, end in zip(heads, ends, strict=True)
+                    if plain(end)
+                ]
+                said = [joined([name, value], " "), *shown]
+                figures.append(Fact("", joined(said, "; ")))
     blocks = (
-        *_about(found),
+        _one_line(_about(found)),
         *conclusion(page).blocks,
         *([Facts(tuple(figures))] if figures else []),
         *_wrong(found),
-        *_steps(found),
+        _one_line(_steps(found)),
     )
     return Document((Section("", blocks),))
+
+
+def _one_line(blocks: Iterable[Block]) -> Paragraph:
+    return Paragraph(joined([one.text for one in blocks if isinstance(one, Paragraph)], " "))
 
 
 def _about(found: RunOverview) -> tuple[Block, ...]:

@@ -1,6 +1,8 @@
 """``export report``: what a file said leaves the desk as it came, and comes in again."""
 
 import json
+import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,25 @@ def test_a_page_for_a_terminal_goes_into_a_file(
     assert loaded("export", "html").code == 2
     monkeypatch.setattr("sys.stdout.isatty", lambda: False)
     assert loaded("export", "html").out.startswith("<!doctype html>")
+
+
+def test_a_diagram_is_svg_or_png_by_its_name(
+    loaded: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    loaded("label", "agreed", "pass")
+    assert loaded("export", "diagram", "-o", "d.svg").code == 0
+    assert loaded("export", "diagram").out == Path("d.svg").read_text(encoding="utf-8")
+    wrong = loaded("export", "diagram", "-o", "d.jpg")
+    assert (wrong.code, "Name d.svg or d.png." in wrong.err) == (2, True)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "resvg_py", None)
+        bare = loaded("export", "diagram", "-o", "d.png")
+    assert (bare.code, Path("d.png").exists()) == (2, False)
+    assert "pip install 'reviewdesk[png]'" in bare.err
+    pytest.importorskip("resvg_py")
+    assert loaded("export", "diagram", "-o", "d.png").code == 0
+    # A PNG file begins with eight fixed bytes, and its header with its size: 472 by 512, doubled.
+    head = Path("d.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", head[16:24]) == (944, 1024)

@@ -299,5 +299,5 @@ def refuse_withheld(keys: Keymap, name: str) -> None:
     if name in keys.withheld:
         raise UsageError(
             f"{name}: not in a browser, as it reaches what belongs to the machine",
-            "Whoever serves the desk can do it in a terminal.",
+            "The person who serves the desk can do it in a terminal.",
         )

@@ -55,7 +55,7 @@ def rerun(
 ) -> None:  # fmt: skip
     """Ask jurors again, about verdicts or a filter.
 
-    The new verdicts stand beside the old ones. Labels stay as they are. Nothing is sent without
+    The new verdicts are shown beside the old ones. Labels stay as they are. Nothing is sent without
     --yes or your `y`. Every reply is in the desk before it is used: a re-run that was killed or
     stopped continues with --resume, and pays for no answer twice. --max-cost needs a price for each
     juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than

@@ -261,7 +261,7 @@ def simulation(
         totals = made.figures
         if run.whole != run.verdicts or not made.weighing.design.stands:
             raise UsageError(
-                f"{show_line(run.name, 80)}: its labels do not stand for a whole run",
+                f"{show_line(run.name, 80)}: its labels do not represent the whole run",
                 "Label at least one of every group, in order; reviewdesk queue lists them.",
             )
         every = figures.of_items(desk.conn, run.key)

@@ -135,7 +135,7 @@ def make_split(
     groups = ((one.group, f"{one.stratum} {one.should_pass}") for one in usable)
     tuning, holdout = halved(groups, known, chosen)
     if not tuning and not holdout:
-        raise UsageError(f"{run.name}: no label came since the split", "Label more items.")
+        raise UsageError(f"{run.name}: nothing was labelled since the split", "Label more items.")
     made = SplitMade(name, tuning, holdout, chosen, use_open)
     with writing(desk.conn, desk.path):
         record(desk, run, made)

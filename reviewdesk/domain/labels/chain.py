@@ -114,12 +114,12 @@ def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
             found = Covered(int(one["seq"]), str(one["hash"]), places)
             for (start, counter), (end, following) in pairwise((*places, (found.seq + 1, _LEAP))):
                 if not (start < end and counter > 0 and counter + end - start <= following):
-                    raise ValueError("its counters are not rising")
+                    raise ValueError("its counters do not rise")
             if places[0][0] != 1:
                 raise ValueError("its counters do not begin with the first event")
             made[str(name)] = found
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ValueError("its counters are not rising") from error
+        raise ValueError("its counters do not rise") from error
     return made
 
 

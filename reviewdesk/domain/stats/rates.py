@@ -53,7 +53,7 @@ def bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
 def t_quantile(p: float, df: float) -> float:
     """Find by bisection the t with ``P(T <= t) = p``; raise ValueError unless ``0 < p < 1``."""
     if not 0 < p < 1:
-        raise ValueError("a quantile is asked for a probability between 0 and 1")
+        raise ValueError("a quantile needs a probability between 0 and 1")
     if p == 0.5:
         return 0.0
     tail = 2 * min(p, 1 - p)

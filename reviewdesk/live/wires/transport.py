@@ -136,7 +136,7 @@ _TOLD: Final = (
     (httpx.ProxyError, "proxy", "the proxy does not let the request through"),
     (httpx.TimeoutException, "timeout", "the network gave up waiting"),
     (httpx.ConnectError, "connection", "the host does not accept the connection"),
-    (httpx.NetworkError, "reset", "the connection broke before the answer was whole"),
+    (httpx.NetworkError, "reset", "the connection broke before the answer was complete"),
     (httpx.RemoteProtocolError, "protocol", "the host does not answer in HTTP"),
 )
 """The message for each error; the first two also count as a cause."""
@@ -149,7 +149,7 @@ def _told(error: Exception) -> TransportError:
         causes.append(cause)
         cause = cause.__cause__ or cause.__context__
     if str(error).startswith(("Server disconnected", "peer closed connection")):
-        return TransportError("reset", "the connection broke before the answer was whole")
+        return TransportError("reset", "the connection broke before the answer was complete")
     for place, (kind, name, text) in enumerate(_TOLD):
         if any(isinstance(one, kind) for one in (causes if place < 2 else [error])):
             return TransportError(name, text)

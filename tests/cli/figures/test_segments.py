@@ -218,7 +218,7 @@ def test_intervals_are_checked_on_runs_like_this_one(run: Cli, write: Write) -> 
     )
     run("ingest", write("few.json", report(verdict("x"), report_id="few")))
     few = run("calibrate", "--simulate", "20", "--run", "few")
-    assert (few.code, "its labels do not stand for a whole run" in few.err) == (2, True)
+    assert (few.code, "its labels do not represent the whole run" in few.err) == (2, True)
 
 
 def test_the_second_layer_names_the_worst_part_and_what_goes_with_scores(run: Cli) -> None:

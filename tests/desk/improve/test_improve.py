@@ -101,7 +101,7 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
         for mark in (f"'{one.id}'", f" {one.id}:", f"{one.notes[0]}'", f"{one.tags[0]}'"):
             assert mark not in told, one.id
     assert {half_of(labels.split, desk.item(one.key)) for one in labels.holdout} == {Half.HOLDOUT}
-    with pytest.raises(UsageError, match="no label came"):
+    with pytest.raises(UsageError, match="nothing was labelled since"):
         make_split(desk, run)
 
 
