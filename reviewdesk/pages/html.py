@@ -50,6 +50,8 @@ POLICY = (
     "form-action 'none'"
 )
 _LONGEST = 20_000
+MOST_LISTED = 1_000
+"""The most verdicts on a full page besides those that its overview names."""
 _SIDE = 400.0
 """The side of the square that figures are drawn in."""
 
@@ -191,10 +193,11 @@ def _listing_text(found: RunPage) -> str:
     if not every:
         return "The run has no verdicts."
     if not found.appendix:
+        more = "them" if every <= MOST_LISTED else f"up to {MOST_LISTED:,} of them"
         return (
             f"{plural(found.others, 'more flagged verdict')}. The other {every - shown:,} of "
             f"{plural(every, 'verdict')} are not on this page: reviewdesk export html --full adds "
-            "them, with every figure in an appendix."
+            f"{more}, with every figure in an appendix."
         )
     if shown == every:
         return f"All {plural(every, 'verdict')} are on this page."

@@ -21,7 +21,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.pages import markdown
-from reviewdesk.pages.html import ListedVerdict, RunPage, diagram_svg, parts, png
+from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, RunPage, diagram_svg, parts, png
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import measures, reviewers, runs, verdicts
@@ -82,8 +82,7 @@ MOST_WRONG = 20
 MOST_FIRST = 10
 """The most verdicts without labels that it names: those to label first."""
 MOST_FLAGGED = 200
-MOST_LISTED = 1_000
-"""The most flagged verdicts on a page, and verdicts on a full page besides those it names."""
+"""The most flagged verdicts on a page that is not full, besides those it names."""
 
 
 def html(
