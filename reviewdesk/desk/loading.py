@@ -3,7 +3,7 @@
 import gc
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from time import monotonic, sleep
 from typing import Any
@@ -169,11 +169,12 @@ def write_new(
         garbage_waits(),
         hidden_runs.holding(desk.conn, desk.path, hidden) as hold,
         staging(desk.conn),
+        ExitStack() as whole,
     ):
-        ingest = Ingest(hold, new, partial(_told, progress))
+        ingest = Ingest(hold, new, partial(_told, progress), whole)
         found = read(ingest)
         ingest.write_rows(found)
-        with hold.step():
+        with hold.step(hashed=True):
             run = runs.by_key(desk.conn, show(hold, ingest, found, desk.at()))
             accept(run)
             return run, True

@@ -31,7 +31,7 @@ def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
 
 
 def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[str, Any]:
-    """Return the row of a verdict with its run's hash and options, and its ``body`` if wanted.
+    """Return the row of a verdict with facts of its run, and its ``body`` if wanted.
 
     ``same_content`` is the number of verdicts of the run on its content.
 
@@ -39,7 +39,8 @@ def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[st
         NotFoundError: no verdict has this key.
     """
     row = conn.execute(
-        f"""SELECT v.*, r.hash AS run_hash, r.options{", b.body" * body},
+        f"""SELECT v.*, r.hash AS run_hash
+                  {", b.body, r.header, r.options, r.escalation_stated" * body},
                   (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
                   AS same_content
            FROM verdicts v JOIN runs r ON r.key = v.run

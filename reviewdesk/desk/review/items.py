@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import accumulate, chain, groupby
 from operator import or_
 from typing import Any
@@ -48,6 +48,8 @@ from reviewdesk.store.reviewers import Done, done
 
 _MOST_IDS = 200
 """The most ids that a completion offers."""
+_LARGE = 100_000
+"""The characters of a body from which on it is not kept in memory."""
 
 
 def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
@@ -55,12 +57,9 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
 
     ``run`` is its run, if it is known already.
     """
-    # Imported here because it loads numpy.
-    from reviewdesk.domain.assessment.assess import assess
-
     row = verdicts.by_key(desk.conn, key, body=True)
     run = run or runs.by_key(desk.conn, row["run"])
-    verdict = _verdict(row, run)
+    verdict, assessment = _assessed(row)
     past = events.history(desk.conn, row["item"])
     # Labels, notes, tags and marks are events: without any there is nothing more to read.
     known = [row["item"]] if past else []
@@ -83,7 +82,7 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
         row=line,
         item_hash=row["item"].hex(),
         verdict=verdict,
-        assessment=assess(verdict, escalation_stated=run.escalation_stated),
+        assessment=assessment,
         same_content=row["same_content"],
         note=note,
         revealed_at=next((event.at for event in mine if event.kind == "reveal"), None),
@@ -110,13 +109,22 @@ def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
 
 def verdict_of(desk: OpenFile, key: int) -> Verdict:
     """Read one verdict as its report states it."""
-    row = verdicts.by_key(desk.conn, key, body=True)
-    return _verdict(row, runs.by_key(desk.conn, row["run"]))
+    return _assessed(verdicts.by_key(desk.conn, key, body=True))[0]
 
 
-def _verdict(row: Mapping[str, Any], run: Run) -> Verdict:
-    read = verdict_reader(run.header, json.loads(row["options"]))
-    return read(stored_body(row["body"]))
+def _assessed(row: Mapping[str, Any]) -> tuple[Verdict, Assessment]:
+    """Read and recompute a verdict; those that were shown last are not recomputed."""
+    read = _read if len(row["body"]) < _LARGE else _read.__wrapped__
+    return read(row["body"], row["header"], row["options"], bool(row["escalation_stated"]))
+
+
+@lru_cache(maxsize=64)
+def _read(body: str, header: str, options: str, stated: bool) -> tuple[Verdict, Assessment]:
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.assessment.assess import assess
+
+    verdict = verdict_reader(json.loads(header), json.loads(options))(stored_body(body))
+    return verdict, assess(verdict, escalation_stated=stated)
 
 
 def ballot_ends(desk: OpenFile, run: Run) -> array[int]:
@@ -126,12 +134,8 @@ def ballot_ends(desk: OpenFile, run: Run) -> array[int]:
 
 def assessed(desk: OpenFile, run: Run, place: int) -> tuple[Verdict, Assessment]:
     """Read the verdict at a place of the file, from 0, and recompute it."""
-    from reviewdesk.domain.assessment.assess import assess
-
-    (row,) = verdicts.window(desk.conn, run.key, place, 1)
-    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
-    found = read(stored_body(row["body"]))
-    return found, assess(found, escalation_stated=run.escalation_stated)
+    key = verdicts.first_key(desk.conn, run.key) + place
+    return _assessed(verdicts.by_key(desk.conn, key, body=True))
 
 
 def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:

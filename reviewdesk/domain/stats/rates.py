@@ -50,6 +50,7 @@ def bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
     return (low + high) / 2
 
 
+@lru_cache(maxsize=256)
 def t_quantile(p: float, df: float) -> float:
     """Find by bisection the t with ``P(T <= t) = p``; raise ValueError unless ``0 < p < 1``."""
     if not 0 < p < 1:

@@ -57,6 +57,7 @@ MOST = 6000
 """The most rows of verdicts that one transaction writes or deletes."""
 LEAST = 100
 """The fewest rows that are chosen: fewer would touch nearly as many pages of the indexes."""
+_FEW_UNFOLDED = 3
 _MOST_UNFOLDED = 32
 _LONGEST_UNFOLDED = 0.2
 """Transactions, and the seconds that they took, after which the log is folded into the file, so
@@ -181,10 +182,21 @@ class Hold:
         self.pace = LockPace()
         self._unfolded = 0
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the log holds more of the run than the next writer should fold."""
+        return self._unfolded > _FEW_UNFOLDED
+
     @contextmanager
-    def step(self) -> Iterator[None]:
-        """Run one transaction, unless another process has taken the run over."""
-        with self.pace.timed(), writing(self.conn, self._path):
+    def step(self, *, hashed: bool = False) -> Iterator[None]:
+        """Run one transaction as ``writing`` does, unless another process has taken the run over.
+
+        Inside another step, as in the load of a small report, it is a part of that one.
+        """
+        if self.conn.in_transaction:
+            yield
+            return
+        with self.pace.timed(), writing(self.conn, self._path, hashed=hashed):
             query = "SELECT token FROM loads WHERE run = ?"
             if lookup(self.conn, query, (self.hidden.run,)) != self.hidden.token:
                 raise DeskError(
@@ -274,8 +286,9 @@ def holding(conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> Iterato
     finally:
         _held.discard(hidden.token)
         # Otherwise the next label would have to fold the rest.
-        with suppress(DeskError):
-            hold.fold()
+        if hold.is_long:
+            with suppress(DeskError):
+                hold.fold()
         for name, (_, value_of) in PRAGMAS.items():
             conn.execute(f"PRAGMA {name}={value_of}")
 
@@ -287,7 +300,7 @@ def claim(
 
     The result is ``None`` if another process holds it, or has made it visible.
     """
-    with writing(conn, path):
+    with writing(conn, path, hashed=False):
         if by_hash(conn, run_hash) is not None:
             return None
         found = of_hash(conn, run_hash)
@@ -335,7 +348,7 @@ def sweep_left(conn: ExplainedConnection, path: Path, run_hash: str, made: str) 
     for one in left:
         if (one.hash, one.made) == (run_hash, made):
             continue
-        with writing(conn, path):
+        with writing(conn, path, hashed=False):
             found = of_hash(conn, one.hash)
             if found is None or found.held:
                 continue

@@ -12,7 +12,7 @@ import sqlite3
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,8 @@ _MOST_BYTES = 2 << 20
 """A transaction writes no more characters of bodies than this, unless one verdict is longer."""
 _READING = 0.85
 """The share of a load that is done once every verdict has been read and its body written."""
+_SMALL = 200
+"""A report of one window with at most so many verdicts is written in one transaction."""
 _ORDER_ROWS = 32
 """How many rows of ``orders`` a transaction writes: half a megabyte."""
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
@@ -134,8 +136,13 @@ class ReadReport(Struct, frozen=True):
 class Ingest:
     """Reads one report into the hidden run of a ``Hold``, inside ``staging``."""
 
-    def __init__(self, hold: Hold, new: NewRun, progress: Callable[[float, int], None]) -> None:
-        """Tell ``progress`` the share and the number of verdicts read; it may raise to cancel."""
+    def __init__(
+        self, hold: Hold, new: NewRun, progress: Callable[[float, int], None], whole: ExitStack
+    ) -> None:
+        """Tell ``progress`` the share and the number of verdicts read; it may raise to cancel.
+
+        ``whole`` ends after the run is shown; the one transaction of a small report ends with it.
+        """
         # Imported here because both load numpy, which commands that only read do not need.
         from reviewdesk.domain.run.digest import RunDigest, TagDigest
 
@@ -143,6 +150,7 @@ class Ingest:
         self._conn = hold.conn
         self._new = new
         self._progress = progress
+        self.whole = whole
         self.digest = RunDigest()
         self.tags = TagDigest()
         self.by_verdict = new.by_verdict
@@ -162,11 +170,17 @@ class Ingest:
 
         new = self._new
         reader = WindowReader(new.header, new.options, new.hash)
-        for window in reader.windows(bodies):
+        windows = reader.windows(bodies)
+        start = list(islice(windows, 2))
+        small = len(start) == 1 and len(start[0].bodies) <= _SMALL
+        if small or not start:
+            self._progress(_READING if small else 1.0, reader.tally.verdicts)
+        if small:
+            self.whole.enter_context(self._hold.step(hashed=True))
+        for window in chain(start, windows):
             self.keep(window, position())
-            self._progress(_READING * position(), reader.tally.verdicts)
-        if not reader.tally.verdicts:
-            self._progress(1.0, 0)
+            if not small:
+                self._progress(_READING * position(), window.first + len(window.bodies))
         return self._draw(reader, *notes())
 
     def keep(self, window: VerdictWindow, position: float) -> None:
