@@ -103,7 +103,7 @@ WRONG = (
         "tests/store/test_table_hashes.py",
     ),
     WrongProgram(
-        "a repair ends at the first bad row", "store/copies/repair.py",
+        "a repair ends at the first bad row", "store/repair.py",
         "                except ReviewDeskError:\n", "                except KeyError:\n",
         "tests/desk/test_repair.py::test_a_row_that_is_refused_costs_no_other",
     ),

@@ -3,12 +3,11 @@
 The setting ``backups`` is the number of backups that are kept.
 """
 
-import dataclasses
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from glob import escape
@@ -22,10 +21,9 @@ from msgspec import Struct
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
-from reviewdesk.store import audit, events, label_state, runs
+from reviewdesk.store import audit, events, label_state, repair, runs
+from reviewdesk.store.backup import back_up, copy_into, is_in_use, is_own_file
 from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
-from reviewdesk.store.copies import backup, repair
-from reviewdesk.store.copies.backup import back_up, copy_into, is_in_use, is_own_file
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import ingest
 from reviewdesk.store.schema import MIGRATIONS, migrate
@@ -232,12 +230,12 @@ class Repaired(Struct, frozen=True):
 
 
 def repair_desk(
-    desk: Path, target: Path | None, clock: Clock, told: backup.Told, *, replaced: bool = False
+    desk: Path, target: Path | None, clock: Clock, told: repair.Told, *, replaced: bool = False
 ) -> Repaired:
     """Copy everything readable in a desk file into a new desk; the file itself is only read.
 
-    Without a ``target`` the new desk is beside it, with ``-repaired`` in its name. An incomplete
-    run is loaded again from its readable verdicts.
+    Without a ``target`` the new desk is beside it, with ``-repaired`` in its name. The readable
+    verdicts of an incomplete run, and the labels after the end of a chain, go into files beside it.
 
     Raises:
         DeskError: the file is missing or of a newer version, or the new desk cannot be written.
@@ -252,100 +250,74 @@ def repair_desk(
         raise UsageError(f"{target}: is there already", "Replace it with --force, or name another.")
     if not target.parent.is_dir():
         raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
+    at = clock().isoformat(timespec="milliseconds")
     with (
         explained(target),
         tempfile.TemporaryDirectory(dir=target.parent, prefix=".reviewdesk-") as beside,
         whole_path(target, replace=replaced) as part,
+        closing(connect(part)) as conn,
     ):
-        copy = backup.working_copy(desk, Path(beside))
-        version = backup.stated_version(copy, len(MIGRATIONS))
-        carried, rescued = _carry(copy, part, version, clock, told)
-        lost = [*carried.lost, *_load_rescued(part, carried, rescued, clock)]
-        lost += _write_labels(carried.behind, target, replaced=replaced)
-        with closing(Desk(part, "repair", clock)) as new:
-            names = tuple(run.name for run in new.runs())
-            head = new.head()
-            return Repaired(target, head, int(head.partition(":")[0]), names, tuple(lost))
-
-
-def _carry(
-    copy: Path, part: Path, version: int, clock: Clock, told: backup.Told
-) -> tuple[repair.Carried, dict[int, Path]]:
-    """Fill a new desk; write the readable verdicts of incomplete runs to reports."""
-    from reviewdesk.desk.export.report import header_of
-    from reviewdesk.reports.canonical.writer import harmless, report_pieces
-
-    at = clock().isoformat(timespec="milliseconds")
-    with closing(connect(part)) as conn:
+        copy = repair.working_copy(desk, Path(beside))
+        version = repair.stated_version(copy, len(MIGRATIONS))
         migrate(conn, part, at, last=version, copies=False)
-        carried = repair.salvage(copy, conn, told)
-        rescued = {}
-        for key in carried.broken if version == len(MIGRATIONS) else ():
-            path = copy.with_name(f"run-{key}.json")
-            if next(repair.bodies_of(conn, key), None) is None:
-                continue
-            with suppress(Exception), path.open("w", encoding="utf-8") as out:
-                # A damaged row may hold any value.
-                run = runs.by_key(conn, key)
-                header = {**header_of(conn, run), "report_id": f"{run.name} (repaired)"}
-                lines = map(harmless, repair.bodies_of(conn, key))
-                out.writelines(report_pieces(header, lines, as_lines=False))
-                rescued[key] = path
-        repair.drop_runs(conn, list(carried.broken))
+        found = repair.salvage(copy, conn, told)
+        broken = repair.incomplete(conn)
+        lost = [*found.lost, *_give_up(conn, broken, target, replaced=replaced)]
+        repair.drop(conn, broken, ())
         migrate(conn, part, at, copies=False)
         with writing(conn, part):
             runs.cover_old(conn, at)
-            label_state.rebuild(conn)
+            runs.tag_verdicts(conn)
             ingest.rebuild(conn)
+        broken = sorted({key for key, _ in audit.run_problems(conn) if key is not None})
+        plans = sorted({plan for plan, _ in audit.rerun_problems(conn) if plan is not None})
+        lost += _give_up(conn, broken, target, replaced=replaced)
+        with writing(conn, part):
+            repair.drop(conn, broken, plans)
+            label_state.rebuild(conn)
+        lost += [f"re-run {plan}: is not as it was recorded, and is left out" for plan in plans]
+        if rows := [_label_row(event) for event in repair.standing_labels(found.behind)]:
+            path = target.with_name(f"{target.stem}-labels.jsonl")
+            with whole_file(path, replace=replaced, private=True) as out:
+                out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
+            lost.append(f"{path}: {len(rows)} labels of these events; labels import takes them")
+        names = tuple(run.name for run in runs.all_runs(conn))
+        head = audit.head(conn)
         fold(conn)
-    return carried, rescued
+    return Repaired(target, head, int(head.partition(":")[0]), names, tuple(lost))
 
 
-def _write_labels(
-    behind: Sequence[Mapping[str, Any]], target: Path, *, replaced: bool
-) -> Iterator[str]:
-    """Write the labels after the end of a chain to a labels file, and report it."""
-    rows = []
-    for event in repair.standing_labels(behind):
-        detail = json.loads(event["detail"])
-        kept = {name: detail[name] for name in ("note", "tags", "blind", "seen") if name in detail}
-        about = {
-            "id": event["verdict"],
-            "item_hash": event["item"].hex(),
-            "truth": event["label"],
-            "reviewer": event["author"],
-            "time": event["at"],
-        }
-        rows.append({**about, **kept})
-    if not rows:
-        return
-    path = target.with_name(f"{target.stem}-labels.jsonl")
-    with whole_file(path, replace=replaced, private=True) as out:
-        out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
-    yield f"{path}: {len(rows)} labels of these events; labels import takes them"
+def _label_row(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a label as a row of a labels file."""
+    detail = json.loads(event["detail"])
+    return {
+        "id": event["verdict"],
+        "item_hash": event["item"].hex(),
+        "truth": event["label"],
+        "reviewer": event["author"],
+        "time": event["at"],
+        **{name: detail[name] for name in ("note", "tags", "blind", "seen") if name in detail},
+    }
 
 
-def _load_rescued(
-    part: Path, carried: repair.Carried, rescued: dict[int, Path], clock: Clock
-) -> Iterator[str]:
-    """Load the reports of incomplete runs, and yield what each run has lost."""
-    from reviewdesk.desk.loading import LoadOptions
-    from reviewdesk.reports.bytes.source import Source
+def _give_up(conn: Connection, broken: Sequence[int], target: Path, *, replaced: bool) -> list[str]:
+    """Write the readable verdicts of runs that are not whole to reports, and report both."""
+    from reviewdesk.desk.export.report import header_of
+    from reviewdesk.reports.canonical.writer import harmless, report_pieces
 
-    for key, name in carried.broken.items():
-        again = f"run {name}: is not whole; load its report again"
-        if key not in rescued:
-            yield again
-            continue
-        path = rescued[key]
-        with closing(Desk(part, "repair", clock)) as desk:
-            try:
-                source = dataclasses.replace(Source.from_path(path, 1 << 40), name=f"{name}.json")
-                made = desk.load(source, LoadOptions(skip_bad=True))
-            except ReviewDeskError:
-                yield again
-                continue
-        yield (
-            f"{again}. Until then {made.run.name} holds the {made.run.verdicts:,} of its "
-            "verdicts that could be read, with a draw of its own"
-        )
+    lost = []
+    for key in broken:
+        name = str(key)
+        kept = ""
+        with suppress(Exception):  # a damaged row may hold any value
+            run = runs.by_key(conn, key)
+            name = run.name
+            header = {**header_of(conn, run), "report_id": f"{name} (repaired)"}
+            path = target.with_name(f"{target.stem}-run-{key}.json")
+            bodies = repair.bodies_of(conn, key)
+            pieces = report_pieces(header, map(harmless, bodies), as_lines=False)
+            with whole_file(path, replace=replaced, private=True) as out:
+                out.writelines(piece.encode() for piece in pieces)
+            kept = f"; {path} has the {len(bodies):,} of its verdicts that could be read"
+        lost.append(f"run {name}: is not whole; load its report again{kept}")
+    return lost

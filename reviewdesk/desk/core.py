@@ -32,6 +32,7 @@ from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import is_desk
 from reviewdesk.store import audit, events, queue, reviewers, runs, verdicts
 from reviewdesk.store.audit import CheckedCall, Verification
+from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     BUSY_SECONDS,
     connect,
@@ -41,7 +42,6 @@ from reviewdesk.store.connect import (
     still_there,
     writing,
 )
-from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.explain import damaged, explained
 from reviewdesk.store.queue import RunLabels
 from reviewdesk.store.reviewers import check_name

@@ -109,7 +109,9 @@ def verify(
     older = list[str]()
     checks: list[Check] = [
         _file_problems, _place_problems, _chain_problems, label_state.problems,
-        _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
+        lambda conn: (text for _, text in run_problems(conn)),
+        lambda conn: (text for _, text in rerun_problems(conn)),
+        _migration_problems, _kind_problems, hidden_runs.problems,
         connect.table_problems,
     ]  # fmt: skip
     if full is not None:
@@ -305,8 +307,11 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     return problems
 
 
-def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Report the differences between the runs and their events in the log."""
+def run_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
+    """Yield each difference between the runs and their events, with the key of the run.
+
+    The key is ``None`` for a run that is not in the desk.
+    """
     covers: dict[str, list[Event]] = {}
     for event in of_desk(conn, "run", "rules"):
         covers.setdefault(event.run or "", []).append(event)
@@ -314,16 +319,15 @@ def _run_problems(conn: sqlite3.Connection) -> Iterator[str]:
     rows = conn.execute("SELECT key, hash, name, content, removed_at FROM runs ORDER BY key")
     for key, run_hash, name, content, removed_at in rows.fetchall():
         found = covers.pop(run_hash, [])
-        place = f"run {name}"
-        if not found:
-            yield f"{place}: is in no event of the log"
-            continue
-        yield from (f"{place}: {text}" for text in _content_problems(conn, key, content, found))
-        if removed.get(run_hash, False) != (removed_at is not None):
+        problems = [] if found else ["is in no event of the log"]
+        with _reading_damage(problems):
+            problems += _content_problems(conn, key, content, found) if found else ()
+        if found and removed.get(run_hash, False) != (removed_at is not None):
             word = "is there" if removed_at is None else "is hidden"
-            yield f"{place}: {word}, and the log says that it is not"
+            problems.append(f"{word}, and the log says that it is not")
+        yield from ((key, f"run {name}: {text}") for text in problems)
     for lost in covers.values():
-        yield f"run {lost[-1].detail.get('name')}: {NOT_HERE}"
+        yield None, f"run {lost[-1].detail.get('name')}: {NOT_HERE}"
 
 
 def _content_problems(
@@ -343,13 +347,8 @@ def _content_problems(
         yield from (f"event {after.key} has another column {name}" for name in changed)
     said = found[-1].detail
     first = first_key(conn, key)
-    try:
-        digest = runs.digest(conn, key)
-        facts = runs.facts(conn, key)
-        tags = runs.tag_hash(conn, key)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        yield f"holds a value of a wrong kind: {error}"
-        return
+    digest = runs.digest(conn, key)
+    facts = runs.facts(conn, key)
     if not content == said["content"] == digest.hexdigest(facts):
         held = digest.columns()
         made = said.get("columns", held)
@@ -357,7 +356,7 @@ def _content_problems(
         where = ", ".join(sorted(names)) or "its header, counts, strata or figures"
         where = where if "columns" in said else "its content hash"
         yield f"is not what was loaded; {where} differs"
-    if tags != said["tags"]:
+    if runs.tag_hash(conn, key) != said["tags"]:
         yield "its tags are not those that were loaded"
     for name, stated in runs.about(conn, key).items():
         if stated != said[name]:
@@ -390,23 +389,26 @@ def _decided_again(told: CheckedCall, older: list[str], conn: sqlite3.Connection
                 older.append(f"run {name}: derived by older rules ({version} of {RULES}): {text}")
 
 
-def _rerun_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Compare the re-runs with the events that hold their hashes."""
+def rerun_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
+    """Yield each difference between the re-runs and the events that hold their hashes.
+
+    Each comes with the plan of the re-run, or ``None`` if that is not in the desk.
+    """
     covers = {event.detail["plan"]: event for event in of_desk(conn, "rerun")}
     for plan in reruns.plans(conn):
         run, verdict, held = reruns.hashes(conn, plan)
         place = f"re-run {plan} of verdict {verdict}"
         said = covers.pop(plan, None)
         if said is None:
-            yield f"{place}: is in no event of the log"
+            yield plan, f"{place}: is in no event of the log"
             continue
         if (run, verdict) != (said.run, said.verdict):
-            yield f"{place}: was made of verdict {said.verdict}"
+            yield plan, f"{place}: was made of verdict {said.verdict}"
         for name, made in held.items():
             if said.detail[name] != made:
-                yield f"{place}: its {name} was changed"
+                yield plan, f"{place}: its {name} was changed"
     for plan, lost in covers.items():
-        yield f"re-run {plan} of verdict {lost.verdict}: is in the log and not in the desk"
+        yield None, f"re-run {plan} of verdict {lost.verdict}: {NOT_HERE}"
 
 
 def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[str]:

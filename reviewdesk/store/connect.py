@@ -173,7 +173,7 @@ PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
 
 _TEMPORARY = Path("the temporary folder")
 """The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
-_PAGE_SIZE = 16384
+PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
 _known_desks: set[tuple[int, int]] = set()
@@ -405,7 +405,7 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
         try:
             if path.stat().st_size == 0:
                 # Set before the log exists, so that the header alone identifies a desk.
-                run(f"PRAGMA page_size={_PAGE_SIZE}")
+                run(f"PRAGMA page_size={PAGE_SIZE}")
                 run(f"PRAGMA application_id={APPLICATION_ID}")
             conn.logged = run("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
             break

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import reruns, runs
+from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     APPLICATION_ID,
     ExplainedConnection,
@@ -18,7 +19,6 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.events import add_counters
 from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill, standing_events

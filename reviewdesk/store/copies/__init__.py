@@ -1,1 +1,0 @@
-"""Copy a desk file, and rescue the readable parts of a damaged one."""
