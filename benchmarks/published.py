@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,9 +32,9 @@ def _ask(desk: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def jurors(folder: Path) -> Iterator[tuple[str, dict[str, object]]]:
+def jurors(folder: Path, reports: Sequence[Path]) -> Iterator[tuple[str, dict[str, object]]]:
     """The name of each run, and each of its jurors as ``calibrate --jurors --json`` gives it."""
-    for report in sorted(DATA.glob("*.report.json")):
+    for report in reports:
         name = report.name.removesuffix(".report.json")
         desk = folder / f"{name}.db"
         _ask(desk, "ingest", str(report))
@@ -52,10 +52,12 @@ def published() -> dict[tuple[str, str], tuple[int, int]]:
         }
 
 
-def agreeing(folder: Path) -> Iterator[tuple[str, str, bool]]:
-    """Each published row by run and juror, and whether the command gives the same."""
-    found = {(run, str(one["id"])): one for run, one in jurors(folder)}
-    for (run, juror), (correct, of) in published().items():
+def agreeing(folder: Path, reports: Sequence[Path]) -> Iterator[tuple[str, str, bool]]:
+    """Each published row of the reports, and whether the command gives the same."""
+    found = {(run, str(one["id"])): one for run, one in jurors(folder, reports)}
+    runs = {report.name.removesuffix(".report.json") for report in reports}
+    rows = {key: row for key, row in published().items() if key[0] in runs}
+    for (run, juror), (correct, of) in rows.items():
         one = found.get((run, juror), {})
         counts = one.get("right"), one.get("seats")
         same = counts == (correct, of) and one.get("design") == "census"
@@ -67,7 +69,7 @@ def main() -> None:
     if not DATA.is_dir():
         sys.exit(f"{DATA} is not there")
     with tempfile.TemporaryDirectory() as folder:
-        rows = list(agreeing(Path(folder)))
+        rows = list(agreeing(Path(folder), sorted(DATA.glob("*.report.json"))))
     for run, juror, same in rows:
         if not same:
             print(f"differs: {run} {juror}")

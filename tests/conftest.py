@@ -44,10 +44,8 @@ sys.dont_write_bytecode = False
 # Read when Textual is imported: a test draws when it looks, and not sixty times a second.
 os.environ["TEXTUAL_FPS"] = "1"
 
-# The same examples on every run and every machine, and none that fails for being slow. .ci/run
-# tries the properties again with more of them, but for a few whose examples take a second each.
+# The same examples on every run and every machine, and none that fails for being slow.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=25)
-settings.register_profile("ci", settings.get_profile("default"), max_examples=50)
 settings.load_profile("default")
 
 

@@ -15,7 +15,7 @@ STEPS = [
     "-m mypy",
     "-m zensical build --strict",
     "-m pytest",
-    "-m pytest -m slow or hypothesis --hypothesis-profile=ci",
+    "-m pytest -m slow",
 ]
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -60,7 +60,6 @@ CALM = ("a", "b", "c", "d", "e", "f")
 
 
 @pytest.mark.slow
-@settings(settings.get_profile("default"))
 @given(
     st.lists(
         TEXTS.filter(lambda text: 0 < len(text) < 150 and show_line(text).strip() != ""),

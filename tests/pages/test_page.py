@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
@@ -113,7 +113,6 @@ def calm(text: str) -> str:
 
 
 @pytest.mark.slow
-@settings(settings.get_profile("default"))
 @given(
     st.lists(NAMES, min_size=4, max_size=4, unique=True),
     st.lists(TEXTS, min_size=4, max_size=4),

@@ -66,7 +66,7 @@ def facts(desk: Desk, run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(settings.get_profile("default"))
+@settings(max_examples=10)
 @given(_STEPS)
 def test_figures_are_the_same_with_and_without_repeats(steps: list[tuple[str, int, Truth]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
@@ -165,7 +165,6 @@ MERGES = st.tuples(st.just("merge"), st.sampled_from(NAMES), st.sampled_from(NAM
 
 
 @pytest.mark.slow
-@settings(settings.get_profile("default"))
 @given(steps=st.lists(st.one_of(ACTS, MERGES), max_size=25), order=st.permutations(NAMES))
 def test_whatever_was_done_and_merged_all_end_alike(
     steps: list[tuple[str, ...]],

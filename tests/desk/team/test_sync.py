@@ -10,7 +10,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
@@ -316,7 +316,6 @@ STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
 
 
 @pytest.mark.slow
-@settings(settings.get_profile("default"))
 @given(steps=STEPS)
 def test_whatever_was_done_and_synced_all_end_alike(
     steps: list[tuple[str, ...] | str],
