@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +25,7 @@ from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, lim
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.labels.split import WrittenCandidate
+    from reviewdesk.domain.labels.split import SplitLabels, WrittenCandidate
 
 _EPILOG = """\b
 Examples:
@@ -35,7 +35,6 @@ Examples:
   reviewdesk improve try panel+threshold-0.6.yaml
   reviewdesk improve adopt panel+threshold-0.6.yaml"""
 _PATH = click.Path(path_type=Path)
-_PANEL = option("--panel", "FILE", "The panel file to improve.", type=_PATH)
 _NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
 _CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=completion.files)
 _PARENT = option(
@@ -44,7 +43,7 @@ _PARENT = option(
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
-@_PANEL
+@option("--panel", "FILE", "The panel file to improve.", type=_PATH)
 @options("run", "json")
 def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
     """Improve a panel by labels, and test it honestly.
@@ -54,20 +53,27 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    from reviewdesk.desk.improve.candidates import page
+    from reviewdesk.desk.improve.candidates import offers
+    from reviewdesk.desk.improve.split import split_labels
+
+    with open_desk() as desk:
+        labels = split_labels(desk, chosen_run(desk, run_name))
+        found = {} if panel is None else offers(desk, labels, panel)
+    _put_page(labels, found, as_json=as_json)
+    if not as_json and not labels.split.seed:
+        say("split the labels: reviewdesk improve split")
+    elif not as_json and panel is None:
+        say("what may be changed: reviewdesk improve --panel FILE")
+
+
+def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bool) -> None:
     from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import improvement
 
-    with open_desk() as desk:
-        found = page(desk, chosen_run(desk, run_name), panel)
     if as_json:
-        put_json(improvement(found))
-        return
-    put_document(views.improve(found))
-    if not found.labels.split.seed:
-        say("split the labels: reviewdesk improve split")
-    elif panel is None:
-        say("what may be changed: reviewdesk improve --panel FILE")
+        put_json(improvement(labels, offers))
+    else:
+        put_document(views.improve(labels, offers))
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
@@ -80,19 +86,12 @@ def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json:
     Near-copies stay together. Again, it adds the labels that came since; what is in a half stays
     there. Labels given blind are split, and all with --open.
     """
-    from reviewdesk.desk.improve.candidates import page
     from reviewdesk.desk.improve.split import make_split
-    from reviewdesk.views import improve as views
-    from reviewdesk.views.json.figures import improvement
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        make_split(desk, run, open_labels=open_labels, seed=seed)
-        found = page(desk, run)
-    if as_json:
-        put_json(improvement(found))
-    else:
-        put_document(views.improve(found))
+        labels = make_split(desk, run, open_labels=open_labels, seed=seed)
+    _put_page(labels, {}, as_json=as_json)
 
 
 @improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")
@@ -114,69 +113,55 @@ def make(*, change: str, panel: Path, run_name: str | None, as_json: bool) -> No
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
-@click.argument("draft", required=False, type=_PATH)
+@click.argument("draft", required=False, type=click.Path(exists=True, dir_okay=False))
 @_NEEDED
 @option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=_PATH)
 @options("run", "json")
 def edit(
-    *, draft: Path | None, panel: Path, output: Path | None, run_name: str | None, as_json: bool
+    *, draft: str | None, panel: Path, output: Path | None, run_name: str | None, as_json: bool
 ) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
     The wrong items of the tuning half stand below the panel as comments. Without a terminal, write
     the draft with -o, edit it, and give it as DRAFT.
     """
-    from reviewdesk.desk.files import write
+    from reviewdesk.cli.terminal import can_ask
+    from reviewdesk.desk import files
     from reviewdesk.desk.improve import candidates
     from reviewdesk.desk.improve.split import split_labels
+    from reviewdesk.system.terminal import edited
 
     with open_desk() as desk:
         labels = split_labels(desk, chosen_run(desk, run_name))
-        text = candidates.draft(desk, labels, panel) if draft is None else _read(draft)
-        if output is not None:
-            if output == Path("-"):
-                put(text)
-            else:
-                write(desk, output, [text])
-            return
-        if draft is None:
-            text = _edited(text)
-        _put_candidate(candidates.kept_draft(labels, panel, text), as_json=as_json)
-
-
-def _edited(text: str) -> str:
-    from reviewdesk.cli.terminal import can_ask
-    from reviewdesk.system.terminal import edited
-
-    if not can_ask():
-        raise UsageError(
-            "there is no terminal for an editor",
-            "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL.",
-        )
-    found = edited(text, ".yaml")
-    if found is None:
-        raise Cancelled("the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate")
-    return found
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read as text", "Name the edited draft.") from error
+        if draft is not None:
+            text: str | None = Path(draft).read_bytes().decode("utf-8", "replace")
+        else:
+            text = candidates.draft(desk, labels, panel)
+            if output is not None:
+                put(text) if output == Path("-") else files.write(desk, output, [text])
+                return
+            if not can_ask():
+                raise UsageError(
+                    "there is no terminal for an editor",
+                    "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL.",
+                )
+            text = edited(text, ".yaml")
+        if text is None:
+            problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
+            raise Cancelled(problem)
+        _put_candidate(candidates.written(labels, panel, text), as_json=as_json)
 
 
 def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
     from reviewdesk.views import improve as views
+    from reviewdesk.views.json.review import shape
 
     if as_json:
-        put_json({
-            "candidate": str(found.path), "parent": str(found.parent), "asks": found.asks,
-            "diff": list(found.diff),
-        })  # fmt: skip
-        return
-    put_document(views.candidate(found))
-    put(f"next: reviewdesk improve try {found.path}")
+        paths = {"candidate": str(found.path), "parent": str(found.parent)}
+        put_json(paths | shape(found, "asks diff"))
+    else:
+        put_document(views.candidate(found))
+        put(f"next: reviewdesk improve try {found.path}")
 
 
 @improve.command(name="try", epilog="Example: reviewdesk improve try panel+edit.yaml --max-cost 2")
@@ -195,6 +180,8 @@ def try_(
     answer is one word; each further try on a holdout needs more to be shown. The same command
     continues a try that was cut off, and pays for no answer twice.
     """
+    import asyncio
+
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
     from reviewdesk.views.document import plain
@@ -203,7 +190,7 @@ def try_(
     current_settings()  # they may name the keys
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        ready = tries.prepare(desk, run, candidate, parent, tries.TryLimits(**limits(given)))
+        ready = tries.prepare(desk, run, candidate, parent, **limits(given))
         if ready.plan is not None and not yes:
             check_terminal()
         say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
@@ -216,7 +203,7 @@ def try_(
                 click.get_current_context().exit(ExitCode.INTERRUPTED)
         line = LiveLine("questions")
         try:
-            found = tries.run_now(desk, ready, yes=yes, told=line, noted=line.note)
+            found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line, noted=line.note))
         except KeyboardInterrupt:
             raise Cancelled(
                 "stopped: the answers are kept", "Give the same command again."
@@ -229,8 +216,8 @@ def try_(
         say("too many are lost to tell; the same command asks for them again")
         click.get_current_context().exit(ExitCode.FAILED)
     elif as_json:
-        facts: dict[str, Any] = {"verdict": found.verdict.value, "tries": ready.k + 1}
-        put_json({**facts, "items": len(ready.rows), "smallest_gain": ready.gain})
+        facts = {"items": len(ready.rows), "smallest_gain": ready.gain}
+        put_json({"verdict": found.verdict.value, "tries": ready.k + 1, **facts})
     else:
         put_document(views.tried(found.verdict))
 
@@ -254,23 +241,23 @@ def adopt(
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        found = tries.adopt(desk, run, candidate, parent, anyway=anyway)
+        panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
     if as_json:
-        put_json(adopted(found.adopted, panel=str(found.panel), kept=str(found.kept)))
+        put_json(adopted(made, panel=str(panel), kept=str(kept)))
     else:
-        put_document(views.adoption(found))
+        put_document(views.adoption(str(panel), str(kept), made))
 
 
 @improve.command(epilog="Example: reviewdesk improve lineage --json")
 @options("run", "json")
 def lineage(*, run_name: str | None, as_json: bool) -> None:
     """Show the panels that were adopted, with their figures."""
-    from reviewdesk.desk.improve import tries
+    from reviewdesk.desk.improve.split import split_labels
     from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import adopted
 
     with open_desk() as desk:
-        found = tries.lineage(desk, chosen_run(desk, run_name))
+        found = split_labels(desk, chosen_run(desk, run_name)).split.adopted
     if as_json:
         put_json([adopted(one) for one in found])
     else:

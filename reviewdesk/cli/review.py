@@ -385,8 +385,8 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     and, ! not, | or (binds tighter), ( ) group. esc|bias !(mark note) keeps what is escalated or
     carries a bias warning, without what has both your mark and a note. wrong keeps what is labelled
     against the panel, wrong:pass the passes that are labelled fail, wrong:fail the reverse;
-    rerun:flipped keeps what its newest re-run decided the other way. Once labels are split, wrong
-    leaves the holdout out.
+    rerun:flipped keeps what its newest re-run decided the other way. Once labels are split, wrong,
+    label:pass and label:fail leave the holdout out; label:holdout keeps it.
     """
     from reviewdesk.desk.review.queue import kept_back as count_kept_back
     from reviewdesk.domain.records import View

@@ -202,11 +202,9 @@ def strata_text(progress: Progress) -> str:
 
 
 def kept_back(count: int) -> str:
-    """Return how many wrong items of the holdout a filter leaves out; empty if none."""
-    if not count:
-        return ""
-    items = plural(count, "wrong item")
-    return f"{items} of the holdout {'is' if count == 1 else 'are'} left out"
+    """Return how many items of the holdout a filter leaves out; empty if none."""
+    items = plural(count, "item")
+    return f"{items} of the holdout {'is' if count == 1 else 'are'} left out" if count else ""
 
 
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:

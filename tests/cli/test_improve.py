@@ -33,13 +33,24 @@ def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert desk("improve", "split").code == 2  # the labels of a file do not say that they are blind
     split = desk("improve", "split", "--open", "--json").json
     assert (split["tuning"], split["holdout"], split["tries"]) == (20, 20, [])
-    shown = desk("queue", "--filter", "wrong", "--json")
-    every = desk(
-        "queue", "--filter", "(decision:pass label:fail)|(decision:fail label:pass)", "--json"
-    )
-    left = len(every.json) - len(shown.json)
-    assert left > 0
-    assert f"{left} wrong item" in shown.err
+    # A person who reads which items of the holdout are wrong tunes on them, however he asks.
+    lists = {
+        name: [row["id"] for row in desk("queue", "--filter", name, "--json").json]
+        for name in (
+            "wrong",
+            "(decision:pass label:fail)|(decision:fail label:pass)",
+            "label:fail|label:pass !(decision:pass label:pass) !(decision:fail label:fail)",
+            "label:tuning",
+            "label:holdout label:pass|label:fail",
+            "label:pass|label:fail",
+        )
+    }
+    wrong, sides, rest, tuning, holdout, labelled = lists.values()
+    assert wrong == sides == rest
+    assert {*wrong} < {*labelled} == {*tuning}
+    assert len(holdout) == 20
+    shown = desk("queue", "--filter", "label:pass|label:fail", "--json")
+    assert "20 items of the holdout are left out" in shown.err
     page = desk("improve", "--panel", "p.yaml", "--json").json
     # The panel errs on 7 of 40 items, and the halves are balanced by label and decision.
     assert page["false_passes"] + page["false_fails"] + page["right"] == 20
@@ -71,7 +82,7 @@ def test_a_draft_is_written_edited_and_taken_without_a_terminal(
     assert "# The wrong items of the tuning half follow" in text
     assert "people say" in text
     same = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
-    assert (same.code, "nothing was changed" in same.err) == (2, True)
+    assert (same.code, "nothing differs" in same.err) == (2, True)
     Path("draft.yaml").write_text(text.replace("Every statement", "Each statement"), "utf-8")
     done = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
     assert "p+edit.yaml: to try it asks both panels anew" in done.out
@@ -93,7 +104,7 @@ def test_what_is_refused(desk: Cli) -> None:
         (("try", "alone.yaml"), "no parent"),
         (("try", "alone.yaml", "--panel", "p.yaml"), "decides as its parent does"),
         (("adopt", "p+gone.yaml"), "p+gone.yaml"),
-        (("edit", "gone.yaml", "--panel", "p.yaml"), "cannot be read"),
+        (("edit", "gone.yaml", "--panel", "p.yaml"), "does not exist"),
     ):
         found = desk("improve", *arguments)
         assert (found.code, says in found.err) == (2, True), (arguments, found.err)

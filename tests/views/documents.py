@@ -27,14 +27,10 @@ from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.composite import Composite, WeighedDimension
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.split import (
-    Adoption,
-    ImprovePage,
     LabelledCase,
-    OfferedChange,
     PanelAdopted,
     Split,
     SplitLabels,
-    TriedCandidate,
     TryBegun,
     TryFigures,
     TryVerdict,
@@ -236,16 +232,15 @@ def of_team() -> Iterator[tuple[str, Document]]:
 def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
     """The pages of ``improve``, whose tags, notes, files and ids come from outside."""
     case = LabelledCase(
-        1, HOSTILE, "00", "g", 0, 0, counts=True, should_pass=False, decided=True, blind=True,
+        1, HOSTILE, "00", "g", 0, 0, counts=True, should_pass=False, decided=True,
         tags=(HOSTILE,), notes=(HOSTILE,),
     )  # fmt: skip
     begun = TryBegun("r", "n", "old", "new", HOSTILE, ("00",), asks=True)
-    split = Split("r", frozenset("g"), frozenset("h"), "s", True, (TriedCandidate(begun, 0),))
-    labels = SplitLabels(run, split, None, (case,) * 30, (case,), 1, 1, {0: 9})
-    offers = OfferedChange("", 3, 9), OfferedChange(HOSTILE, 4, 9), OfferedChange("examples")
-    yield "improve", improve.improve(ImprovePage(labels, offers, 0.2))
+    split = Split("r", frozenset("g"), open_labels=True, tries=((begun, None),))
+    labels = SplitLabels(run, split, None, (case,) * 30, (case,), (case,), 1, {0: 9})
+    yield "improve", improve.improve(labels, {"": 3, HOSTILE: 4, "examples": None})
     bare = replace(labels, split=Split("r"), tuning=(), holdout=())
-    yield "improve: no split", improve.improve(ImprovePage(bare))
+    yield "improve: no split", improve.improve(bare)
     path = Path(HOSTILE.replace("/", "") + ".yaml")
     lines = ("@@", f"-{HOSTILE}", f"+{HOSTILE}")
     yield "candidate", improve.candidate(WrittenCandidate(path, path, lines, asks=True))
@@ -254,7 +249,7 @@ def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
     adopted = PanelAdopted(
         "r", "2026-11-27T20:00:00", "n", HOSTILE, "new", HOSTILE, "s", 3, TryVerdict.BETTER, figures
     )
-    yield "adoption", improve.adoption(Adoption(path, path, adopted))
+    yield "adoption", improve.adoption(str(path), str(path), adopted)
     yield "lineage", improve.lineage([adopted])
     yield "no lineage", improve.lineage([])
     for word in TryVerdict:

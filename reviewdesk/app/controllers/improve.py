@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, Report
@@ -24,20 +25,13 @@ from reviewdesk.app.controllers.state import (
     FieldInput,
     PageForm,
     PromptForm,
-    choice,
     one_page,
 )
 from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
-from reviewdesk.desk.improve.split import make_split
-from reviewdesk.domain.labels.split import (
-    Adoption,
-    ImprovePage,
-    OfferedChange,
-    PanelAdopted,
-    TryVerdict,
-)
+from reviewdesk.desk.improve.split import make_split, split_labels
+from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels, TryVerdict
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import improve as views
@@ -58,10 +52,10 @@ class _Read(Struct, frozen=True):
     """What the page shows of a run and of the panel file that is improved."""
 
     panel: Path
-    page: ImprovePage
+    labels: SplitLabels
+    offers: Mapping[str, int | None]
     found: tuple[Path, ...]
     """The candidates beside the panel."""
-    lineage: tuple[PanelAdopted, ...]
 
 
 def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
@@ -74,32 +68,31 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
         return
     name = argument or core.settings.panel
     if argument or (name and Path(name).expanduser().is_file()):
-        _open(core, Path(name), at)
+        _open(core, Path(name).expanduser(), at)
         return
 
     def answered(answer: FieldInput | None) -> None:
         if answer is not None and answer.given and answer.text:
-            _open(core, Path(answer.text), at)
+            _open(core, Path(answer.text).expanduser(), at)
 
     form = PromptForm("Panel to improve", complete=files, hint="a panel's file")
     core.ask(form, answered)
 
 
 def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
+    """Read what the panel gets wrong and what may be changed, which takes seconds, and show it."""
     run = core.session.run
 
     def read(desk: Desk, _report: Report) -> _Read:
-        from reviewdesk.desk.improve.tries import lineage
-
-        found = candidates.page(desk, run, panel, offered=False)
-        return _Read(panel, found, candidates.beside(panel), lineage(desk, run))
+        labels = split_labels(desk, run)
+        offers = candidates.offers(desk, labels, panel)
+        return _Read(panel, labels, offers, candidates.beside(panel))
 
     def there(found: _Read | None) -> None:
         if found is None or core.asking or run.hash != core.session.run.hash:
             return
-        whole = str(panel.expanduser().absolute())
-        core.settings = core.settings.choosing({"panel": whole})
-        core.halves = found.page.labels
+        core.settings = core.settings.choosing({"panel": str(panel.absolute())})
+        core.halves = found.labels
         core.say(said, Tone.NOTE)
 
         def act(answer: tuple[str, str] | None) -> None:
@@ -117,10 +110,9 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
 
 def _pages(found: _Read) -> tuple[DialogPage, ...]:
     """Return what is wrong, the candidates and the lineage; a step answers its name and a file."""
-    split = found.page.labels.split
-    more = bool(found.page.labels.later) or not split.holdout
-    splits = [("s", "splits the labels")] if more else []
-    edits = [("e", "edits the panel")] if split.tuning else []
+    split = found.labels.split
+    splits = (("s", "splits the labels"),) if found.labels.later or not split.holdout else ()
+    edits = (("e", "edits the panel"),) if split.tuning else ()
     steps = {"s": ("split", ""), "e": ("edit", "")}
     page = partial(
         DialogPage,
@@ -133,26 +125,26 @@ def _pages(found: _Read) -> tuple[DialogPage, ...]:
     candidates = (("enter", "does it"), *edits, ("tab", "lineage"), *MOVES_AND_CLOSES)
     lineage = (("tab", "what is wrong"), *SCROLLS_AND_CLOSES)
     return (
-        page("Improve", wrong, document=views.improve(found.page)),
+        page("Improve", wrong, document=views.improve(found.labels)),
         page("Candidates for", candidates, choices=[*_choices(found)]),
-        page("Lineage of", lineage, document=views.lineage(found.lineage)),
+        page("Lineage of", lineage, document=views.lineage(split.adopted)),
     )
 
 
 def _choices(found: _Read) -> Iterator[Choice]:
-    """Yield a line for each candidate with its next step, and one for changes to be written."""
-    tried = {one.begun.file: one for one in found.page.labels.split.tries}
+    """Yield a line for each candidate with its next step, and one for each change to be written."""
+    tried = {begun.file: word for begun, word in found.labels.split.tries}
     for path in found.found:
-        one = tried.get(path.name)
         name = show_line(path.name, 60)
-        if one is not None and one.verdict is TryVerdict.BETTER:
+        if tried.get(path.name) is TryVerdict.BETTER:
             yield Choice(f"adopt {name}: it is better", ("adopt", str(path)))
             continue
-        said = "" if one is None else f": {one.verdict or 'cut off; this continues it'}"
-        yield Choice(f"try {name}{said}", ("try", str(path)))
-    if found.page.labels.tuning:
-        more = "write another: see which changes would be right more often"
-        yield Choice(more, ("offers", ""))
+        word = tried.get(path.name) or "cut off; this continues it"
+        yield Choice(f"try {name}" + f": {word}" * (path.name in tried), ("try", str(path)))
+    for change, right in found.offers.items():
+        if change:
+            counts = ", ".join(views.right_text(found.labels, right))
+            yield Choice(f"write {show_line(change, 60):<30}  {counts}", ("write", change))
 
 
 def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
@@ -168,7 +160,7 @@ def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = Fa
     def ended(_made: object, error: ReviewDeskError | None) -> None:
         if error is None:
             _again(core, found, at=0)
-        elif found.page.labels.left_out and not open_labels:
+        elif found.labels.left_out and not open_labels:
             again = partial(_split, core, found, open_labels=True)
             core.ask_yes("Split labels given in the open too?", f"{_OPEN}{error.message}.", again)
         else:
@@ -180,7 +172,6 @@ def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = Fa
 
 def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
     """Open the panel in an editor; an unusable text may be edited again."""
-    labels = found.page.labels
 
     def edited(made: str | None) -> None:
         if made is None:
@@ -188,48 +179,24 @@ def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
             core.say(told, Tone.MUTED)
             return
         try:
-            written = candidates.kept_draft(labels, found.panel, made)
+            written = candidates.written(found.labels, found.panel, made)
         except ReviewDeskError as error:
             again = partial(_edit, core, found, text=made)
             core.ask_yes("Edit it again?", str(error), again, "there is no candidate")
             return
         _again(core, found, f"written: {show_line(str(written.path), 120)}")
 
-    draft = text or candidates.draft(core.desk, labels, found.panel)
+    draft = text or candidates.draft(core.desk, found.labels, found.panel)
     core.requests.append(Do("edit", EditText(draft, ".yaml", edited)))
 
 
-def _offers(core: Core, found: _Read, _about: str = "") -> None:
-    """Count what each change would get right in the tuning half, which takes seconds."""
-    labels = found.page.labels
-    work = lambda desk, _report: candidates.offers(desk, labels, found.panel)  # noqa: E731
-
-    def there(offers: tuple[OfferedChange, ...] | None) -> None:
-        if offers is None or core.asking:
-            return
-        core.say("")
-        changes = [one for one in offers if one.change]
-        lines = [f"{show_line(one.change, 60):<30}  {_right(one)}" for one in changes]
-        title = f"Change of {show_line(found.panel.name, 60)}, now {_right(offers[0])}"
-
-        def chosen(place: int | None) -> None:
-            if place is not None:
-                change = changes[place].change
-                written = candidates.made(core.desk, labels, found.panel, change)
-                _again(core, found, f"written: {show_line(str(written.path), 120)}")
-
-        core.ask(choice(title, lines), chosen)
-
-    core.say("trying changes of the rule on the tuning half …", Tone.MUTED)
-    core.background("changes", work, there, fault="no changes")
-
-
-def _right(one: OfferedChange) -> str:
-    return "asks jurors" if one.right is None else f"right on {one.right:,} of {one.of:,}"
+def _write(core: Core, found: _Read, change: str) -> None:
+    written = candidates.made(core.desk, found.labels, found.panel, change)
+    _again(core, found, f"written: {show_line(str(written.path), 120)}")
 
 
 def _try(core: Core, found: _Read, name: str) -> None:
-    """Read what a try would send, and ask for consent."""
+    """Read what a try would send, ask for consent, and carry it out; it can be stopped."""
     run = core.session.run
     candidate = Path(name)
     shown = show_line(candidate.name, 80)
@@ -243,80 +210,68 @@ def _try(core: Core, found: _Read, name: str) -> None:
     def there(ready: PreparedTry | None) -> None:
         if ready is None or core.asking:
             return
-        from reviewdesk.desk.improve.tries import with_ceiling
-
         core.say("")
-        limited = ready
+        plan = ready.plan
+        most: float | None = None
 
-        def limit(most: float | None) -> None:
-            nonlocal limited
-            limited = with_ceiling(limited, most)
+        def limit(given: float | None) -> None:
+            nonlocal most
+            most = given
 
         def page(_at: int) -> DialogPage:
             told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
+            agreed = replace(ready, limits=replace(ready.limits, max_cost=most))
             # Too soon after the page came, nobody can have read it.
             acts: dict[str, Act] = {
-                "y": lambda _: limited if guard.press("y", core.late) else None,
+                "y": lambda _: agreed if guard.press("y", core.late) else None,
             }
             keys = [("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")]
-            most = limited.limits.max_cost
-            if limited.plan is not None:
-                told.append(consent(limited.plan, "both panels", ceiling=most))
+            if plan is not None:
+                told.append(consent(plan, "both panels", ceiling=most))
                 keys.insert(1, ("c", "ceiling"))
-                acts["c"] = lambda _: ask_ceiling(
-                    core, most, limit, lambda given: with_ceiling(limited, given)
-                )
+                acts["c"] = lambda _: ask_ceiling(core, most, limit, plan.check_ceiling)
             return DialogPage(
                 "Try", tuple(keys), shown, "" if most is None else f"at most {money(most)}",
                 document=Document(tuple(told)), acts=acts, strict=True, width=112, height=FULL,
             )  # fmt: skip
 
-        core.ask(PageForm(page, drawn=guard.shown), partial(_agreed, core, found, shown))
+        core.ask(PageForm(page, drawn=guard.shown), answered)
+
+    def answered(ready: PreparedTry | None) -> None:
+        if ready is None:
+            core.say("nothing was sent", Tone.MUTED)
+            return
+        core.jobs.try_candidate(ready, core.unless(ended))
+        stop = core.keys.first("stop") or ":stop"
+        core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
+
+    def ended(outcome: TryAnswer | None) -> None:
+        word = outcome and (outcome.verdict or "too many ballots were lost to tell; try it again")
+        _again(core, found, f"{shown}: {word or 'stopped; the same try continues later'}")
 
     core.say(f"reading what trying {shown} would send …", Tone.MUTED)
     core.background(PREPARING, prepare, there, fault="no try")
-
-
-def _agreed(core: Core, found: _Read, shown: str, ready: PreparedTry | None) -> None:
-    """Carry out a try that was agreed to; it can be stopped and continued later."""
-
-    def ended(outcome: TryAnswer | None) -> None:
-        if outcome is None:
-            said = "stopped; the answers are kept, and the same try continues"
-        else:
-            said = outcome.verdict or "too many ballots were lost to tell; try it again"
-        _again(core, found, f"{shown}: {said}")
-
-    if ready is None:
-        core.say("nothing was sent", Tone.MUTED)
-        return
-    core.jobs.try_candidate(ready, core.unless(ended))
-    stop = core.keys.first("stop") or ":stop"
-    core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
 
 
 def _adopt(core: Core, found: _Read, name: str) -> None:
     run = core.session.run
     candidate = Path(name)
 
-    def work(desk: Desk, _report: Report) -> Adoption:
+    def work(desk: Desk, _report: Report) -> tuple[Path, Path, PanelAdopted]:
         from reviewdesk.desk.improve import tries
 
         return tries.adopt(desk, run, candidate, found.panel)
 
-    def there(adopted: Adoption) -> None:
+    def there(made: tuple[Path, Path, PanelAdopted]) -> None:
         core.read_halves()
-        document = views.adoption(adopted)
+        document = views.adoption(str(made[0]), str(made[1]), made[2])
         page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112, height=FULL)
         core.ask(one_page(page), lambda _: _open(core, found.panel, 2))
 
-    reason = (
-        f"It takes the place of {show_line(str(found.panel), 200)}, whose file is kept beside it. "
-        "The holdout is spent."
-    )
     core.ask_yes(
         f"Adopt {show_line(candidate.name, 80)}?",
-        reason,
+        f"It takes the place of {show_line(str(found.panel), 200)}, whose file is kept beside it. "
+        "The holdout is spent.",
         lambda: core.background("adopting", work, there, fault="nothing was adopted"),
     )
 
@@ -324,7 +279,7 @@ def _adopt(core: Core, found: _Read, name: str) -> None:
 _STEPS: dict[str, Callable[[Core, _Read, str], None]] = {
     "split": _split,
     "edit": _edit,
-    "offers": _offers,
+    "write": _write,
     "try": _try,
     "adopt": _adopt,
 }

@@ -21,7 +21,7 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
-from reviewdesk.domain.labels.split import WrongCases
+from reviewdesk.domain.labels.split import SplitLabels
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.volatility import AgainstEarlier
@@ -222,7 +222,7 @@ class CalibrationController:
             return ()
         drills = self.page.drills(found, blind=session.view.blind)
         halves = self._core.halves
-        return drills if halves is None else tuple(_in_tuning(one, halves.wrong) for one in drills)
+        return drills if halves is None else tuple(_in_tuning(one, halves) for one in drills)
 
     @property
     def _folded(self) -> bool:
@@ -251,13 +251,14 @@ class CalibrationController:
         _offer(core, "The verdicts behind a figure", drills)
 
 
-def _in_tuning(one: DrillDown, wrong: WrongCases) -> DrillDown:
+def _in_tuning(one: DrillDown, labels: SplitLabels) -> DrillDown:
     """Leave the holdout out of a list of wrong items: a person who reads it tunes on it."""
-    counts = {"wrong:pass": wrong.false_passes, "wrong:fail": wrong.false_fails}
-    if one.filter not in counts:
+    counts = labels.decisions
+    wrong = {"wrong:pass": counts[True, False], "wrong:fail": counts[False, True]}
+    if one.filter not in wrong:
         return one
     title = f"{one.title}, in the tuning half"
-    return DrillDown(title, f"{one.filter} label:tuning", counts[one.filter])
+    return DrillDown(title, f"{one.filter} label:tuning", wrong[one.filter])
 
 
 def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:

@@ -13,6 +13,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
+from reviewdesk.desk.review import queue
 from reviewdesk.desk.review.items import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
@@ -148,9 +149,9 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
     wrong: list[int] = []
     first: Sequence[int] = ()
     if page.calibration.labelled.n:
-        # The word ``wrong`` would leave the holdout out, and a page is about the whole run.
-        sides = "decision:pass label:fail", "decision:fail label:pass"
-        passes, fails = (desk.queue(run, one, "score") for one in sides)
+        # A page is about the whole run, its holdout included.
+        sides = "wrong:pass", "wrong:fail"
+        passes, fails = (queue.keys(desk, run, one, "score", whole=True) for one in sides)
         wrong = [*reversed(passes), *fails]
     else:
         first = desk.queue(run)

@@ -1,18 +1,18 @@
-"""Try a candidate and its parent on the holdout, adopt it, and list the lineage of panels.
+"""Try a candidate and its parent on the holdout, and adopt it.
 
 Both panels are asked again, one after the other about each item, because asking alone changes what
 a noisy first run got wrong. A try returns one word; its figures are shown at the adoption, which
 spends the holdout.
 """
 
-import asyncio
-import dataclasses
 import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace as replaced
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,11 +20,10 @@ from msgspec.structs import replace
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
-from reviewdesk.desk.improve.split import bodies, record, split_labels, split_of
+from reviewdesk.desk.improve.split import bodies, record, split_labels
 from reviewdesk.desk.live.journal import DeskJournal, committed_panel
-from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, smallest_gain, try_verdict
+from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, gain_of, try_verdict
 from reviewdesk.domain.labels.split import (
-    Adoption,
     LabelledCase,
     PanelAdopted,
     SplitLabels,
@@ -37,7 +36,7 @@ from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress, Turnouts
 from reviewdesk.domain.records import Run
-from reviewdesk.domain.verdict import CanonicalBallot, canonical_json
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import CeilingError, DeskError, UsageError
 from reviewdesk.live.batch import (
     BatchProgress,
@@ -51,14 +50,11 @@ from reviewdesk.live.batch import (
 from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey
-from reviewdesk.live.replies.ballots import ballot_of
+from reviewdesk.live.replies.ballots import ballot_of, stopped
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.store import improve as store
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import writing
-
-TryLimits = RunLimits
-"""What a person allows a try."""
 
 
 class TryCase(Struct, frozen=True):
@@ -73,43 +69,67 @@ class TryCase(Struct, frozen=True):
         return panel_calls(self.case, self.panel)
 
 
-class PanelPair(Struct, frozen=True):
-    """A parent and its candidate, with the hash of each panel, and one of all that both say."""
-
-    parent: PanelSpec
-    candidate: PanelSpec
-    hashes: tuple[str, str]
-    exact: str
-
-
 class PreparedTry(Struct, frozen=True):
-    """A try that waits for consent; nothing has been sent or written."""
+    """A try that waits for consent; nothing has been sent or written.
+
+    ``k`` tries on this holdout came before it. ``plan`` is what would be sent, ``None`` if stored
+    ballots suffice, and ``before`` the word of an earlier try of the same candidate.
+    """
 
     labels: SplitLabels
-    pair: PanelPair
+    parent: PanelSpec
+    candidate: PanelSpec
     begun: TryBegun
     rows: tuple[LabelledCase, ...]
     k: int
-    """How many tries on this holdout came before it."""
-    gain: float | None = None
-    """The smallest gain that this holdout could show; ``None`` if it can show none."""
-    plan: ConsentPlan | None = None
-    """What would be sent; ``None`` if stored ballots suffice."""
-    resumes: bool = True
     before: TryVerdict | None = None
-    """The word of an earlier try of the same candidate on this holdout."""
+    resumes: bool = False
+    plan: ConsentPlan | None = None
     limits: RunLimits = RunLimits()
+
+    @property
+    def gain(self) -> float | None:
+        """The smallest gain that the try could show; ``None`` if it can show none."""
+        return gain_of(self.labels.sizes, self.rows, self.k)
 
     def cases(self, desk: Desk) -> Iterator[TryCase]:
         """Yield what is asked: each item by both panels, which take turns in going first."""
         stored = bodies(desk, self.rows)
         for place, row in enumerate(self.rows):
             for is_candidate in (place % 2 == 1, place % 2 == 0):
-                panel = self.pair.candidate if is_candidate else self.pair.parent
+                panel = self.candidate if is_candidate else self.parent
                 case = asked_case(stored[row.key], panel, self.labels.rubric)
                 side = "candidate" if is_candidate else "parent"
                 # A juror on both panels answers for each: its calls have keys of their own.
                 yield TryCase(replace(case, id=f"{case.id} / {side}"), panel, row, is_candidate)
+
+    def judged(
+        self, desk: Desk, journal: DeskJournal, environment: Mapping[str, str]
+    ) -> tuple[tuple[TriedCell, ...], Turnouts]:
+        """Count the items on which each panel is right, by the replies that are stored.
+
+        A panel that decides neither pass nor fail is not right, and a call without a reply is lost.
+        """
+        turnouts = Turnouts()
+        right: dict[int, dict[bool, bool]] = {}
+        stored = bodies(desk, self.rows)
+        for one in self.cases(desk):
+            if self.begun.asks:
+                asked = one.begin()
+                while calls := asked.next():
+                    for call in calls:
+                        exchange = journal.reply(call.key)
+                        hidden = redactor([call.juror], environment)
+                        ballot = ballot_of(call, exchange, hidden) if exchange else stopped(call)
+                        asked.take(call, ballot)
+                ballots = seat_ballots(one.case, one.panel, asked)
+                turnouts.add(ballots, one.panel.rule.threshold)
+            else:
+                ballots = stored_ballots(one.panel, stored[one.row.key]) or []
+            made = decision(one.case, one.panel, ballots)
+            right.setdefault(one.row.key, {})[one.is_candidate] = made is one.row.should_pass
+        sides = [(one.stratum, right[one.key][False], right[one.key][True]) for one in self.rows]
+        return cells(self.labels.sizes, sides), turnouts
 
 
 class TryAnswer(Struct, frozen=True):
@@ -117,7 +137,52 @@ class TryAnswer(Struct, frozen=True):
 
     verdict: TryVerdict | None
     turnouts: Turnouts
-    spent_usd: float | None
+
+
+def _opened(
+    desk: Desk, run: Run, candidate: Path, parent: Path | None, *, ended: bool = False
+) -> PreparedTry:
+    """Return the last try of both files that was cut off, or that ``ended``, else a new one.
+
+    Raises:
+        UsageError: there is no holdout, or both panels are the same.
+        PanelError: a panel file cannot be used.
+    """
+    labels = split_labels(desk, run)
+    split = labels.split
+    if not split.holdout:
+        problem = "the holdout is spent by an adoption" if split.adopted else "not split yet"
+        hint = "Label more items, then split them: reviewdesk improve split."
+        raise UsageError(f"{run.name}: {problem}", hint)
+    old = read_panel(parent or parent_of(candidate))
+    new = read_panel(candidate)
+    said = [committed_panel(replaced(one, name="")) for one in (old, new)]
+    if said[0] == said[1]:
+        raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
+    plain = json.loads(json.dumps(said))  # words instead of enumerations
+    exact = hashlib.sha256(canonical_json(plain)).hexdigest()
+    same = [(k, *one) for k, one in enumerate(split.tries) if one[0].exact == exact]
+    before = next((word for _, _, word in reversed(same) if word), None)
+    for k, begun, word in reversed(same):
+        if bool(word) is ended:
+            held = {one.item: one for one in reversed(labels.holdout) if one.counts}
+            rows = tuple(held[item] for item in begun.items if item in held)
+            return PreparedTry(labels, old, new, begun, rows, k, before, resumes=True)
+    rows = labels.asked
+    asks_anew = asks(old, new, labels.rubric) or any(
+        stored_ballots(old, body) is None for body in bodies(desk, rows).values()
+    )
+    begun = TryBegun(
+        rubric=split.rubric,
+        name=secrets.token_hex(8),
+        parent=old.hash(old.rubric or labels.rubric),
+        candidate=new.hash(new.rubric or labels.rubric),
+        file=candidate.name,
+        items=tuple(one.item for one in rows),
+        asks=asks_anew,
+        exact=exact,
+    )
+    return PreparedTry(labels, old, new, begun, rows, len(split.tries), before)
 
 
 def prepare(
@@ -125,46 +190,28 @@ def prepare(
     run: Run,
     candidate: Path,
     parent: Path | None = None,
-    limits: RunLimits | None = None,
+    *,
     environment: Mapping[str, str] = PROCESS,
+    **limits: Any,
 ) -> PreparedTry:
     """Prepare a try of a candidate's file; one that was cut off is continued.
+
+    ``limits`` are fields of ``RunLimits``.
 
     Raises:
         UsageError: there is no holdout, both panels are the same, or a ceiling has no prices.
         PanelError: a panel file cannot be used.
     """
-    labels = split_labels(desk, run)
-    _refuse_without_holdout(labels)
-    pair = _pair(labels, candidate, parent or parent_of(candidate))
-    same = [one for one in labels.split.tries if one.begun.exact == pair.exact]
-    cut = next((one for one in same if one.verdict is None), None)
-    rows = labels.asked if cut is None else _rows(labels, cut.begun)
-    if not rows:
+    ready = _opened(desk, run, candidate, parent)
+    if not ready.rows:
         raise UsageError(
             f"{run.name}: no label of the holdout counts for the draw",
             "Label items in the order of the queue, then: improve split.",
         )
-    asks_anew = asks(pair.parent, pair.candidate, labels.rubric) or any(
-        stored_ballots(pair.parent, body) is None for body in bodies(desk, rows).values()
-    )
-    items = tuple(one.item for one in rows)
-    begun = cut.begun if cut is not None else TryBegun(
-        labels.split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name, items, asks_anew,
-        pair.exact,
-    )  # fmt: skip
-    k = len(labels.split.tries) if cut is None else cut.k
-    ready = PreparedTry(
-        labels, pair, begun, rows, k,
-        gain=smallest_gain(cells(labels.sizes, [(one.stratum, False, False) for one in rows]), k),
-        resumes=cut is not None,
-        before=next((one.verdict for one in reversed(same) if one.verdict), None),
-        limits=limits or RunLimits(),
-    )  # fmt: skip
-    if not begun.asks:
+    if not ready.begun.asks:
         return ready
-    with closing(DeskJournal(desk, begun.name, len(rows))) as journal:
-        journal.plan, _ = store.began(desk.conn, begun.name)
+    with closing(DeskJournal(desk, ready.begun.name, len(ready.rows))) as journal:
+        journal.plan, _ = store.began(desk.conn, ready.begun.name)
         calls = Survey(environment, journal)
         for one in ready.cases(desk):
             calls.add(one.begin())
@@ -172,48 +219,8 @@ def prepare(
     if plan.missing_keys:
         names = ", ".join(plan.missing_keys)
         raise UsageError(f"no key in {names}", "Set it: a try asks every juror of both panels.")
-    return with_ceiling(replace(ready, plan=plan), ready.limits.max_cost)
-
-
-def with_ceiling(ready: PreparedTry, max_cost: float | None) -> PreparedTry:
-    """Return a try with the most that it may cost, in US dollars.
-
-    Raises:
-        UsageError: a juror that is asked has no price.
-    """
-    if max_cost is not None and ready.plan is not None and ready.plan.worst_usd is None:
-        hint = "Give each juror price: {input, output} in US dollars per million tokens."
-        raise UsageError("a ceiling needs prices, and a juror has none", hint)
-    return replace(ready, limits=replace(ready.limits, max_cost=max_cost))
-
-
-def _rows(labels: SplitLabels, begun: TryBegun) -> tuple[LabelledCase, ...]:
-    """Return the cases of a try that was begun, one of each content, in their order."""
-    held = {one.item: one for one in reversed(labels.holdout) if one.counts}
-    return tuple(held[item] for item in begun.items if item in held)
-
-
-def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> PanelPair:
-    old = read_panel(parent)
-    new = read_panel(candidate)
-    said = [committed_panel(dataclasses.replace(one, name="")) for one in (old, new)]
-    if said[0] == said[1]:
-        raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
-    hashes = old.hash(old.rubric or labels.rubric), new.hash(new.rubric or labels.rubric)
-    plain = json.loads(json.dumps(said))  # words instead of enumerations
-    return PanelPair(old, new, hashes, hashlib.sha256(canonical_json(plain)).hexdigest())
-
-
-def _refuse_without_holdout(labels: SplitLabels) -> None:
-    if labels.split.holdout:
-        return
-    if labels.split.adopted:
-        problem = "the holdout is spent by an adoption"
-        hint = "Label more items, then split them: reviewdesk improve split."
-    else:
-        problem = "the labels are not split yet"
-        hint = "Split them: reviewdesk improve split."
-    raise UsageError(f"{labels.run.name}: {problem}", hint)
+    plan.check_ceiling(limits.get("max_cost"))
+    return replace(ready, plan=plan, limits=RunLimits(**limits))
 
 
 async def carry_out(
@@ -235,35 +242,29 @@ async def carry_out(
         CeilingError: the next call might exceed the ceiling; the answers are kept.
         DeskError: another process is at work on this try.
     """
-    name = ready.begun.name
-    plan = ready.plan
+    begun = ready.begun
     world = world or World.real()
-    consent: dict[str, object] = {} if plan is None else {
-        "hosts": [host.name for host in plan.hosts],
-        "models": list(plan.models),
-        "calls": plan.calls,
-        "worst_case_usd": plan.worst_usd,
-        "payload_sha256": plan.payload_sha256,
-        "max_cost_usd": ready.limits.max_cost,
+    facts = {
         "how": "--yes" if yes else "asked",
-        "jurors": [seat_body(one) for one in ready.pair.candidate.jurors],
-    }  # fmt: skip
-    with closing(DeskJournal(desk, name, len(ready.rows))) as journal:
+        "jurors": [seat_body(one) for one in ready.candidate.jurors],
+        "max_cost_usd": ready.limits.max_cost,
+        **(ready.plan.facts if ready.plan else {}),
+        **reruns.this_process(),
+    }
+    with closing(DeskJournal(desk, begun.name, len(ready.rows))) as journal:
         with writing(desk.conn, desk.path):
-            if store.began(desk.conn, name)[1]:
+            if store.began(desk.conn, begun.name)[1]:
                 hint = "Wait for it, or stop it."
                 raise DeskError("another process is at work on this try", hint)
-            record(desk, ready.labels.run, ready.begun, **consent, **reruns.this_process())
-        journal.plan, _ = store.began(desk.conn, name)
-        spent = reruns.spent(desk.conn, [journal.plan or 0])
-        meter = Meter(journal, ready.limits.max_cost, spent)
-        is_priced = plan is not None and plan.worst_usd is not None
-        if plan is not None:
-            calls = plan.calls
+            record(desk, ready.labels.run, begun, **facts)
+        journal.plan, _ = store.began(desk.conn, begun.name)
+        if plan := ready.plan:
+            spent = reruns.spent(desk.conn, [journal.plan or 0])
+            meter = Meter(journal, ready.limits.max_cost, spent)
 
             def progress(counts: BatchProgress) -> None:
-                usd = meter.spent if is_priced else None
-                told(counts.of(2 * len(ready.rows), calls, usd))
+                usd = None if plan.worst_usd is None else meter.spent
+                told(counts.of(2 * len(ready.rows), plan.calls, usd))
 
             await ask_all(
                 ready.cases(desk), meter, ready.limits, world,
@@ -276,72 +277,19 @@ async def carry_out(
                     "The answers are kept; try the same again with a higher ceiling.",
                 )
             journal.flush()
-        found, turnouts = _judged(desk, ready, journal, world.environment)
-        usd = meter.spent if is_priced else None
+        found, turnouts = ready.judged(desk, journal, world.environment)
         if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
-            return TryAnswer(None, turnouts, usd)
+            return TryAnswer(None, turnouts)
         with writing(desk.conn, desk.path):
             # How many tries came before it is read under the lock.
-            split = store.split(desk.conn, ready.begun.rubric)
-            mine = next((one for one in split.tries if one.begun.name == name), None)
-            if mine is None:
-                hint = "Label more items: improve split."
-                raise UsageError("the holdout was spent meanwhile", hint)
-            verdict = mine.verdict
-            if verdict is None:
-                verdict = try_verdict(found, mine.k)
-                record(desk, ready.labels.run, TryEnded(ready.begun.rubric, name, verdict))
-        return TryAnswer(verdict, turnouts, usd)
-
-
-def run_now(
-    desk: Desk,
-    ready: PreparedTry,
-    *,
-    yes: bool = False,
-    told: Callable[[LiveProgress], None] = lambda _: None,
-    noted: Callable[[str], None] = lambda _: None,
-) -> TryAnswer:
-    """Carry out a try over the network."""
-    return asyncio.run(carry_out(desk, ready, yes=yes, told=told, noted=noted))
-
-
-def _judged(
-    desk: Desk, ready: PreparedTry, journal: DeskJournal, environment: Mapping[str, str]
-) -> tuple[tuple[TriedCell, ...], Turnouts]:
-    """Count the items on which each panel is right, by the replies that are stored.
-
-    A panel that decides neither pass nor fail is not right.
-    """
-    turnouts = Turnouts()
-    right: dict[int, dict[bool, bool]] = {}
-    stored = bodies(desk, ready.rows)
-    for one in ready.cases(desk):
-        if ready.begun.asks:
-            asked = one.begin()
-            while calls := asked.next():
-                for call in calls:
-                    exchange = journal.reply(call.key)
-                    # A call without a reply counts as lost.
-                    ballot: CanonicalBallot = {
-                        **seat_body(call.juror),
-                        "status": "error",
-                        "error": {"type": "stopped", "message": "stopped before the answer came"},
-                    }
-                    if exchange is not None:
-                        ballot = ballot_of(call, exchange, redactor([call.juror], environment))
-                    asked.take(call, ballot)
-            ballots = seat_ballots(one.case, one.panel, asked)
-            turnouts.add(ballots, one.panel.rule.threshold)
-        else:
-            ballots = stored_ballots(one.panel, stored[one.row.key]) or []
-        made = decision(one.case, one.panel, ballots)
-        right.setdefault(one.row.key, {})[one.is_candidate] = made is one.row.should_pass
-    sides = [(one.stratum, right[one.key][False], right[one.key][True]) for one in ready.rows]
-    return cells(ready.labels.sizes, sides), turnouts
-
-
-# Adoption
+            tries = enumerate(store.split(desk.conn, begun.rubric).tries)
+            k, known = next(((k, one) for k, one in tries if one[0].name == begun.name), (0, None))
+            if known is None:
+                raise UsageError("the holdout was spent meanwhile", "Label more: improve split.")
+            verdict = known[1] or try_verdict(found, k)
+            if known[1] is None:
+                record(desk, ready.labels.run, TryEnded(begun.rubric, begun.name, verdict))
+        return TryAnswer(verdict, turnouts)
 
 
 def adopt(
@@ -352,66 +300,59 @@ def adopt(
     *,
     anyway: bool = False,
     environment: Mapping[str, str] = PROCESS,
-) -> Adoption:
-    """Replace the parent with a candidate, return what its try showed, and spend the holdout.
+) -> tuple[Path, Path, PanelAdopted]:
+    """Replace the parent with a candidate, and spend the holdout.
 
-    The parent's file is kept beside it, under a name with its hash.
+    Return the panel's file, the file that keeps the parent, whose name has its hash, and what the
+    try showed.
 
     Raises:
         UsageError: it was not tried on this holdout, or not found better, unless ``anyway``.
     """
     place = parent or parent_of(candidate)
     panel = place.with_suffix(".yaml")
-    labels = split_labels(desk, run)
     new = read_panel(candidate)
     text = candidate.read_bytes().decode()
-    last = labels.split.adopted[-1] if labels.split.adopted else None
-    if last is not None and last.candidate == new.hash(new.rubric or labels.rubric):
+    labels = split_labels(desk, run)
+    last = labels.split.adopted[-1:]
+    if last and last[0].candidate == new.hash(new.rubric or labels.rubric):
         # The program stopped between the event and the file.
         write(None, panel, [text], force=True)
-        return Adoption(panel, _kept(place, last), last)
-    _refuse_without_holdout(labels)
-    pair = _pair(labels, candidate, place)
-    same = [one for one in labels.split.tries if one.begun.exact == pair.exact]
-    tried = next((one for one in reversed(same) if one.verdict is not None), None)
-    if tried is None or tried.verdict is None:
+        return panel, _kept(place, last[0].parent), last[0]
+    ready = _opened(desk, run, candidate, place, ended=True)
+    if ready.before is None:
         raise UsageError(f"{candidate}: was not tried on this holdout", "improve try it first.")
-    if tried.verdict is not TryVerdict.BETTER and not anyway:
+    if ready.before is not TryVerdict.BETTER and not anyway:
         raise UsageError(
-            f"{candidate}: its try says {tried.verdict}, so it is not adopted",
+            f"{candidate}: its try says {ready.before}, so it is not adopted",
             "Adopt it all the same with --anyway; that spends the holdout.",
         )
-    ready = PreparedTry(labels, pair, tried.begun, _rows(labels, tried.begun), tried.k)
-    with closing(DeskJournal(desk, tried.begun.name, 0)) as journal:
-        journal.plan, _ = store.began(desk.conn, tried.begun.name)
-        found, turnouts = _judged(desk, ready, journal, environment)
+    begun = ready.begun
+    with closing(DeskJournal(desk, begun.name, 0)) as journal:
+        journal.plan, _ = store.began(desk.conn, begun.name)
+        found, turnouts = ready.judged(desk, journal, environment)
     if turnouts.ballots and turnouts.failed == turnouts.ballots:
         raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     adopted = PanelAdopted(
-        rubric=labels.split.rubric,
+        rubric=begun.rubric,
         at=desk.at(),
-        name=tried.begun.name,
-        parent=tried.begun.parent,
-        candidate=tried.begun.candidate,
+        name=begun.name,
+        parent=begun.parent,
+        candidate=begun.candidate,
         file=place.name,
         seed=labels.split.seed,
         tries=len(labels.split.tries),
-        verdict=tried.verdict,
-        figures=figures(found, tried.k),
+        verdict=ready.before,
+        figures=figures(found, ready.k),
     )
-    kept = _kept(place, adopted)
+    kept = _kept(place, begun.parent)
     write(None, kept, [place.read_bytes().decode()], force=True)
     with writing(desk.conn, desk.path):
         record(desk, run, adopted)
     write(None, panel, [text], force=True)
-    return Adoption(panel, kept, adopted)
+    return panel, kept, adopted
 
 
-def _kept(place: Path, adopted: PanelAdopted) -> Path:
-    """Return where the file of the parent is kept."""
-    return place.with_name(f"{place.stem}~{adopted.parent[:8]}{place.suffix}")
-
-
-def lineage(desk: Desk, run: Run) -> tuple[PanelAdopted, ...]:
-    """Return the panels that were adopted for a run's rubric, the oldest first."""
-    return split_of(desk, run).adopted
+def _kept(place: Path, parent: str) -> Path:
+    """Return where the file of a parent is kept: its name, with its hash."""
+    return place.with_name(f"{place.stem}~{parent[:8]}{place.suffix}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +13,7 @@ from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.query.filter import Filter, Nested, Part, parse_filter, parse_order
-from reviewdesk.domain.query.words import LABELS
+from reviewdesk.domain.query.words import HALVES, LABELS
 from reviewdesk.domain.records import Run
 from reviewdesk.store import events, improve, queue, verdicts
 
@@ -89,42 +90,50 @@ _STRETCHES = (0, 1_024, 4_096, 16_384)
 """The ends of the stretches of an order that are read for a first page, one after the other."""
 
 
-def keys(desk: QueueFile, run: Run, text: str, order: str) -> array[int]:
+def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = False) -> array[int]:
     """Return the keys of the verdicts that a filter keeps, in an order.
 
-    Marks and deferrals in the filter are those of the desk's reviewer.
+    With ``whole``, a filter on labels keeps those of the holdout. Marks and deferrals in the filter
+    are those of the desk's reviewer.
 
     Raises:
         UsageError: the filter or the order cannot be read, or needs an index that is not complete.
     """
-    kept = _parsed(desk, text)
+    kept = parse_filter(text) if whole else _parsed(desk, text)
     if not _in_file(kept, order) or desk.columns.holds(run):
         return _query(desk, run, kept, order)(None)
     return _from_file(desk, run, order)
 
 
 def _parsed(desk: QueueFile, text: str) -> Filter:
-    """Parse a filter; ``wrong`` leaves out the holdout, as a person who reads it tunes on it."""
+    """Parse a filter; words that tell of labels leave the holdout out.
+
+    A person who reads which items of it are wrong tunes on it. ``label:pass`` and ``label:fail``
+    keep it where the filter names a half itself; ``wrong`` never does.
+    """
     kept = parse_filter(text)
-    if any(one.name == "wrong" for one in kept.terms()) and any(improve.steps(desk.conn)):
-        return _without_holdout(kept)
-    return kept
+    labels = {one.value for one in kept.terms() if one.name == "label"}
+    values = frozenset[str]() if labels & HALVES else frozenset({"pass", "fail"})
 
-
-def _without_holdout(kept: Filter) -> Filter:
-    def part(one: Part) -> Part:
+    def tells(one: Part) -> bool:
         if isinstance(one, Nested):
-            return Nested(_without_holdout(one.filter), one.negated)
-        if one.name != "wrong":
-            return one
-        word = f"wrong:{one.value}" if one.value else "wrong"
-        return Nested(parse_filter(f"{word} !label:holdout"), one.negated)
+            return any(map(tells, one.filter.terms()))
+        return one.name == "wrong" or (one.name == "label" and one.value in values)
 
+    def part(one: Part) -> Part:
+        if not tells(one):
+            return one
+        inner = one.filter if isinstance(one, Nested) else Filter(((replace(one, negated=False),),))
+        split = parse_filter("!label:holdout")
+        return Nested(Filter(inner.groups + split.groups), one.negated)
+
+    if not any(map(tells, kept.terms())) or not any(improve.steps(desk.conn)):
+        return kept
     return Filter(tuple(tuple(map(part, group)) for group in kept.groups))
 
 
 def kept_back(desk: QueueFile, run: Run, text: str) -> int:
-    """Return how many verdicts of the holdout a filter with ``wrong`` leaves out."""
+    """Return how many verdicts of the holdout a filter leaves out."""
     whole = parse_filter(text)
     kept = _parsed(desk, text)
     if kept == whole:

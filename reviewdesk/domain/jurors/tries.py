@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb, sqrt
 from statistics import NormalDist
 
@@ -11,12 +11,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.labels.split import TryFigures, TryVerdict, level
+from reviewdesk.domain.labels.split import LabelledCase, TryFigures, TryVerdict
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import midp
 
+LEVEL = 0.025
+"""The one-sided level of the first try on a holdout; each further one has half of the last."""
+
 _STEPS = 40
 """The largest weight of an item in the sign test, whose weights are whole numbers."""
+
+
+def level(k: int) -> float:
+    """Return the one-sided level of the try after ``k`` others on the same holdout."""
+    return LEVEL / float(2**k)
 
 
 class TriedCell(Struct, frozen=True):
@@ -144,6 +152,11 @@ def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
         if try_verdict(made, k) is TryVerdict.BETTER:
             return sum(one.gained * one.size / one.asked for one in made) / size
     return None
+
+
+def gain_of(sizes: Mapping[int, int], asked: Iterable[LabelledCase], k: int) -> float | None:
+    """Return the smallest gain that a try about these cases, after ``k`` others, could show."""
+    return smallest_gain(cells(sizes, [(one.stratum, False, False) for one in asked]), k)
 
 
 def figures(found: Sequence[TriedCell], k: int) -> TryFigures:

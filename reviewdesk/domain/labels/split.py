@@ -7,25 +7,23 @@ in a tuning half stays there; an adoption moves its whole holdout there.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import canonical_json
 
 KIND = "improve"
 """The kind of the events of splits, tries and adoptions."""
-LEVEL = 0.025
-"""The one-sided level of the first try on a holdout; each further one has half of the last."""
 
-
-def level(k: int) -> float:
-    """Return the one-sided level of the try after ``k`` others on the same holdout."""
-    return LEVEL / float(2**k)
+MOST_JUDGED = 500
+"""The most cases of the tuning half on which changes of the rule are tried."""
 
 
 class Half(StrEnum):
@@ -80,7 +78,10 @@ class TryEnded(Struct, frozen=True, tag="tried"):
 
 
 class TryFigures(Struct, frozen=True):
-    """The figures that an adoption reveals of its try: accuracies through the draw, and counts."""
+    """The figures that an adoption reveals of its try: accuracies through the draw, and counts.
+
+    On ``gained`` items the candidate alone was right, on ``lost`` items the parent alone.
+    """
 
     before: float
     after: float
@@ -90,9 +91,7 @@ class TryFigures(Struct, frozen=True):
     level: float
     asked: int
     gained: int
-    """The items on which the candidate alone was right."""
     lost: int
-    """The items on which the parent alone was right."""
 
 
 class PanelAdopted(Struct, frozen=True, tag="adopted"):
@@ -113,39 +112,21 @@ class PanelAdopted(Struct, frozen=True, tag="adopted"):
 Step: TypeAlias = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
-def detail(step: Step) -> dict[str, Any]:
-    """Return the detail of a step's event."""
-    held: dict[str, Any] = {KIND: to_builtins(step)}
-    return held
-
-
-def step_of(held: Mapping[str, Any]) -> Step | None:
-    """Read the step of an event; ``None`` if this program has no such step, or it is hand-made."""
-    try:
-        step: Step = convert(held.get(KIND), Step)
-    except ValidationError:
-        return None
-    return step
-
-
-class TriedCandidate(Struct, frozen=True):
-    """A try on the current holdout; a try without a verdict was interrupted."""
-
-    begun: TryBegun
-    k: int
-    """How many tries on this holdout came before it."""
-    verdict: TryVerdict | None = None
-
-
 class Split(Struct, frozen=True):
-    """The split of a rubric as it stands: names of groups of near-copies, and the tries on it."""
+    """The split of a rubric as it stands: names of groups of near-copies, and the tries.
+
+    ``spent`` is the holdout of the last adoption, until the next split. It tested the panel that
+    was adopted, which was not tuned on it.
+    """
 
     rubric: str
     tuning: frozenset[str] = frozenset()
     holdout: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
     seed: str = ""
     open_labels: bool = False
-    tries: tuple[TriedCandidate, ...] = ()
+    tries: tuple[tuple[TryBegun, TryVerdict | None], ...] = ()
+    """The tries of this holdout in their order; one without a verdict was interrupted."""
     adopted: tuple[PanelAdopted, ...] = ()
 
     def half(self, group: str) -> Half | None:
@@ -157,34 +138,35 @@ class Split(Struct, frozen=True):
 
 def replay(rubric: str, steps: Iterable[Step]) -> Split:
     """Return the split of a rubric after the steps of all desks, in their common order."""
-    tuning: set[str] = set()
-    holdout: set[str] = set()
-    tries: dict[str, TriedCandidate] = {}
-    adopted: list[PanelAdopted] = []
-    seed = ""
-    open_labels = False
+    made = Split(rubric)
+    tries: dict[str, tuple[TryBegun, TryVerdict | None]] = {}
     for step in steps:
         if step.rubric != rubric:
             continue
         if isinstance(step, SplitMade):
-            tuning.update(step.tuning)
-            holdout = (holdout | set(step.holdout)) - tuning
-            seed = seed or step.seed
-            open_labels = open_labels or step.open_labels
+            tuning = made.tuning.union(step.tuning)
+            made = replace(
+                made,
+                tuning=tuning,
+                holdout=made.holdout.union(step.holdout) - tuning,
+                spent=frozenset(),
+                seed=made.seed or step.seed,
+                open_labels=made.open_labels or step.open_labels,
+            )
         elif isinstance(step, TryBegun):
-            tries.setdefault(step.name, TriedCandidate(step, len(tries)))
+            tries.setdefault(step.name, (step, None))
         elif isinstance(step, TryEnded) and step.name in tries:
-            one = tries[step.name]
-            tries[step.name] = TriedCandidate(one.begun, one.k, step.verdict)
+            tries[step.name] = tries[step.name][0], step.verdict
         elif isinstance(step, PanelAdopted):
-            adopted.append(step)
-            tuning |= holdout
-            holdout = set()
             tries = {}
-    return Split(
-        rubric, frozenset(tuning), frozenset(holdout), seed, open_labels,
-        tuple(tries.values()), tuple(adopted),
-    )  # fmt: skip
+            made = replace(
+                made,
+                tuning=made.tuning | made.holdout,
+                holdout=frozenset(),
+                spent=made.holdout,
+                adopted=(*made.adopted, step),
+            )
+    return replace(made, tries=tuple(tries.values()))
 
 
 def group_of(text: str | None, test: str, verdict: str) -> str:
@@ -230,70 +212,38 @@ def halved(
 
 
 class LabelledCase(Struct, frozen=True):
-    """A labelled verdict of a run, and what the split and the lists need of it."""
+    """A labelled verdict of a run; ``stratum`` and ``rank`` are its place in the draw."""
 
     key: int
     id: str
     item: str
     group: str
     stratum: int
-    """The stratum of the draw."""
     rank: int
     counts: bool
     """Whether the label counts for the draw."""
     should_pass: bool
     decided: bool | None
     """What the panel of the report decided; ``None`` if neither pass nor fail."""
-    blind: bool | None
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
-    def wrong(self) -> bool:
-        return self.decided is not None and self.decided is not self.should_pass
-
-
-class WrongCases(Struct, frozen=True):
-    """Where the panel is wrong in the tuning half: cases, and how often each tag and note occurs.
-
-    Tags and notes have the false passes and the false fails that carry them, most frequent first.
-    """
-
-    cases: tuple[LabelledCase, ...]
-    right: int
-    tags: tuple[tuple[str, int, int], ...] = ()
-    notes: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def false_passes(self) -> int:
-        return sum(bool(one.decided) for one in self.cases)
-
-    @property
-    def false_fails(self) -> int:
-        return len(self.cases) - self.false_passes
-
-
-def _counted(found: Iterable[tuple[str, LabelledCase]]) -> tuple[tuple[str, int, int], ...]:
-    counts: dict[str, list[int]] = {}
-    for name, one in found:
-        counts.setdefault(name, [0, 0])[0 if one.decided else 1] += 1
-    order = sorted(counts.items(), key=lambda pair: (-sum(pair[1]), pair[0]))
-    return tuple((name, passes, fails) for name, (passes, fails) in order)
-
 
 class SplitLabels(Struct, frozen=True):
-    """A run's labels by half; ``later`` came after the split, ``left_out`` were not given blind."""
+    """A run's labels by half; ``later`` came after the split, ``left_out`` were not given blind.
+
+    ``rubric`` is that of all cases, ``None`` if they have several or none. ``sizes`` are the
+    contents of each stratum of the draw.
+    """
 
     run: Run
     split: Split
     rubric: str | None
-    """The rubric of all cases; ``None`` if they have several, or none."""
     tuning: tuple[LabelledCase, ...]
     holdout: tuple[LabelledCase, ...]
-    later: int
+    later: tuple[LabelledCase, ...]
     left_out: int
     sizes: Mapping[int, int]
-    """How many contents each stratum of the draw has."""
 
     @property
     def asked(self) -> tuple[LabelledCase, ...]:
@@ -305,51 +255,37 @@ class SplitLabels(Struct, frozen=True):
         return tuple(found.values())
 
     @property
-    def wrong(self) -> WrongCases:
+    def judged(self) -> tuple[LabelledCase, ...]:
+        """The cases of the tuning half on which changes of the rule are tried."""
+        return self.tuning[:MOST_JUDGED]
+
+    @property
+    def wrong(self) -> tuple[LabelledCase, ...]:
         """The cases of the tuning half that the panel decided against their labels."""
-        every = [one for one in self.tuning if one.decided is not None]
-        wrong = tuple(one for one in every if one.wrong)
-        return WrongCases(
-            wrong,
-            len(every) - len(wrong),
-            _counted((tag, one) for one in wrong for tag in one.tags),
-            _counted((" ".join(note.split()), one) for one in wrong for note in one.notes),
-        )
+        return tuple(one for one in self.tuning if one.decided is (not one.should_pass))
 
+    @property
+    def decisions(self) -> Counter[tuple[bool | None, bool]]:
+        """The cases of the tuning half by what the panel decided and whether they should pass."""
+        return Counter((one.decided, one.should_pass) for one in self.tuning)
 
-class OfferedChange(Struct, frozen=True):
-    """A change that can be made to a panel, then right on ``right`` of ``of`` tuning items.
+    def said(self, field: str) -> list[tuple[str, int, int]]:
+        """Return each of the ``tags`` or ``notes`` of wrong cases, the most frequent first.
 
-    ``right`` is ``None`` if only asking jurors can tell. Without a ``change`` it is the panel.
-    """
-
-    change: str
-    right: int | None = None
-    of: int = 0
+        Beside it are the false passes and the false fails that carry it.
+        """
+        counts: dict[str, Counter[bool | None]] = {}
+        for one in self.wrong:
+            for text in getattr(one, field):
+                counts.setdefault(" ".join(text.split()), Counter())[one.decided] += 1
+        order = sorted(counts.items(), key=lambda pair: (-pair[1].total(), pair[0]))
+        return [(text, found[True], found[False]) for text, found in order]
 
 
 class WrittenCandidate(Struct, frozen=True):
-    """A candidate's file and what differs in it from its parent, line by line."""
+    """A candidate's file, what differs in it line by line, and whether a try asks jurors."""
 
     path: Path
     parent: Path
     diff: tuple[str, ...]
     asks: bool
-    """Whether jurors must be asked to try it."""
-
-
-class ImprovePage(Struct, frozen=True):
-    """Where a run's panel is wrong in the tuning half, and what may be changed."""
-
-    labels: SplitLabels
-    offers: tuple[OfferedChange, ...] = ()
-    gain: float | None = None
-    """The smallest gain that the next try could show; ``None`` if the holdout can show none."""
-
-
-class Adoption(Struct, frozen=True):
-    """A panel that was adopted: its file, where its parent was put, and what its try showed."""
-
-    panel: Path
-    kept: Path
-    adopted: PanelAdopted

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
 from reviewdesk.domain.panel.samples import flips
 from reviewdesk.domain.verdict import SLACK, CanonicalBallot, Status
+from reviewdesk.errors import UsageError
 
 
 class Host(Struct, frozen=True):
@@ -53,6 +55,23 @@ class ConsentPlan(Struct, frozen=True):
     """The models without a price."""
     cached: int = 0
     """The calls that are not made because the cache answers them."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the event of the consent states."""
+        return {
+            "hosts": [host.name for host in self.hosts],
+            "models": list(self.models),
+            "calls": self.calls,
+            "worst_case_usd": self.worst_usd,
+            "payload_sha256": self.payload_sha256,
+        }
+
+    def check_ceiling(self, usd: float | None) -> None:
+        """Raise UsageError for a ceiling on calls of which one has no price."""
+        if usd is not None and self.worst_usd is None:
+            hint = "Give each juror price: {input, output} in US dollars per million tokens."
+            raise UsageError("a ceiling needs prices, and a juror has none", hint)
 
 
 STOPPED = "juror_stopped"

@@ -366,6 +366,12 @@ def failed(call: Call, fault: Fault, at: str, raw: str = "") -> CanonicalBallot:
     return made
 
 
+def stopped(call: Call) -> CanonicalBallot:
+    """Return the ballot of a call that was stopped before its answer came."""
+    error = {"type": "stopped", "message": "stopped before the answer came"}
+    return {**seat_body(call.juror), "status": "error", "error": error}
+
+
 def _reply_ballot(
     call: Call, exchange: Exchange, found: Envelope, place: Endpoint, redactor: Redactor
 ) -> CanonicalBallot:

@@ -9,10 +9,11 @@ from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, S
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
+from reviewdesk.domain.jurors.tries import gain_of
 from reviewdesk.domain.labels.composite import Composite
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import SegmentFigures
-from reviewdesk.domain.labels.split import ImprovePage, PanelAdopted
+from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
@@ -440,28 +441,31 @@ def pending(found: BatchesPending) -> dict[str, Any]:
     return {"report": None, **shape(found, "waiting fetched unsent")}
 
 
-def improvement(found: ImprovePage) -> dict[str, Any]:
+def improvement(labels: SplitLabels, offers: Mapping[str, int | None]) -> dict[str, Any]:
     """Return ``improve --json``; the holdout's only counts are its sizes."""
-    labels = found.labels
-    wrong = labels.wrong
-    rows = {"tags": wrong.tags, "notes": wrong.notes}
+    counts = labels.decisions
     return {
         "run": labels.run.name,
         "tuning": len(labels.tuning),
         "holdout": len(labels.holdout),
-        "later": labels.later,
+        "later": len(labels.later),
         "not_blind": labels.left_out,
-        "smallest_gain": found.gain,
-        "right": wrong.right,
-        **shape(wrong, "false_passes false_fails"),
-        **{key: [dict(zip(_COUNTS, one, strict=True)) for one in of] for key, of in rows.items()},
+        "smallest_gain": gain_of(labels.sizes, labels.asked, len(labels.split.tries)),
+        "right": counts[True, True] + counts[False, False],
+        "false_passes": counts[True, False],
+        "false_fails": counts[False, True],
+        **{
+            key: [dict(zip(_COUNTS, one, strict=True)) for one in labels.said(key)]
+            for key in ("tags", "notes")
+        },
         "wrong": [
-            shape(one, "id decided_pass=decided should_pass tags notes") for one in wrong.cases
+            shape(one, "id decided_pass=decided should_pass tags notes") for one in labels.wrong
         ],
-        "tries": [
-            {"candidate": one.begun.file, "verdict": one.verdict} for one in labels.split.tries
+        "tries": [{"candidate": begun.file, "verdict": word} for begun, word in labels.split.tries],
+        "changes": [
+            {"change": change, "right": right, "of": 0 if right is None else len(labels.judged)}
+            for change, right in offers.items()
         ],
-        "changes": [shape(one, "change right of") for one in found.offers],
     }
 
 

@@ -79,7 +79,7 @@ def world() -> World:
 def written(desk: Desk, labels: SplitLabels, panel: Path, rubric: str) -> Path:
     """A candidate with another rubric, edited in a draft as a person does."""
     text = candidates.draft(desk, labels, panel).replace("rubric: is right", f"rubric: {rubric}")
-    return candidates.kept_draft(labels, panel, text).path
+    return candidates.written(labels, panel, text).path
 
 
 async def tried(desk: Desk, run: Run, candidate: Path, **more: Any) -> tries.TryAnswer:
@@ -92,11 +92,11 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
     labels = make_split(desk, run)
     assert (len(labels.tuning), len(labels.holdout)) == (ITEMS // 2, ITEMS // 2)
     panel = panel_file(tmp_path)
-    page = candidates.page(desk, run, panel)
-    wrong = page.labels.wrong
+    labels = split_labels(desk, run)
     # Strata are balanced by label: half of the 16 that should fail are in the tuning half.
-    assert (wrong.false_passes, wrong.false_fails, wrong.right) == (8, 0, 24)
-    told = str(views.improve(page)) + candidates.draft(desk, page.labels, panel)
+    assert labels.decisions == {(True, False): 8, (True, True): 24}
+    offers = candidates.offers(desk, labels, panel)
+    told = str(views.improve(labels, offers)) + candidates.draft(desk, labels, panel)
     for one in labels.holdout:
         for mark in (f"'{one.id}'", f" {one.id}:", f"{one.notes[0]}'", f"{one.tags[0]}'"):
             assert mark not in told, one.id
@@ -133,20 +133,20 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
                 assert "Verdict:" not in text
     with pytest.raises(UsageError, match="its try says not shown"):
         tries.adopt(desk, run, same)
-    assert not tries.lineage(desk, run)
+    assert not split_labels(desk, run).split.adopted
     before = panel.read_bytes()
-    found = tries.adopt(desk, run, helps)
+    _, kept, adopted = tries.adopt(desk, run, helps)
     assert panel.read_bytes() == helps.read_bytes()
-    assert found.kept.read_bytes() == before
-    figures = found.adopted.figures
+    assert kept.read_bytes() == before
+    figures = adopted.figures
     # All are passed before, and a quarter should fail; the fix is right on all.
     assert (figures.before, figures.after, figures.gain) == pytest.approx((0.75, 1.0, 0.25))
     assert (figures.asked, figures.gained, figures.lost) == (ITEMS // 2, ITEMS // 8, 0)
-    assert (found.adopted.tries, found.adopted.verdict) == (3, TryVerdict.BETTER)
+    assert (adopted.tries, adopted.verdict) == (3, TryVerdict.BETTER)
     assert figures.level == pytest.approx(1 - 2 * 0.025 / 4)
-    assert tries.lineage(desk, run) == (found.adopted,)
     spent = split_labels(desk, run)
     assert (len(spent.tuning), spent.holdout, spent.split.tries) == (ITEMS, (), ())
+    assert spent.split.adopted == (adopted,)
     with pytest.raises(UsageError, match="is spent"):
         tries.prepare(desk, run, shots)
     more = load(desk, report_of(ITEMS, 24))
@@ -182,11 +182,11 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         task = asyncio.create_task(tried(desk, run, helps, told=stop))
         with pytest.raises(asyncio.CancelledError):
             await task
-        (cut,) = split_labels(desk, run).split.tries
-        assert cut.verdict is None
+        ((cut, word),) = split_labels(desk, run).split.tries
+        assert word is None
         assert desk.undo() is not None  # a tag, and never a try
         ready = tries.prepare(desk, run, helps, environment=KEYS)
-        assert (ready.resumes, ready.k, ready.begun.name) == (True, 0, cut.begun.name)
+        assert (ready.resumes, ready.k, ready.begun.name) == (True, 0, cut.name)
         assert ready.plan is not None
         assert ready.plan.stored >= 40
         made = await tries.carry_out(desk, ready, world=world())
@@ -195,8 +195,8 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         # Three jurors have one prompt, and a call that the stop cut off may have been seen.
         assert len(calls) == 2 * len(labels.asked)
         assert 6 * len(labels.asked) <= len(server.calls) <= 6 * len(labels.asked) + 16
-        (one,) = split_labels(desk, run).split.tries
-        assert (one.begun.name, one.k, one.verdict) == (cut.begun.name, 0, TryVerdict.BETTER)
+        ((one, word),) = split_labels(desk, run).split.tries
+        assert (one.name, word) == (cut.name, TryVerdict.BETTER)
         again = tries.prepare(desk, run, helps, environment=KEYS)
         assert (again.resumes, again.k, again.before) == (False, 1, TryVerdict.BETTER)
 
@@ -214,7 +214,7 @@ async def test_a_rule_is_tried_on_the_ballots_that_are_there(desk: Desk, tmp_pat
         # At 0.95 all fail, which is right on a quarter of the items and not on three quarters.
         wanted = TryVerdict.WORSE if change.startswith("threshold") else TryVerdict.NOT_SHOWN
         assert made.verdict is wanted, change
-    assert [one.k for one in split_labels(desk, run).split.tries] == [0, 1, 2]
+    assert len(split_labels(desk, run).split.tries) == 3
     assert candidates.made(desk, labels, panel, "model=j1:n").asks
     for change, says in (("colour=red", "no change"), ("without=j9", "no juror 'j9'")):
         with pytest.raises(UsageError, match=says):
