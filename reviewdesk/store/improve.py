@@ -9,7 +9,15 @@ from typing import Any
 
 from msgspec import ValidationError, convert
 
-from reviewdesk.domain.labels.split import KIND, Half, Split, Step, TryBegun, group_of, replay
+from reviewdesk.domain.labels.split import (
+    KIND,
+    Split,
+    Step,
+    TryBegun,
+    group_of,
+    replay,
+    rubric_name,
+)
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import first_column, in_pages
 from reviewdesk.store.label_state import COUNTER
@@ -38,9 +46,8 @@ def split(conn: sqlite3.Connection, rubric: str) -> Split:
     return replay(rubric, (step for _, step, _ in steps(conn)))
 
 
-def of_half(conn: sqlite3.Connection, run: int, rubric: str, half: Half) -> Iterator[int]:
-    """Yield the keys of a run's labelled verdicts that belong to a half of a rubric's split."""
-    made = split(conn, rubric)
+def of_groups(conn: sqlite3.Connection, run: int, groups: Collection[str]) -> Iterator[int]:
+    """Yield the keys of a run's labelled verdicts that belong to groups of near-copies."""
     rows = conn.execute(
         """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input
            FROM truths t CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
@@ -48,7 +55,7 @@ def of_half(conn: sqlite3.Connection, run: int, rubric: str, half: Half) -> Iter
         (run,),
     )
     for row in rows:
-        if made.half(group_of(row["input"], row["test"], row["id"])) is half:
+        if group_of(row["input"], row["test"], row["id"]) in groups:
             yield row["key"]
 
 
@@ -71,6 +78,11 @@ def rubrics(conn: sqlite3.Connection, run: int) -> list[str | None]:
     query = """SELECT DISTINCT json_extract(b.body, '$.rubric')
                FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?"""
     return first_column(conn, query, (run,))
+
+
+def rubric_of(conn: sqlite3.Connection, run: int) -> str:
+    """Return the name under which a run's split is kept. Reads every body."""
+    return rubric_name(rubrics(conn, run))
 
 
 def bodies(conn: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:

@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
-from reviewdesk.domain.labels.split import Half, rubric_name
 from reviewdesk.domain.query.filter import FilterError, SearchTerm, Term, parse_search, spaced
 from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
@@ -327,9 +326,10 @@ def _rerun(context: FilterContext, _: Term) -> Iterable[int]:
 
 
 def _half(context: FilterContext, term: Term) -> Iterable[int]:
-    if "rubric" not in context.memo:
-        context.memo["rubric"] = rubric_name(improve.rubrics(context.conn, context.run))
-    return improve.of_half(context.conn, context.run, context.memo["rubric"], Half(term.value))
+    if "split" not in context.memo:
+        context.memo["split"] = improve.rubric_of(context.conn, context.run)
+    split = improve.split(context.conn, context.memo["split"])
+    return improve.of_groups(context.conn, context.run, getattr(split, term.value))
 
 
 def _tag(context: FilterContext, term: Term) -> Iterable[int]:

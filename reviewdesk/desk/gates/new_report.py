@@ -152,10 +152,12 @@ def finding(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) ->
             f"{ENOUGH:.0%} are needed"
         )
     both = tuple(pairs(labels, PanelDecisions.of_report(labels, new), old))
+    tuned = sum(one.tuned for one in labels.labels)
+    left = f"; {tuned} labels of the tuning half are left out" if tuned else ""
     if not both:
-        return skipped(f"no label is of an answer in both reports ({older.name})")
+        return skipped(f"no label is of an answer in both reports ({older.name}){left}")
     found = change(both)
-    note = f"{found.apart} of {found.items} decisions differ from {older.name}"
+    note = f"{found.apart} of {found.items} decisions differ from {older.name}{left}"
     reading = TargetValue(found.estimate, low=found.low, high=found.high)
     if found.high < limit - SLACK:
         return Finding(expected, reading, GateStatus.FAIL, note, found.high - limit)

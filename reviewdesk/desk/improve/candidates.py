@@ -61,14 +61,6 @@ def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> 
     return case.under(panel.rubric)
 
 
-def decision(case: Case, panel: PanelSpec, ballots: Sequence[CanonicalBallot]) -> bool | None:
-    """Return True for a pass, False for a fail, and ``None`` if the panel decides neither."""
-    from reviewdesk.domain.panel.verdict_body import verdict_body
-
-    made = verdict_body(case, panel, ballots).get("decision")
-    return {"pass": True, "fail": False}.get(made or "")
-
-
 def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
     """Return the panel's ballots of a verdict, weighted as the panel does.
 
@@ -276,6 +268,8 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     Raises:
         PanelError: the panel file cannot be used.
     """
+    from reviewdesk.domain.panel.verdict_body import passes
+
     spec = read_panel(parent)
     if not labels.tuning:
         return {}
@@ -288,13 +282,12 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
         return asked
 
     def right(panel: PanelSpec) -> int:
-        count = 0
-        for one in judged:
-            body = stored[one.key]
-            case = asked_case(body, panel, labels.rubric)
-            found = decision(case, panel, stored_ballots(panel, body) or ())
-            count += found is one.should_pass
-        return count
+        given = [
+            (asked_case(body, panel, labels.rubric), stored_ballots(panel, body) or ())
+            for body in (stored[one.key] for one in judged)
+        ]
+        found = zip(judged, passes(panel, given), strict=True)
+        return sum(passed is one.should_pass for one, passed in found)
 
     own = right(spec)
     changes = [*(f"strategy={word}" for word in STRATEGIES), "weights"]

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.files import write
-from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
+from reviewdesk.desk.improve.candidates import asked_case, asks, parent_of, stored_ballots
 from reviewdesk.desk.improve.split import bodies, record, split_labels
 from reviewdesk.desk.live.journal import DeskJournal, committed_panel
 from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, gain_of, try_verdict
@@ -35,6 +35,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress, Turnouts
+from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import CeilingError, DeskError, UsageError
@@ -126,7 +127,7 @@ class PreparedTry(Struct, frozen=True):
                 turnouts.add(ballots, one.panel.rule.threshold)
             else:
                 ballots = stored_ballots(one.panel, stored[one.row.key]) or []
-            made = decision(one.case, one.panel, ballots)
+            (made,) = passes(one.panel, [(one.case, ballots)])
             right.setdefault(one.row.key, {})[one.is_candidate] = made is one.row.should_pass
         sides = [(one.stratum, right[one.key][False], right[one.key][True]) for one in self.rows]
         return cells(self.labels.sizes, sides), turnouts

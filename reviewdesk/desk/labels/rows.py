@@ -13,13 +13,14 @@ from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.split import Half
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, verdicts
+from reviewdesk.store import figures, improve, verdicts
 from reviewdesk.views.queue import waits
 from reviewdesk.views.words import DESIGNS, plural
 
@@ -104,6 +105,10 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         for at in kept
     }
     full_row, asked = _row_maker(desk, run, made)
+    tuned = set[int]()
+    if any(improve.steps(desk.conn)):
+        split = improve.split(desk.conn, improve.rubric_of(desk.conn, run.key))
+        tuned = set(improve.of_groups(desk.conn, run.key, split.tuned))
     rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
@@ -117,7 +122,8 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         given = verdicts.of_item(desk.conn, verdict.item)
         label = next((one for one in given if one["label"] == truth), given[0])
         row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
-        rows.append(full_row(verdict, label, row))
+        half = {"half": Half.TUNING} if verdict.key in tuned else {}
+        rows.append(full_row(verdict, label, row) | half)
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     return SuiteExport(

@@ -52,6 +52,8 @@ class DrawnLabel(Struct, frozen=True):
     """How many contents the label stands for; ``None`` if the row does not say."""
     decided: bool = True
     """Whether the panel that was labelled decided pass or fail."""
+    tuned: bool = False
+    """Whether it is of the half that panels are tuned on."""
 
     @property
     def drawn(self) -> bool:

@@ -78,11 +78,14 @@ def pairs(
 ) -> Iterator[PairedDecision]:
     """Pair the decisions on every content that both panels have and labels are drawn from.
 
-    Labels that were not drawn describe only the contents that have a label.
+    What a panel was tuned on says little of how good it is, and is left out. Labels that were not
+    drawn describe only the contents that have a label.
     """
     frame = {one.item_hash: one for one in labels.frame or ()} if labels.drawn else {}
     for label in labels.labels:
         known = frame.pop(label.item_hash or "", None)
+        if label.tuned:
+            continue
         if label.line in new.of_labels and label.line in old.of_labels:
             both = new.of_labels[label.line], old.of_labels[label.line]
             yield PairedDecision(known.stratum if known else 0, *both, label.truth)

@@ -129,6 +129,11 @@ class Split(Struct, frozen=True):
     """The tries of this holdout in their order; one without a verdict was interrupted."""
     adopted: tuple[PanelAdopted, ...] = ()
 
+    @property
+    def tuned(self) -> frozenset[str]:
+        """The groups that the last panel, or a candidate of it, may have been tuned on."""
+        return self.tuning - self.spent
+
     def half(self, group: str) -> Half | None:
         """Return where a group belongs; ``None`` for one that came after the split."""
         if group in self.tuning:

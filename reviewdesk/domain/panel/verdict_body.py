@@ -17,6 +17,7 @@ from reviewdesk.domain.verdict import (
     Decision,
     Generator,
     Policy,
+    Status,
     Strategy,
     own_facts,
     verdict_from_body,
@@ -99,6 +100,28 @@ def verdict_body(
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
     body = _base_body(case, panel, jurors, ())
     return stopping.can_turn(verdict_from_body(body, Policy(), Generator()))
+
+
+def passes(
+    panel: PanelSpec, given: Sequence[tuple[Case, Sequence[CanonicalBallot]]]
+) -> list[bool | None]:
+    """Return whether a panel passes each case by its ballots; ``None`` if it does not decide.
+
+    The decisions are those of ``verdict_body``, and are made together.
+    """
+    from reviewdesk.domain.assessment.assess import decided
+    from reviewdesk.domain.jury.verdicts import verdicts_of
+
+    bodies = [_base_body(case.under(panel.rubric), panel, held, ()) for case, held in given]
+    verdicts = [verdict_from_body(body, Policy(), Generator()) for body in bodies]
+    sides = {Decision.PASS: True, Decision.FAIL: False}
+    made = []
+    for (case, held), code in zip(given, verdicts_of(verdicts).decision, strict=True):
+        found = decided(int(code))
+        if any(one["status"] == Status.NOT_ASKED for one in held):
+            found = Decision(verdict_body(case, panel, held)["decision"] or Decision.ERROR)
+        made.append(sides.get(found) if found else None)
+    return made
 
 
 def failed_check_body(

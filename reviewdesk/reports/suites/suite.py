@@ -64,6 +64,7 @@ class _LabelModel(Strict):
     weight: Amount = None
     selection: str | None = None
     confidence_source: str | None = None
+    half: Literal["tuning"] | None = None
 
 
 class _FrameModel(Strict):
@@ -103,6 +104,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             stratum=stratum_index(row.stratum) if drawn else None,
             weight=row.weight,
             decided=row.decision is None or row.decision in _DECIDED,
+            tuned=row.half is not None,
         )
         if row.truth == "unsure" and row.selection == "draw":
             unanswered.setdefault(row.item_hash or row.id, label)

@@ -96,6 +96,26 @@ def test_an_older_suite_needs_the_first_report(labelled: Suite) -> None:
     assert labelled.gate(labelled.bodies, *given, "--baseline", old).code == 0
 
 
+def test_labels_of_the_tuning_half_say_nothing_of_a_new_panel(labelled: Suite) -> None:
+    assert labelled.cli("improve", "split", "--open").code == 0
+    folder = labelled.folder.with_name("split")
+    assert labelled.cli("labels", "export", "--format", "suite", "-o", folder).code == 0
+    lines = (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()
+    tuning = {row["id"] for row in map(json.loads, lines) if row.get("half") == "tuning"}
+    assert len(tuning) == COUNT // 2
+    labelled.folder = folder
+    old = labelled.write("old.jsonl", report(*labelled.bodies))
+    for is_tuned in (True, False):
+        new = [
+            judged(body, *FAILS) if (body["id"] in tuning) is is_tuned else body
+            for body in labelled.bodies
+        ]
+        done = labelled.gate(new, "--against", old, "--margin", "0.05", "--json")
+        status = "pass" if is_tuned else "fail"
+        assert changes(done) == {"parent": status, "baseline": status}
+        assert "100 labels of the tuning half are left out" in done.out
+
+
 def test_a_panel_with_another_rubric_keeps_its_labels(labelled: Suite) -> None:
     old = labelled.write("old.jsonl", report(*labelled.bodies))
     new = [{**body, "rubric": "The length does not count."} for body in labelled.bodies]
