@@ -118,7 +118,7 @@ def passes(
     made = []
     for (case, held), code in zip(given, verdicts_of(verdicts).decision, strict=True):
         found = decided(int(code))
-        if any(one["status"] == Status.NOT_ASKED for one in held):
+        if any(one.get("status") == Status.NOT_ASKED for one in held):
             found = Decision(verdict_body(case, panel, held)["decision"] or Decision.ERROR)
         made.append(sides.get(found) if found else None)
     return made
