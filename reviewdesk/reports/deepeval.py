@@ -16,11 +16,10 @@ from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.conversation import conversation
-from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
+from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Record, Report, ReportVerdict, records
-from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.tables.verdict import PanelReader
+from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldProblem, JsonObject, must_be
 
 _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
@@ -172,8 +171,8 @@ class _Mapper:
         about = _texts(case)
         name = values.label(case.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
-        juries = list(self._panels.juries(panel, record.path))
-        for base, jurors in juries:
+        juries = self._panels.juries(panel, record.path)
+        for base, jurors in juries.items():
             alone = len(juries) == 1
             metrics = panel if alone else [one for one in panel if one["base"] == base]
             for metric, juror in zip(metrics, jurors, strict=True):
@@ -271,7 +270,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         "generator": {"model": model} if model else None,
     }
     survey = TableSurvey(scale_by_judge=False, scored=True)
-    panels = PanelReader(_RULE, survey, options)
     fail = failing(source)
     looked = ImportTally(lenient=True)
     some = False
@@ -279,25 +277,20 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         for record in records(stream, look.outline, fail, looked, _CASES):
             for case in _cases(record):
                 problem = _problem(case.value)
-                if problem is None and (panel := _panel(case.value)):
-                    panels.look(panel)
-                    some = True
                 some = some or problem is not None
+                for metric in () if problem else _panel(case.value):
+                    some = True
+                    survey.add_score(metric["juror"], metric["base"], metric.get("score"))
     if not some:
         raise fail("", "holds no test case with a metric", "")
-    known = named_secrets(keys)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
         mapper = _Mapper(panels)
         for record in records(stream, look.outline, fail, tally, _CASES):
-            secrets = known | named_secrets(record.value)
-            if len(secrets) > MOST_SECRETS:
-                yield record.refused(FieldProblem((), f"shows over {MOST_SECRETS} keys in clear"))
-                continue
-            remover = SecretRemover(secrets)
+            secrets = named_secrets(record.value)
             for item in mapper.items(record):
-                yield item._replace(value=remover.clean(item.value)) if secrets else item
+                yield item._replace(secrets=secrets) if secrets else item
         tally.notes.extend([*panels.import_notes(), *mapper.remarks.notes(foreign.LEFT_OUT)])
 
     return Report(
@@ -307,6 +300,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         items,
         skip_bad=options.skip_bad,
         looked=looked,
+        secrets=named_secrets(keys),
     )
 
 

@@ -21,7 +21,7 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
-from reviewdesk.reports.mapping.secrets import changed, guard, without_likely
+from reviewdesk.reports.mapping.secrets import changed, guard, without_likely, without_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
 
@@ -32,6 +32,8 @@ _ANSWER_HINT = (
 )
 _TOGETHER = 64
 """The number of verdicts that are looked up together."""
+_MOST_SECRETS = 1000
+"""The most secrets beside one verdict; searching its texts for more would take too long."""
 _COUNT_AT_MOST = 20_000
 """The number of verdicts after a bad one that are searched to count other bad ones."""
 
@@ -47,6 +49,8 @@ class ReportVerdict(NamedTuple):
     """The reason why the reader of a foreign format could not map the value to a verdict."""
     text: bytes | None = None
     """The JSON of a value that is a ``VerdictModel``."""
+    secrets: frozenset[str] = frozenset()
+    """The texts that the value was read beside and that a report must not repeat."""
 
 
 Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
@@ -67,14 +71,18 @@ class Report:
         notes: tuple[str, ...] = (),
         looked: ImportTally | None = None,
         raw: bool = False,
+        secrets: frozenset[str] = frozenset(),
     ) -> None:
         """Store what a reader found in its first pass.
 
         ``looked`` is the tally of that pass, if it read every value. ``raw`` gives the reader a
-        seekable stream of the bytes as stored.
+        seekable stream of the bytes as stored. ``secrets`` are those of the whole file.
         """
         self.format = format_name
-        self.header = header
+        self.header = without_secrets(header, secrets)
+        self._secrets = secrets
+        self._met = secrets
+        """The secrets so far, up to a bound."""
         self.notes: list[str] = []
         self._first_notes = notes
         self.skipped = 0
@@ -115,6 +123,7 @@ class Report:
         unnecessary escapes.
         """
         self._ids = IdSet()
+        self._met = self._secrets
         self._left_out.clear()
         self.skipped = self._made_unique = self.responses = self._given = 0
         self._unread = UnreadBallots()
@@ -170,6 +179,12 @@ class Report:
 
     def _read(self, item: ReportVerdict) -> Written | FieldProblem:
         verdict = item.value
+        if secrets := item.secrets | self._secrets:
+            if len(secrets) > _MOST_SECRETS:
+                return FieldProblem((), f"shows over {_MOST_SECRETS} keys in clear")
+            if len(self._met) < _MOST_SECRETS:
+                self._met |= secrets
+            verdict = without_secrets(verdict, secrets)
         if item.text is not None:
             if problem := next(verdict_rules(verdict), None):
                 return problem
@@ -234,6 +249,7 @@ class Report:
             (self._tally.blank_lines, "skipped {} blank line{}"),
             (self._tally.nonfinite, "replaced {} number{} NaN or Infinity by null"),
             (self._tally.surrogates, "replaced {} lone surrogate{} by U+FFFD"),
+            (len(self._met), "did not copy {} API key{} that the file shows in clear; change it"),
         ):
             if count:
                 self.notes.append(note.format(count, "s" * (count > 1)))
@@ -275,9 +291,9 @@ class Record(Struct, frozen=True):
         path = "".join(f"/{step}" for step in self.path) or "/"
         return f"line {self.line}#{path}" if self.line else path
 
-    def item(self, body: dict[str, Any]) -> ReportVerdict:
+    def item(self, body: dict[str, Any], secrets: frozenset[str] = frozenset()) -> ReportVerdict:
         """Return a verdict made of this record, with the record's place."""
-        return ReportVerdict(self._where, body, spell_path(self.path))
+        return ReportVerdict(self._where, body, spell_path(self.path), secrets=secrets)
 
     def refused(self, problem: FieldProblem) -> ReportVerdict:
         """Return an entry without a verdict, with the reason and the record's place."""

@@ -49,7 +49,7 @@ from reviewdesk.reports.inspectai.transcript import (
 )
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictNames, unused
-from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
+from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
@@ -185,7 +185,6 @@ class SampleMapper:
     def __init__(self, run: LogHeader, options: ReadOptions, scales: Scales) -> None:
         """Start with no ids given; ``scales`` already knows all scores of the log."""
         self.remarks = Remarks()
-        self.secrets = SecretRemover(named_secrets(run.spec))
         self.models = Models(options)
         self._run = run
         self._grader = GradeReader(options, self.remarks, scales)
@@ -466,7 +465,7 @@ def _items(
         yield ReportVerdict(where, None, path, FieldProblem((), "must be an object"))
         return
     for verdict in mapper.verdicts(sample, pointer):
-        yield ReportVerdict(where, mapper.secrets.clean(verdict), path)
+        yield ReportVerdict(where, verdict, path)
 
 
 def _report(
@@ -510,6 +509,7 @@ def _report(
         notes=() if status == "success" else (f"{why}; {total}{of} samples are in it",),
         looked=looked or ImportTally(lenient=True, odd=True),
         raw=looked is None,
+        secrets=named_secrets(spec),
     )
 
 

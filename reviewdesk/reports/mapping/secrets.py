@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -42,11 +42,9 @@ _GUARDED = frozenset({"meta", "generator", "raw", "error"}) | _NAMES
 """The keys of verdicts and ballots whose texts may repeat a key that a service refused."""
 
 GONE = "[REDACTED]"
-MOST_SECRETS = 1000
-"""The most secrets in one record; searching all of its texts for more would take too long."""
 
 
-def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
+def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the texts under keys that name a secret, except below the keys in ``skip``.
 
     They are used only to remove them from the texts of a report.
@@ -65,8 +63,11 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
             ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
         elif named:
             texts.append(node)
+    if not texts:
+        return frozenset()
     found = {_SCHEME.sub("", one.strip(), count=1) for one in texts if isinstance(one, str)}
-    return {one for one in found if len(one) >= _SHORTEST and one != GONE and "{{" not in one}
+    kept = (one for one in found if len(one) >= _SHORTEST and one != GONE and "{{" not in one)
+    return frozenset(kept)
 
 
 def without_likely(text: str) -> str:
@@ -125,46 +126,53 @@ def changed(value: Any, change: Callable[[str], str]) -> Any:
 _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
+def without_secrets(value: Any, secrets: frozenset[str]) -> Any:
+    """Return a copy of a value with these secrets redacted in its texts, whole and masked."""
+    if not secrets:
+        return value
+    ordered, masked = _ordered(secrets)
+
+    def redacted(text: str) -> str:
+        for secret in ordered:
+            text = text.replace(secret, GONE)
+        return masked.without(text, GONE)
+
+    return changed(value, redacted)
+
+
+@lru_cache(maxsize=16)
+def _ordered(secrets: frozenset[str]) -> tuple[list[str], MaskedKeys]:
+    """Return secrets, longest first, because a shorter one may be a part of a longer one."""
+    ordered = sorted(secrets, key=lambda secret: (-len(secret), secret))
+    return ordered, MaskedKeys(ordered)
+
+
 def guard(body: dict[str, Any]) -> bool:
     """Remove anything like a key from a valid body; return True if something was removed.
 
     Its errors, names, addresses and raw answers are changed in place. The judged texts and the
     reasons are content and stay unchanged.
     """
-    found = False
-    for record in (body, *body["jurors"]):
-        for key in _GUARDED & record.keys():
+    jurors = body["jurors"]
+    found = addressed = False
+    for record in (body, *jurors):
+        for key in _GUARDED:
+            if key not in record:
+                continue
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
             kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
             if kept != stated:
                 record[key] = kept
                 found = True
-    if any("://" in juror["id"] for juror in body["jurors"]):
+        addressed = addressed or "://" in record["id"]
+    if addressed and any("://" in juror["id"] for juror in jurors):
         found = True
         taken: dict[str, int] = {}
-        for juror in body["jurors"]:
+        for juror in jurors:
             # Ids that differed only in their logins get a counter.
             juror["id"] = unused(without_likely(juror["id"]), taken)
     return found
-
-
-class SecretRemover:
-    """Redacts known secrets in values, whole and masked."""
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        """Store the secrets, longest first, because a shorter one may be a part of a longer one."""
-        self._secrets = sorted(secrets, key=lambda secret: (-len(secret), secret))
-        self._masked = MaskedKeys(self._secrets)
-
-    def clean(self, value: Any) -> Any:
-        """Return the value with every secret in its texts redacted; the keys stay unchanged."""
-        return changed(value, self._redact) if self._secrets else value
-
-    def _redact(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, GONE)
-        return self._masked.without(text, GONE)
 
 
 _HOLDER = frozenset({list, dict})

@@ -20,8 +20,7 @@ from reviewdesk.reports.mapping.ballots import measured
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.tables.verdict import PanelReader
+from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldError, JsonObject, Path, must_be
 
 _MODEL_GRADED = {
@@ -349,14 +348,11 @@ def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
     return PanelReader(_RULE, survey, replace(options, models={}))
 
 
-def weigh(panel: AssertionJury, default: Any, panels: PanelReader) -> None:
+def weigh(panel: AssertionJury, default: Any, survey: TableSurvey) -> None:
     """Record the scores of a jury, before any jury of the file is read."""
-    jury_graders = graders(panel, default)
-    panels.look([
-        {"name": one.name, "score": values.number(part.result.get("score"))}
-        for one, part in zip(jury_graders, panel.ballots, strict=True)
-        if not part.failed
-    ])  # fmt: skip
+    for one, part in zip(graders(panel, default), panel.ballots, strict=True):
+        if not part.failed:
+            survey.add_score(one.name, "", values.number(part.result.get("score")))
 
 
 def ballots(
@@ -379,7 +375,7 @@ def ballots(
         vendor = one.provider.vendor if given is None else None
         element |= {"name": one.name, "model": given or one.provider.model, "vendor": vendor}
         elements.append(element)
-    ((_, bodies),) = panels.juries(elements)
+    (bodies,) = panels.juries(elements).values()
     for made, part, line in zip(bodies, panel.ballots, panel.lines, strict=True):
         if kind:
             made["kind"] = kind

@@ -21,7 +21,7 @@ from reviewdesk.reports.bytes.window import Outline, Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Models, VerdictNames
-from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
+from reviewdesk.reports.mapping.secrets import named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
     ERROR,
@@ -107,10 +107,9 @@ def prompt_of(row: JsonObject) -> str:
     return str(stated)[:_NAME_LENGTH]
 
 
-def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
+def survey(rows: Iterable[Any]) -> ResultSurvey:
     """Survey all rows. A row that cannot be read may give a verdict."""
     found = ResultSurvey()
-    panels = panel_reader(found.seen, options)
     tests = TestNames()
     for row in rows:
         found.rows += 1
@@ -124,7 +123,7 @@ def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
                     found.some = True
                 else:
                     for panel in parts.panels:
-                        weigh(panel, default_grader(row), panels)
+                        weigh(panel, default_grader(row), found.seen)
                     found.some |= bool(parts.panels) or parts.stands_alone
             found.providers.add(Provider.of(row.get("provider")).name)
             prompt = prompt_of(row)
@@ -156,8 +155,6 @@ _CONTENT = frozenset({"vars", "output", "outputPath"})
 _CODE = frozenset({"javascript", "python", "ruby"})
 """Types of assertions whose value is a program."""
 
-_MOST_SECRETS = 100
-_SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
 _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
 """The note on a jury that passes in a row that fails although no jury of the row fails."""
 
@@ -165,17 +162,13 @@ _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
 class RowMapper:
     """Maps the rows of one file; remembers the ids it gave and the notes on the import."""
 
-    def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
-        """Start with the survey of all rows and the secrets in the file's configuration."""
+    def __init__(self, seen: ResultSurvey, options: ReadOptions) -> None:
+        """Start with the survey of all rows."""
         self.panels = panel_reader(seen.seen, options)
         self.remarks = self.panels.notes
-        for _ in secrets:
-            self.remarks.count(_SECRET_NOTE)
         self.models = Models(options)
         self._survey = seen
         self._options = options
-        self._secrets = frozenset(secrets)
-        self._known_secrets = set(secrets)
         self._names = VerdictNames()
         self._tests = TestNames()
 
@@ -183,7 +176,6 @@ class RowMapper:
         """Yield the canonical verdicts of a row, one for each jury."""
         test, epoch = self._tests.place(row)
         number = self._survey.prompt_numbers[prompt_of(row)]
-        test, row = self._secret_remover(row).clean([test, row])
         parts = take_apart(row)
         if not parts.panels and not parts.stands_alone:
             self.remarks.count("a row without judged assertions is left out")
@@ -201,7 +193,7 @@ class RowMapper:
             jury_graders = graders(panel, default_grader(row))
             body["jurors"] = ballots(panel, jury_graders, self._options, self.models, self.panels)
             off = self._survey.seen.off_scale
-            raw = self._options.scale is None and any(off(one.name, "") for one in jury_graders)
+            raw = self._options.scale is None and any(off(one.name) for one in jury_graders)
             body["threshold"] = None if raw else shared_line(panel, self._options)
             body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
             if raw:
@@ -226,21 +218,6 @@ class RowMapper:
             # Each of several juries has its type in its name, numbered if the type repeats.
             nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
             yield self._with_id(body, number, f"{kind[:80]}{nth}" if len(kinds) > 1 else "")
-
-    def _secret_remover(self, row: JsonObject) -> SecretRemover:
-        """Return the remover of all secrets in the configuration of the file and of the row.
-
-        Raises:
-            FieldError: the row shows too many secrets.
-        """
-        own = named_secrets(row, _CONTENT)
-        for _ in own - self._known_secrets:
-            self.remarks.count(_SECRET_NOTE)
-        self._known_secrets |= own
-        if len(own) + len(self._secrets) > _MOST_SECRETS:
-            expected = f"a row with at most {_MOST_SECRETS} keys in clear"
-            raise FieldError((), must_be(expected, len(own)))
-        return SecretRemover(self._secrets | own)
 
     def _with_id(self, body: JsonObject, prompt: int, tag: str) -> JsonObject:
         steps = [body["case"]["test"][:_NAME_LENGTH]]
@@ -409,32 +386,38 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     envelope, rows = _envelope_and_rows(source, look, fail)
     looked = ImportTally(lenient=True)
     with source.open() as stream:
-        seen = survey((found.value for found in rows(stream, looked)), options)
+        seen = survey(found.value for found in rows(stream, looked))
     if not seen.rows:
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
     if not seen.some:
         problem = "is a promptfoo result in which no model graded anything: it has no jury"
         raise fail("", problem, "Add assertions such as llm-rubric, and run it again.")
-    secrets = named_secrets(envelope.get("config"), frozenset({"vars"}))
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        mapper = RowMapper(seen, options, secrets)
+        mapper = RowMapper(seen, options)
         for found in rows(stream, tally):
             if not isinstance(found.value, dict):
                 yield found.refused(FieldProblem((), must_be("an object", found.value)))
                 continue
             place = f"line {found.line}" if found.line else found.pointer
+            secrets = named_secrets(found.value, _CONTENT)
             try:
                 for verdict in mapper.verdicts(found.value, place):
-                    yield found.item(verdict)
+                    yield found.item(verdict, secrets)
             except FieldError as error:
                 yield found.refused(error.problem)
         tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes()])
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
 
-    header = SecretRemover(secrets).clean(_header(envelope, look))
-    skip_bad = options.skip_bad
-    return Report(source, "promptfoo", header, items, skip_bad=skip_bad, looked=looked)
+    return Report(
+        source,
+        "promptfoo",
+        _header(envelope, look),
+        items,
+        skip_bad=options.skip_bad,
+        looked=looked,
+        secrets=named_secrets(envelope.get("config"), frozenset({"vars"})),
+    )
 
 
 def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[JsonObject, Rows]:

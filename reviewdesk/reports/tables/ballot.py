@@ -6,15 +6,18 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from msgspec import convert
+
 from reviewdesk.domain.run.columns import counted_keys
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood
-from reviewdesk.reports.mapping.foreign import Remarks, Scales, unmet_models
+from reviewdesk.reports.mapping.foreign import Remarks, VerdictNames, unmet_models
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     CellError,
+    Cells,
     DecidingWords,
     blank,
     is_missing,
@@ -25,9 +28,10 @@ from reviewdesk.reports.tables.cells import (
     part_of_whole,
     stated_error,
 )
-from reviewdesk.reports.tables.entries import TableEntry, Vote
+from reviewdesk.reports.tables.entries import Ballot, MapReader, TableEntry, Vote
+from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.wording import JsonObject, found, must_be
+from reviewdesk.reports.wording import JsonObject, Path, found, must_be
 
 _SLACK = 1e-9
 _STATUSES = frozenset(Status)
@@ -117,7 +121,8 @@ class TableSurvey:
         self._last: Sequence[Key] = ()
         self._by_judge = scale_by_judge
         self._panel = panel
-        self._scales = Scales()
+        self._off: set[str] = set()
+        """The judges or questions with a score outside 0..1; their best score may not be 1."""
         self.judges: set[str] = set()
         self._panel_judges: dict[str, None] = {}
         self._scored: set[str] = set()
@@ -134,19 +139,23 @@ class TableSurvey:
                 self._items.append(hash(key[0]))
             for vote, _ in ballots:
                 if not vote.surveyed:
-                    self._add_vote(vote)
+                    vote.surveyed = True
+                    self.add_score(vote.judge, vote.dimension, vote.score, check=vote.check)
         self._last = keys
 
-    def _add_vote(self, vote: Vote) -> None:
-        vote.surveyed = True
-        self.judges.add(vote.judge)
-        if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
-            self._panel_judges.setdefault(vote.judge)
-        score = likely_number(vote.score)
-        self.off_scale(vote.judge, vote.dimension, score)
-        scored = score is not None or part_of_whole(vote.score)
+    def add_score(self, judge: str, dimension: str, stated: Any, *, check: bool = False) -> None:
+        """Record that a judge gave a score, whose cell may hold anything."""
+        judge = judge.strip() or "unnamed"
+        dimension = dimension.strip()
+        self.judges.add(judge)
+        if not check and not dimension and len(self._panel_judges) <= _MOST_NAMED:
+            self._panel_judges.setdefault(judge)
+        score = likely_number(stated)
+        if score is not None and not 0 <= score <= 1:
+            self._off.add(judge if self._by_judge else dimension)
+        scored = score is not None or part_of_whole(stated)
         if scored and len(self._scored) < _MOST_JUDGES:
-            self._scored.add(vote.judge)
+            self._scored.add(judge)
 
     def close(self) -> None:
         """Count the verdicts after all rows were added."""
@@ -169,12 +178,12 @@ class TableSurvey:
         advice = "name those that ask different questions with --criteria-columns"
         return (f"read as one panel: {named}{more}; {advice}",)
 
-    def off_scale(self, judge: str, dimension: str, score: float | None = None) -> bool:
-        """Return True if the judge's scale is not 0..1, because some score is outside.
+    def off_scale(self, judge: str, dimension: str = "") -> bool:
+        """Return True if the scale is not 0..1, because some score is outside.
 
-        Each question has a scale or, in a tool's table, each judge. ``score`` is recorded.
+        Each question has a scale or, in a tool's table, each judge.
         """
-        return self._scales.off(f"{judge if self._by_judge else ''}\0{dimension}", score)
+        return (judge if self._by_judge else dimension) in self._off
 
     def is_scored(self, judge: str) -> bool:
         """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
@@ -182,13 +191,19 @@ class TableSurvey:
 
 
 class BallotMaker:
-    """Makes the ballots of one table; ``seen`` holds the facts of the whole table.
+    """Makes the ballots of one file; ``seen`` holds the facts of the whole file.
 
     If ``keeps_outside``, a score outside the given scale is kept raw beside the stated vote.
     """
 
     def __init__(
-        self, seen: TableSurvey, options: ReadOptions, made: TableMap, *, keeps_outside: bool
+        self,
+        seen: TableSurvey,
+        options: ReadOptions,
+        made: TableMap,
+        notes: BallotNotes,
+        *,
+        keeps_outside: bool = False,
     ) -> None:
         self._keeps_outside = keeps_outside
         self.words = DecidingWords(options)
@@ -197,10 +212,38 @@ class BallotMaker:
         self._scale = options.scale
         self._models = options.models
         self._seen = seen
+        self._notes = notes
         self._remarks: list[tuple[str, Any]] = []
 
-    def make(self, vote: Vote) -> JsonObject:
-        """Return the canonical ballot of a vote, without an id; store it and its remarks there.
+    def ballot(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
+        """Return the canonical ballot of a vote, with the fields that belong to it alone."""
+        made = vote.made or self._make(vote)
+        for kind, what in vote.remarks:
+            self._notes.remark(kind, what, row.at)
+        if not own:
+            return made
+        return {**made, **own} if "raw" not in made else {**made, **own, "raw": made["raw"]}
+
+    def jurors(self, ballots: Sequence[Ballot], row: TableRow) -> list[JsonObject]:
+        """Return the jurors of a panel that one row holds, in its order."""
+        ids = VerdictNames.jurors([vote.judge for vote, _ in ballots])
+        return [
+            {"id": juror_id, **self.ballot(vote, own, row)}
+            for juror_id, (vote, own) in zip(ids, ballots, strict=True)
+        ]
+
+    def threshold(self, value: Any) -> float | int | None:
+        """Return a threshold on the scale from 0 to 1, or None."""
+        stated = likely_number(value)
+        if stated is None or self._scale is None:
+            return values.unit(stated)
+        try:
+            return self._share(stated, "")
+        except CellError:
+            return None
+
+    def _make(self, vote: Vote) -> JsonObject:
+        """Make the canonical ballot of a vote, without an id; store it and its remarks there.
 
         A score that cannot be read, or is outside the given scale, gives a ballot that is not
         understood.
@@ -255,7 +298,7 @@ class BallotMaker:
             # A score such as 4/5 or 85% states its own scale.
             part, whole = parts
             if self._scale is not None and self._scale[1] == whole:
-                body |= {"score": self.share(part, vote.column), "scale": list(self._scale)}
+                body |= {"score": self._share(part, vote.column), "scale": list(self._scale)}
             elif 0 <= part <= whole:
                 body |= {"score": part / whole, "scale": [0, whole]}
             else:
@@ -274,7 +317,7 @@ class BallotMaker:
             if self._keeps_outside and not low <= stated <= high:
                 self._count("a score outside the given scale is kept as raw_score alone")
             else:
-                body["score"] = self.share(stated, vote.column)
+                body["score"] = self._share(stated, vote.column)
             body["raw_score"] = stated
             body["scale"] = [low, high]
         elif 0 <= stated <= 1 and not self._seen.off_scale(vote.judge, vote.dimension):
@@ -283,7 +326,7 @@ class BallotMaker:
             body["raw_score"] = stated
             self._remarks.append(("raw", stated))
 
-    def share(self, stated: float, column: str) -> float:
+    def _share(self, stated: float, column: str) -> float:
         """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
         low, high = self._scale or (0.0, 1.0)
         share = (stated - low) / (high - low)
@@ -346,7 +389,7 @@ class BallotMaker:
             body["raw_score"] = sure
         if self._scale is not None and self._scale[0] <= sure <= self._scale[1]:
             body["scale"] = list(self._scale)
-            sure = self.share(sure, "")
+            sure = self._share(sure, "")
         elif values.unit(sure) is None:
             return
         body["confidence"] = sure
@@ -389,3 +432,31 @@ def _message(stated: Any) -> tuple[str, str]:
 
 def _text(value: Any) -> str | None:
     return None if blank(value) else values.text(value)
+
+
+class PanelReader:
+    """Reads the panels of a file that is not a table, each a list of jurors' records.
+
+    A first pass records every score in ``survey``.
+    """
+
+    def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
+        """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""
+        made = convert({"name": "tool", "panel": True, **rule}, TableMap)
+        self._each = made.each
+        self._survey = survey
+        self._models = options.models
+        self._reading = MapReader(made, Layout(()), options)
+        self.notes = BallotNotes()
+        self._ballots = BallotMaker(survey, options, made, self.notes, keeps_outside=True)
+        self.threshold = self._ballots.threshold
+
+    def juries(self, panel: list[JsonObject], place: Path = ()) -> dict[str, list[JsonObject]]:
+        """Return the jurors of a panel by the question that they answer."""
+        row = TableRow(place, {self._each: panel})
+        votes = self._reading.votes(row.cells, self.notes, {})
+        return {asked: self._ballots.jurors(ballots, row) for asked, ballots in votes.items()}
+
+    def import_notes(self) -> list[str]:
+        """Return the notes on the panels that were read."""
+        return self.notes.ballot_notes(self._models, self._survey.judges)

@@ -394,7 +394,7 @@ class MapReader:
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
             humans: dict[str, Human | None] = {}
-            votes = self._votes(row.cells, remarks, humans)
+            votes = self.votes(row.cells, remarks, humans)
             row_human = self._last_human if len(votes) < 2 else None
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
@@ -431,7 +431,7 @@ class MapReader:
         title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
-    def _votes(
+    def votes(
         self, cells: Cells, remarks: Remarks, humans: dict[str, Human | None]
     ) -> dict[str, list[Ballot]]:
         """Return the ballots in a row by the question they answer; add labels to ``humans``."""

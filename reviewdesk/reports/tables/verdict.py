@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
@@ -15,8 +15,8 @@ from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
-from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, VerdictNames
-from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
+from reviewdesk.reports.mapping.foreign import LEFT_OUT, VerdictNames
+from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes, Key, TableSurvey
@@ -29,10 +29,9 @@ from reviewdesk.reports.tables.cells import (
     name,
     names,
 )
-from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
-from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.wording import FieldProblem, JsonObject, Path
+from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem
+from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.wording import FieldProblem, JsonObject
 
 _MOST_PANELS = 1000
 
@@ -55,7 +54,7 @@ class Draft(Struct, eq=False):
     checks: list[JsonObject] = []
     human: JsonObject | None = None
     problem: tuple[str, str] | None = None
-    secrets: set[str] = set()
+    secrets: frozenset[str] = frozenset()
     places: dict[tuple[str, str], TableRow] = {}
 
 
@@ -63,35 +62,34 @@ class VerdictMaker:
     """Makes the verdicts of one table."""
 
     def __init__(
-        self,
-        seen: TableSurvey,
-        options: ReadOptions,
-        notes: BallotNotes,
-        made: TableMap,
-        *,
-        keeps_outside: bool = False,
+        self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes, reading: MapReader
     ) -> None:
         """Keep the settings for reading cells; ``seen`` holds the facts of the whole table."""
+        made = reading.made
         self._table = seen
         self._notes = notes
-        self._scale = options.scale
+        self._reading = reading
         self._errors = set(map(folded, made.words.get("error", ())))
         self._quiet = set(made.words.get("quiet", ()))
         self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._repeats = bool(made.name)
-        self._ballots = BallotMaker(seen, options, made, keeps_outside=keeps_outside)
-        self._readers = {**_READERS, "threshold": self.threshold, "decision": self._decision}
+        self._ballots = BallotMaker(seen, options, made, notes)
+        self._readers = {
+            **_READERS,
+            "threshold": self._ballots.threshold,
+            "decision": self._decision,
+        }
         self._names = VerdictNames()
         self._panels: dict[tuple[str, ...], list[str]] = {}
         """The ids of the jurors of each panel, by the names of its judges."""
 
-    def drafts(self, rows: Iterable[TableRow], reading: MapReader) -> Iterator[Draft]:
+    def drafts(self, rows: Iterable[TableRow]) -> Iterator[Draft]:
         """Yield drafts in the order of their first rows, each once it has all of its rows."""
         waiting: deque[Draft] = deque()
         drafts: dict[Key, Draft] = {}
         last: list[Key] = []
         for row in rows:
-            entries = reading.entries(row, self._notes)
+            entries = self._reading.entries(row, self._notes)
             if not entries:
                 continue
             keys = [item.key for item, _, _ in entries]
@@ -103,7 +101,7 @@ class VerdictMaker:
                 last = keys
                 while waiting and not waiting[0].runs:
                     yield waiting.popleft()
-            secrets = named_secrets(row.cells) if reading.holds_secrets else set()
+            secrets = named_secrets(row.cells) if self._reading.holds_secrets else frozenset()
             for entry in entries:
                 item = entry[0]
                 draft = drafts.get(item.key)
@@ -113,20 +111,16 @@ class VerdictMaker:
                     waiting.append(draft)
                 draft.secrets |= secrets
                 if draft.problem is None:
-                    self.add(draft, row, entry)
+                    self._add(draft, row, entry)
         yield from waiting
 
-    def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
+    def _add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason against a verdict is kept."""
         item, ballots, human = entry
         try:
             if item.problem is not None:
                 raise item.problem
-            for vote, own in ballots:
-                if vote.check:
-                    draft.checks.append(self._check(vote, own, row))
-                else:
-                    self._add_ballot(draft, row, vote, own)
+            self._add_ballots(draft, row, ballots)
         except CellError as error:
             place = row.at(error.column) if error.column else row.place
             draft.problem = (place, error.problem)
@@ -141,35 +135,56 @@ class VerdictMaker:
         if human is not None:
             self._add_human(draft, human)
 
+    def _add_ballots(self, draft: Draft, row: TableRow, ballots: Sequence[Ballot]) -> None:
+        for vote, own in ballots:
+            if vote.check:
+                draft.checks.append(self._check(vote.judge, self._ballots.ballot(vote, own, row)))
+                continue
+            before = None if self._repeats else draft.places.get(vote.seat)
+            if before is not None:
+                judge, rated = (f'"{show_line(one, 60)}"' for one in (vote.judge, draft.item.item))
+                text = (
+                    f"{judge} rates {rated} a second time, first at {before.place}; number such"
+                    " rows in a column named repeat, or name the question in a column named"
+                    " dimension"
+                )
+                raise CellError("", text)
+            draft.places[vote.seat] = row
+            draft.ballots.append((vote.judge, vote.order, self._ballots.ballot(vote, own, row)))
+
     def body(self, draft: Draft) -> JsonObject:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         item = draft.item
         name = draft.title or item.item
         question = item.dimension or draft.rubric
+        case = {"test": facts.get("test") or name}
         if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
         jurors = self._jurors(draft.ballots)
-        body: JsonObject = {"id": self._names.verdict(name), "case": _case(draft)}
+        case |= {key: facts[role] for role, key in _OF_CASE if facts.get(role)}
+        if item.dimension:
+            case["dimension"] = item.dimension
+        body: JsonObject = {"id": self._names.verdict(name), "case": case}
         said = facts.get("conversation")
-        for role in ("input", "output"):
-            text = facts.get(role) or (said and getattr(said, role))
+        for role in _OF_BODY:
+            text = facts.get(role)
+            if said and not text:
+                text = getattr(said, role, None)
             if text is not None:
                 body[role] = text
-        for role in _OF_BODY:
-            if facts.get(role) is not None:
-                body[role] = facts[role]
         if question:
             body["rubric"] = draft.rubric or item.dimension
         if "generator" in facts:
             body |= _generator(facts, jurors)
         self._add_claims(body, facts, jurors)
         body["jurors"] = jurors
+        body["provenance"] = {"pointer": draft.row.place}
+        origin = facts.get("origin")
         rest = {
             "checks": draft.checks,
             "human": draft.human,
-            "provenance": {"pointer": draft.row.place},
-            "meta": {"origin": facts["origin"]} if facts.get("origin") else None,
+            "meta": {"origin": origin} if origin else None,
         }
         body |= {key: value for key, value in rest.items() if value}
         return body
@@ -190,58 +205,27 @@ class VerdictMaker:
         """Return ballots in the order of each judge's first row, then of the judge's repeats."""
         judges = tuple([judge for judge, _, _ in ballots])
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
-        if judges not in self._panels:
+        if (ids := self._panels.get(judges)) is None:
             if len(self._panels) > _MOST_PANELS:
                 self._panels.clear()
-            self._panels[judges] = VerdictNames.jurors(sorted(judges, key=seats.__getitem__))
+            ids = VerdictNames.jurors(sorted(judges, key=seats.__getitem__))
+            self._panels[judges] = ids
         if len(seats) < len(judges):
             ballots = sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
-        ids = self._panels[judges]
         return [
             {"id": juror_id, **ballot}
             for juror_id, (_, _, ballot) in zip(ids, ballots, strict=True)
         ]
 
-    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, own: Cells) -> None:
-        if not self._repeats:
-            if before := draft.places.get(vote.seat):
-                again = f"{_quoted(vote.judge)} rates {_quoted(draft.item.item)} a second time"
-                text = (
-                    f"{again}, first at {before.place}; number such rows in a column named repeat,"
-                    " or name the question in a column named dimension"
-                )
-                raise CellError("", text)
-            draft.places[vote.seat] = row
-        draft.ballots.append((vote.judge, vote.order, self._ballot(vote, own, row)))
-
-    def panel(self, ballots: Sequence[Ballot], row: TableRow) -> list[JsonObject]:
-        """Return the jurors of one row, in its order."""
-        ids = VerdictNames.jurors([vote.judge for vote, _ in ballots])
-        return [
-            {"id": juror_id, **self._ballot(vote, own, row)}
-            for juror_id, (vote, own) in zip(ids, ballots, strict=True)
-        ]
-
-    def _ballot(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
-        """Return the canonical ballot of a vote, with the fields that belong to it alone."""
-        made = self._ballots.make(vote) if vote.made is None else vote.made
-        for kind, what in vote.remarks:
-            self._notes.remark(kind, what, row.at)
-        if not own:
-            return made
-        return {**made, **own} if "raw" not in made else {**made, **own, "raw": made["raw"]}
-
-    def _check(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
+    def _check(self, judge: str, answer: JsonObject) -> JsonObject:
         """Return a program's check. Its score decides only if it is 0 or 1."""
-        answer = self._ballot(vote, own, row)
         passed = answer.get("pass")
         if passed is None and answer.get("score") in (0, 1):
             passed = answer["score"] == 1
         if passed is None:
             self._notes.count("a check whose result is neither a pass nor a fail has none")
-        return values.without_nulls(
-            {"name": vote.judge, "pass": passed, "reason": answer.get("reason")}, "pass"
-        )
+        check = {"name": judge, "pass": passed, "reason": answer.get("reason")}
+        return values.without_nulls(check, "pass")
 
     def _add_fact(self, draft: Draft, role: str, value: Any) -> None:
         facts = draft.facts
@@ -274,16 +258,6 @@ class VerdictMaker:
         vote = self._ballots.words.vote(value)
         return values.decision(value if vote is None else vote)
 
-    def threshold(self, value: Any) -> float | int | None:
-        """Return a threshold on the scale from 0 to 1, or None."""
-        stated = likely_number(value)
-        if stated is None or self._scale is None:
-            return values.unit(stated)
-        try:
-            return self._ballots.share(stated, "")
-        except CellError:
-            return None
-
     def _add_human(self, draft: Draft, human: Human) -> None:
         label = next(filter(None, map(self._ballots.words.human, human.words)), None)
         if label is None and any(folded(str(word)) in self._unsure for word in human.words):
@@ -293,14 +267,13 @@ class VerdictMaker:
                 "a human label in other words than pass, fail and unsure is left out; say what it"
                 " means with --pass-label or --fail-label"
             )
-            return
-        if draft.human is not None:
-            if draft.human["label"] != label:
-                self._notes.count("human labels of one item differ; the first one is kept")
-            return
-        source = {"by": human.by, "note": human.note}
-        kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
-        draft.human = values.without_nulls({"label": label, **kept, "at": values.time(human.at)})
+        elif draft.human is None:
+            source = {"by": human.by, "note": human.note}
+            kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
+            draft.human = {"label": label, **kept, "at": values.time(human.at)}
+            draft.human = values.without_nulls(draft.human)
+        elif draft.human["label"] != label:
+            self._notes.count("human labels of one item differ; the first one is kept")
 
 
 _STRATEGIES = {strategy.value: strategy.value for strategy in Strategy} | {
@@ -343,26 +316,22 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 _FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
-_OF_CASE = {
-    "suite": "suite",
-    "subject": "subject",
-    "tags": "tags",
-    "case_name": "name",
-    "attempt": "epoch",
-}
-_OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "label")
+_OF_CASE = (
+    ("suite", "suite"), ("subject", "subject"), ("tags", "tags"), ("case_name", "name"),
+    ("attempt", "epoch"),
+)  # fmt: skip
+"""The facts of the case, each with its key in a body."""
+_OF_BODY = (
+    "input",
+    "output",
+    "alternative",
+    "reference",
+    "threshold",
+    "strategy",
+    "decision",
+    "label",
+)
 """The facts that a body holds unchanged."""
-
-
-def _case(draft: Draft) -> JsonObject:
-    item = draft.item
-    case = {"test": draft.facts.get("test") or draft.title or item.item}
-    for role, key in _OF_CASE.items():
-        if draft.facts.get(role):
-            case[key] = draft.facts[role]
-    if item.dimension:
-        case["dimension"] = item.dimension
-    return case
 
 
 def _generator(facts: JsonObject, jurors: list[JsonObject]) -> JsonObject:
@@ -382,44 +351,6 @@ def _generator(facts: JsonObject, jurors: list[JsonObject]) -> JsonObject:
     return {} if first and first not in judges and not second else {"generator": generator}
 
 
-def _quoted(name: str) -> str:
-    return f'"{show_line(name, 60)}"'
-
-
-class PanelReader:
-    """Reads panels by the rule of a map, for the reader of a file that is not a table.
-
-    All panels are passed to ``look`` first, which learns their scales.
-    """
-
-    def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
-        """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""
-        made = convert({"name": "tool", "panel": True, **rule}, TableMap)
-        self._each = made.each
-        self._survey = survey
-        self._options = options
-        self._reading = MapReader(made, Layout(()), options)
-        self._brief = MapReader(made, Layout(()), options, brief=True)
-        self.notes = BallotNotes()
-        self._maker = VerdictMaker(survey, options, self.notes, made, keeps_outside=True)
-        self.threshold = self._maker.threshold
-
-    def look(self, panel: Any) -> None:
-        """Learn the scales of a panel, before any panel is read."""
-        self._survey.add(self._brief.entries(TableRow((), {self._each: panel}), Remarks()))
-
-    def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[JsonObject]]]:
-        """Yield the questions that a panel answers, each with its jurors."""
-        row = TableRow(place, {self._each: panel})
-        for item, ballots, _ in self._reading.entries(row, self.notes):
-            yield item.dimension, self._maker.panel(ballots, row)
-
-    def import_notes(self) -> list[str]:
-        """Return the notes on the panels that were read."""
-        models = self._options.models
-        return self.notes.ballot_notes(models, self._survey.judges)
-
-
 def verdicts(
     rows: Iterable[TableRow],
     survey: TableSurvey,
@@ -432,19 +363,13 @@ def verdicts(
     At the end the notes on the import are appended to those of ``tally``.
     """
     remarks = BallotNotes()
-    maker = VerdictMaker(survey, options, remarks, reading.made)
-    for draft in maker.drafts(rows, reading):
-        body = problem = None
+    maker = VerdictMaker(survey, options, remarks, reading)
+    for draft in maker.drafts(rows):
         if draft.problem is not None:
-            problem = FieldProblem((), draft.problem[1])
-        elif len(draft.secrets) > MOST_SECRETS:
-            problem = FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
+            place, why = draft.problem
+            yield ReportVerdict("", None, place, FieldProblem((), why))
         else:
-            body = maker.body(draft)
-            if draft.secrets:
-                body = SecretRemover(draft.secrets).clean(body)
-        place = draft.problem[0] if draft.problem else draft.row.place
-        yield ReportVerdict("", body, place, problem)
+            yield ReportVerdict("", maker.body(draft), draft.row.place, secrets=draft.secrets)
     tally.unreadable = remarks.first_unreadable
     tally.notes.extend(
         [*remarks.ballot_notes(options.models, survey.judges), *remarks.notes(LEFT_OUT)]

@@ -114,6 +114,8 @@ def test_a_file_full_of_keys_is_refused_before_it_takes_long() -> None:
     secrets = {f"api_key_{at}": f"{PLAIN}{at}" for at in range(1001)}
     jury = {"jurors": [{"name": "a", "score": 1, "config": secrets}]}
     cases = {"testCases": [{"name": "n", "metricsData": [METRIC], "more": secrets}]}
-    for document in ({"jury": jury}, cases):
+    asked = {"id": "openai:x", "config": secrets}
+    graders = result(row(rubric(1, True, provider=asked)))
+    for document in ({"jury": jury}, cases, graders):
         with pytest.raises(ReportError, match="shows over 1000 keys in clear"):
             said(document)

@@ -3,9 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
-from reviewdesk.errors import ReportError
 from tests.reports.promptfoo_rows import graded, opened, result, row, rubric
 
 KEY = "sk-SENTINEL-0123456789abcdef"
@@ -57,8 +54,8 @@ def test_no_body_header_or_note_has_it() -> None:
     report, bodies = opened(everywhere())
     assert KEY not in json.dumps([report.header, report.notes, bodies])
     # One key, however often it stands there.
-    told = "a key stands in clear in the file; it is not copied, and is better changed"
-    assert f"{told} (1x)" in report.notes
+    told = "did not copy 1 API key that the file shows in clear; change it"
+    assert told in report.notes
     # The texts around it are there.
     assert bodies[0]["output"] == "hello [REDACTED]"
     assert bodies[0]["input"] == "Say [REDACTED]"
@@ -78,9 +75,3 @@ def test_words_that_are_no_keys_stay() -> None:
     output = "HELLO_KEY {{env.KEY}} short"
     (body,) = opened(result(row(rubric(1, True, provider=asked), response={"output": output})))[1]
     assert body["output"] == output
-
-
-def test_a_row_with_keys_without_end_is_refused() -> None:
-    config = {f"apiKey{at}": f"secret-number-{at}" for at in range(101)}
-    with pytest.raises(ReportError, match="must be a row with at most 100 keys in clear"):
-        opened(result(row(rubric(1, True, provider={"id": "openai:x", "config": config}))))
