@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reviewdesk.desk.live.panel import aggregate
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.audit.mismatches import remarks
+from reviewdesk.domain.audit.trail import remarks
 from reviewdesk.domain.jury.family import family, same_family
 from reviewdesk.domain.jury.label_rules import Supermajority, label_vote, supermajority
 from reviewdesk.domain.jury.rules import (

@@ -19,7 +19,7 @@ NUMPY = {
     "domain/archive.py",
     "domain/assessment/assess.py",
     "domain/audit/mismatches.py",
-    "domain/audit/stated_rule.py",
+    "domain/audit/trail.py",
     "domain/gates/no_worse.py",
     "domain/gates/such_items.py",
     "domain/jurors/bias.py",

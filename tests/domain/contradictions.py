@@ -10,7 +10,7 @@ from typing import Any
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Breach
-from reviewdesk.domain.audit.mismatches import remarks
+from reviewdesk.domain.audit.trail import remarks
 from reviewdesk.domain.jury.label_rules import label_vote
 from reviewdesk.domain.jury.rules import quorum_met, quorum_met_strictly, trim_count
 from reviewdesk.domain.jury.scores import closeness, r_wg, trim, unit_alpha, weighted_average

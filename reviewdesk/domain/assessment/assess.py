@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,12 +18,10 @@ from reviewdesk.domain.assessment.result import (
     State,
     Values,
 )
-from reviewdesk.domain.audit.mismatches import mismatches
-from reviewdesk.domain.audit.stated_rule import AuditedVerdict
-from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.family import relatives
+from reviewdesk.domain.audit.mismatches import AuditedVerdict
+from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
-from reviewdesk.domain.jury.label_rules import firsts, sums, vote_record
+from reviewdesk.domain.jury.label_rules import vote_record
 from reviewdesk.domain.jury.panels import votes_of
 from reviewdesk.domain.jury.rules import (
     COMPARED,
@@ -30,166 +29,28 @@ from reviewdesk.domain.jury.rules import (
     STOPPED_EARLY,
     STRATEGIES,
     AgreementPair,
-    Rule,
     Spread,
     Trim,
     least_answered,
     rule_for,
 )
-from reviewdesk.domain.jury.scores import ADR_NULL, BANDS, only, spread_of, trim_of, unit_alpha
+from reviewdesk.domain.jury.scores import (
+    ADR_NULL,
+    BAND_OF,
+    LOW,
+    only,
+    spread_of,
+    trim_of,
+    unit_alpha,
+)
 from reviewdesk.domain.jury.stopping import sentence
 from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING
+from reviewdesk.domain.run.packing import DECISION_OF, NOTHING
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import AgreementSource, LabelRules
-from reviewdesk.domain.verdict import Band, Decision, Rounding, Status, Strategy, Verdict, folded
-
-
-def flag_notes(
-    verdict: Verdict, found: Assessment, *, escalation_stated: bool
-) -> tuple[FlagNote, ...]:
-    """Return all flags of a verdict with their reasons; those that need a person come first.
-
-    A panel that stopped early gets no flag that compares ballots, because some are missing.
-    """
-    whole = not found.stopped_early
-    flips = [
-        one["id"] for one in verdict.body["jurors"] if position_flip(one, verdict.policy.threshold)
-    ]
-    turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
-    split = f"{found.votes.passes} pass, {found.votes.fails} fail"
-    if found.labels:
-        labels = found.labels.items()
-        split = ", ".join(f"{count} {show_line(label, 40)}" for label, count in labels)
-    kin = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
-    low = None
-    spread = found.agreement.spread
-    if spread.band is Band.LOW and spread.raw is not None:
-        source = "labels" if found.labels else "scores"
-        low = f"the agreement of the {source} is low, {max(0, spread.raw):.2f}"
-    reasons = {
-        Flag.ESCALATED: _escalated(verdict, found, escalation_stated=escalation_stated),
-        Flag.BIAS_WARNING: found.bias_warning,
-        Flag.DISPUTE: "regime dispute: the whole panel goes to a person"
-        if verdict.regime == "dispute"
-        else None,
-        Flag.NO_VERDICT: _no_verdict(verdict, found),
-        Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
-        Flag.POSITION_FLIP: flips
-        and f"votes the other way when the pair is shown in the other order: {', '.join(flips)}",
-        Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found) if whole else None,
-        Flag.REGIME_SENSITIVE: _regimes(found) if whole and not found.labels else None,
-        Flag.MISMATCH: "; ".join(found.mismatches),
-        Flag.DEGRADED: _degraded(found),
-        Flag.PIVOTAL: turning
-        and (
-            f"the vote of {turning} decides"
-            if len(found.pivotal) == 1
-            else f"the decision turns if any one of {turning} turns"
-        ),
-        Flag.SPLIT: split if found.split else None,
-        Flag.DERIVED_LOW: low,
-        Flag.SAME_FAMILY: found.same_family
-        and (f"of the generator's family: {kin}" if kin else "reported by the producer"),
-        Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
-        if whole and _answer_count(found) == 1
-        else None,
-    }
-    return tuple(FlagNote(flag, str(reason)) for flag, reason in reasons.items() if reason)
-
-
-def unscaled(count: int) -> str:
-    """Return a text saying how many scores need a scale, which the user has to give."""
-    return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
-
-
-def _answer_count(found: Assessment) -> int:
-    return sum(seat.ballot.usable for seat in found.seats)
-
-
-def _escalated(verdict: Verdict, found: Assessment, *, escalation_stated: bool) -> str | None:
-    if verdict.escalate:
-        stated = "; ".join(verdict.body.get("escalation_reasons") or ())
-        return stated or "the report asks for review"
-    if escalation_stated or not found.escalation:
-        return None
-    return f"recomputed (the report never says): {'; '.join(found.escalation)}"
-
-
-def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
-    if found.decision in {Decision.PASS, Decision.FAIL}:
-        return None
-    if found.decision is Decision.ERROR:
-        if not _answer_count(found):
-            return "no juror answered"
-        few = found.votes.too_few(verdict.policy)
-        return found.absent if few else "the producer reports an error"
-    if found.decision is Decision.INCONCLUSIVE:
-        return found.absent or "the panel came to no decision"
-    if found.no_votes:
-        counts: dict[str, int] = {}
-        for seat in found.seats:
-            words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
-            counts[words] = counts.get(words, 0) + 1
-        return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
-    if not _answer_count(found):
-        waiting = sum(seat.ballot.unscaled for seat in found.seats)
-        return unscaled(waiting) if waiting else "no juror answered"
-    stated = verdict.text("label")
-    meant = (verdict.policy.counting or LabelRules()).decision(stated)
-    if folded(stated) and meant is None:
-        return f"the report's consensus is {stated}, which is neither pass nor fail"
-    if found.label_vote:
-        return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
-    return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
-
-
-def _suspicious_text(verdict: Verdict) -> str | None:
-    """Quote the first three suspicious passages; the jurors may have ignored them."""
-    found = [
-        f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
-        for name, text in outside_texts(verdict.body)
-        for passage in passages(text)
-    ]
-    more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
-    return "; ".join(found[:3] + more) or None
-
-
-def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str | None:
-    lost = [seat for seat in found.seats if seat.trimmed and seat.dissent]
-    if not lost:
-        return None
-    names = ", ".join(seat.ballot.id for seat in lost)
-    if verdict.trim.low is not None or found.rule.used is not None:
-        return f"the trim left out a dissent: {names}"
-    return f"a trimmed mean would have left out a dissent: {names} (the report states no trim)"
-
-
-def _regimes(found: Assessment) -> str | None:
-    sides: dict[Decision, list[str]] = {}
-    for strategy in COMPARED:
-        decision: Decision | None = getattr(found.decisions, strategy)
-        if decision is not None:
-            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
-    if len(sides) < 2:
-        return None
-    by_decision = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
-    return f"the rules disagree. {by_decision}"
-
-
-def _degraded(found: Assessment) -> str | None:
-    """Return why the panel is degraded, and what to re-run: the missing jurors or the panel."""
-    if not found.degraded:
-        return None
-    waiting = sum(seat.ballot.unscaled for seat in found.seats)
-    few = found.rule.used is Strategy.TRIMMED_MEAN and _answer_count(found) + waiting < 5
-    lacking = any(seat.ballot.status.missing for seat in found.seats)
-    advice = ["re-run the missing jurors"] if lacking else []
-    if few or not (advice or waiting):
-        advice.append("re-run the panel")
-    return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))
+from reviewdesk.domain.verdict import Decision, Rounding, Status, Strategy, Verdict, folded
 
 
 def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
@@ -198,7 +59,8 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     The recomputed escalation counts only if the report states none (``escalation_stated=False``).
     """
     found = verdicts_of([verdict])
-    votes = votes_of(found.panels, 0)
+    panels = found.panels
+    votes = votes_of(panels, 0)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
     shared = None if found.shared[0] == NOTHING else bool(found.shared[0])
     absent = None
@@ -208,7 +70,6 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         absent = f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
     elif open_[0]:
         absent = sentence(votes.seated, int(silent[0]), int(unasked[0]))
-    panels = found.panels
     codes = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
     for name in Decisions.__struct_fields__:
         if name not in codes:
@@ -218,36 +79,41 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         rules = found.sheet.facts[0].rules
         how = rules.aggregate or rule.used or Strategy.EXTERNAL
         label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, 0, how, rules)
-        label_vote = replace(label_vote, decision=decided(int(found.cautioned[0])))
+        label_vote = replace(label_vote, decision=DECISION_OF[found.cautioned[0]])
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
-    cut = trim_of(found.panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
+    cut = trim_of(panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
+    said = [verdict.ballots[seat] for seat in np.flatnonzero(found.said[:, 0])]
+    spelled: dict[str, str] = {}
+    for one in said:
+        spelled.setdefault(folded(one.label), (one.label or "").strip())
+    counts = Counter(folded(one.label) for one in said)
     assessment = Assessment(
         seats=_seats(verdict, found, cut),
         votes=votes,
         values=Values(
             *[only(panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
         ),
-        decisions=Decisions(**{name: decided(int(code[0])) for name, code in codes.items()}),
+        decisions=Decisions(**{name: DECISION_OF[code[0]] for name, code in codes.items()}),
         trim=cut,
-        agreement=_closeness(verdict, found),
+        agreement=_closeness(verdict, found, list(counts.elements())),
         rule=rule,
-        decision=decided(int(found.decision[0])),
+        decision=DECISION_OF[found.decision[0]],
         score=only(found.score),
         pair=pair_of(verdict, found),
         same_family=shared,
         bias_warning=verdict.bias_warning
-        or family.bias_warning(
+        or bias_warning(
             verdict.ballots, verdict.generator, low=bool(found.defined_low[0]), shared=shared
         ),
         pivotal=tuple(np.flatnonzero(found.pivotal[:, 0]).tolist()),
-        degraded=_degraded_reasons(verdict, rule),
+        degraded=_degraded_reasons(verdict, rule.used),
         absent=absent,
-        escalation=_escalation_reasons(found, rule, absent),
-        breaches=mismatches(AuditedVerdict(verdict, found, 0)),
+        escalation=_escalation_reasons(found, absent),
+        breaches=tuple(AuditedVerdict(verdict, found, 0).mismatches()),
         derived=(),
         label_vote=label_vote,
-        labels=_labels(verdict, found),
+        labels={spelled[label]: count for label, count in counts.most_common()},
         assumed_weights=tuple(
             one.id for one in verdict.ballots if weighs and one.usable and one.weight is None
         ),
@@ -256,36 +122,29 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     return replace(
         assessment,
         derived=_derived_fields(verdict, assessment),
-        notes=flag_notes(verdict, assessment, escalation_stated=escalation_stated),
+        notes=_notes(verdict, assessment, Flag(int(found.flags[0])), stated=escalation_stated),
     )
 
 
-def decided(code: int) -> Decision | None:
-    """Return the decision of a code."""
-    return None if code == NOTHING else DECISIONS[code]
-
-
 def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
-    low = found.out[0][:, 0]
-    high = found.out[1][:, 0]
+    low, high = (end[:, 0] for end in found.out)
     spared = bool(found.spared[0])
-    named = bool(found.sheet.claims.named[0])
+    ties = not spared and not found.sheet.claims.named[0]
     placed = []
     for seat, ballot in enumerate(verdict.ballots):
         state = State.COUNTED if ballot.usable else State.FAILED
-        if low[seat] and not spared:
-            state = State.TRIMMED_LOW
-        elif high[seat] and not spared:
-            state = State.TRIMMED_HIGH
+        out = bool(low[seat] or high[seat])
+        if out and not spared:
+            state = State.TRIMMED_LOW if low[seat] else State.TRIMMED_HIGH
         placed.append(
             Seat(
                 ballot=ballot,
-                family=family.family(ballot.model, ballot.vendor),
+                family=family(ballot.model, ballot.vendor),
                 state=state,
                 dissent=bool(found.dissents[seat, 0]),
-                tied=not spared and not named and seat in cut.tied,
+                tied=bool(ties) and seat in cut.tied,
                 contradicts=bool(found.sheet.contradicts[seat, 0]),
-                would_trim=spared and bool(low[seat] or high[seat]),
+                would_trim=spared and out,
             )
         )
     return tuple(placed)
@@ -299,52 +158,37 @@ def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
     if reported[0]:
         source = AgreementSource.REPORTED
         metric = verdict.agreement.metric if verdict.agreement else None
-    return AgreementPair(only(value), band_of(int(band[0])), source, metric)
-
-
-def band_of(code: int) -> Band | None:
-    return None if code == NOTHING else BANDS[code]
+    return AgreementPair(only(value), BAND_OF[band[0]], source, metric)
 
 
 def spread_in(found: Verdicts) -> Spread:
     """Return our agreement of a verdict, from columns of length one."""
-    stopped = bool(found.stopped[0])
-    scored = int(found.panels.scores.count[0])
+    n = int(found.panels.scores.count[0])
+    if found.stopped[0]:
+        return spread_of(None, n, STOPPED_EARLY)
     answered = int(found.panels.cast.answered[0])
-    said = int(found.said[:, 0].sum())
-    n = scored if scored >= 2 or answered < 2 else answered
-    n = scored if stopped else said or n
-    return spread_of(only(found.agreement), n, STOPPED_EARLY if stopped else "single_juror")
+    n = answered if n < 2 <= answered else n
+    return spread_of(only(found.agreement), int(found.said.sum()) or n)
 
 
-def _closeness(verdict: Verdict, found: Verdicts) -> Closeness:
+def _closeness(verdict: Verdict, found: Verdicts, labels: list[str]) -> Closeness:
     stopped = bool(found.stopped[0])
-    said = [folded(verdict.ballots[seat].label) for seat in np.flatnonzero(found.said[:, 0])]
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
     variance = only(found.variance)
-    close = None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
+    close = None
+    if variance is not None and not stopped:
+        close = max(0.0, 1 - min(variance / ADR_NULL, 1.0))
     return Closeness(
         spread=spread_in(found),
-        alpha=None if stopped else unit_alpha(said or votes),
-        closeness=None if stopped else close,
+        alpha=None if stopped else unit_alpha(labels or votes),
+        closeness=close,
         sd=None if variance is None else math.sqrt(variance),
         range=only(found.range),
         margin=only(found.margin),
     )
 
 
-def _labels(verdict: Verdict, found: Verdicts) -> dict[str, int]:
-    """Count the ballots of each label given as an answer, the most frequent first."""
-    code = np.where(found.said, found.sheet.labels.code, NOTHING)
-    totals = sums(code, np.ones(code.shape))[:, 0]
-    seats = np.flatnonzero(firsts(code)[:, 0]).tolist()
-    return {
-        (verdict.ballots[seat].label or "").strip(): int(totals[seat])
-        for seat in sorted(seats, key=lambda seat: -totals[seat])
-    }
-
-
-def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
+def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...]:
     statuses = [ballot.status for ballot in verdict.ballots]
     waiting = sum(ballot.unscaled for ballot in verdict.ballots)
     answers = statuses.count(Status.OK) + waiting
@@ -353,29 +197,29 @@ def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     reasons = [f"{answers} of {asked} jurors answered"] if answers < asked else []
     if waiting:
         reasons.append(unscaled(waiting))
-    if rule.used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
+    if used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
         reasons.append(f"the trim rule wants five answers, this panel gave {answers}")
     if verdict.trim.degraded and not reasons:
         reasons.append("the report says that jurors are missing")
     return tuple(reasons)
 
 
-def _escalation_reasons(found: Verdicts, rule: Rule, absent: str | None) -> tuple[str, ...]:
+def unscaled(count: int) -> str:
+    """Return a text saying how many scores need a scale, which the user has to give."""
+    return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
+
+
+def _escalation_reasons(found: Verdicts, absent: str | None) -> tuple[str, ...]:
     differ = bool(found.split[0])
-    reasons = {
-        absent: absent is not None,
-        "low agreement": band_of(int(found.band[0])) is Band.LOW,
-        "a split that one vote would turn": differ and found.pivotal.any(),
+    whole = {
+        "low agreement": bool(found.band[0] == LOW),
+        "a split that one vote would turn": differ and bool(found.pivotal.any()),
         "the rule asks for unanimity, and the jurors differ": (
-            differ and rule.used is Strategy.UNANIMOUS
+            differ and bool(found.uses(Strategy.UNANIMOUS)[0])
         ),
     }
-    stopped = bool(found.stopped[0])
-    return tuple(
-        text
-        for text, holds in reasons.items()
-        if text and holds and (text is absent or not stopped)
-    )
+    reasons = [text for text, holds in whole.items() if holds and not found.stopped[0]]
+    return tuple(reasons if absent is None else [absent, *reasons])
 
 
 def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
@@ -398,3 +242,132 @@ def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
         if ballot.vote is not None and "pass" not in jurors[ballot.seat]
     ]
     return (*filled, *passes)
+
+
+_BY_REASON = (
+    Flag.ESCALATED | Flag.BIAS_WARNING | Flag.SUSPICIOUS_TEXT | Flag.POSITION_FLIP | Flag.MISMATCH
+)
+"""The flags that a verdict has if a reason is found for them; columns show the others."""
+
+
+def _notes(
+    verdict: Verdict, found: Assessment, flags: Flag, *, stated: bool
+) -> tuple[FlagNote, ...]:
+    """Return all flags of a verdict with their reasons; those that need a person come first.
+
+    ``flags`` are those that follow from columns.
+    """
+    flips = [
+        one["id"] for one in verdict.body["jurors"] if position_flip(one, verdict.policy.threshold)
+    ]
+    turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
+    split = f"{found.votes.passes} pass, {found.votes.fails} fail"
+    if found.labels:
+        labels = found.labels.items()
+        split = ", ".join(f"{count} {show_line(label, 40)}" for label, count in labels)
+    kin = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
+    source = "labels" if found.labels else "scores"
+    reasons = {
+        Flag.ESCALATED: _escalated(verdict, found, stated=stated),
+        Flag.BIAS_WARNING: found.bias_warning,
+        Flag.DISPUTE: "regime dispute: the whole panel goes to a person",
+        Flag.NO_VERDICT: _no_verdict(verdict, found),
+        Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
+        Flag.POSITION_FLIP: flips
+        and f"votes the other way when the pair is shown in the other order: {', '.join(flips)}",
+        Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found),
+        Flag.REGIME_SENSITIVE: _regimes(found),
+        Flag.MISMATCH: "; ".join(found.mismatches),
+        Flag.DEGRADED: _degraded(found),
+        Flag.PIVOTAL: f"the decision turns if any one of {turning} turns"
+        if len(found.pivotal) > 1
+        else f"the vote of {turning} decides",
+        Flag.SPLIT: split,
+        Flag.DERIVED_LOW: f"the agreement of the {source} is low, "
+        f"{found.agreement.spread.clamped or 0:.2f}",
+        Flag.SAME_FAMILY: f"of the generator's family: {kin}"
+        if kin
+        else "reported by the producer",
+        Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of",
+    }
+    return tuple(
+        FlagNote(flag, str(reason))
+        for flag, reason in reasons.items()
+        if reason and flag in flags | _BY_REASON
+    )
+
+
+def _escalated(verdict: Verdict, found: Assessment, *, stated: bool) -> str | None:
+    if verdict.escalate:
+        told = "; ".join(verdict.body.get("escalation_reasons") or ())
+        return told or "the report asks for review"
+    if stated or not found.escalation:
+        return None
+    return f"recomputed (the report never says): {'; '.join(found.escalation)}"
+
+
+def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
+    answered = sum(seat.ballot.usable for seat in found.seats)
+    if found.decision is Decision.ERROR:
+        if not answered:
+            return "no juror answered"
+        few = found.votes.too_few(verdict.policy)
+        return found.absent if few else "the producer reports an error"
+    if found.decision is Decision.INCONCLUSIVE:
+        return found.absent or "the panel came to no decision"
+    if found.no_votes:
+        counts: dict[str, int] = {}
+        for seat in found.seats:
+            words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
+            counts[words] = counts.get(words, 0) + 1
+        return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
+    if not answered:
+        waiting = sum(seat.ballot.unscaled for seat in found.seats)
+        return unscaled(waiting) if waiting else "no juror answered"
+    stated = verdict.text("label")
+    meant = (verdict.policy.counting or LabelRules()).decision(stated)
+    if folded(stated) and meant is None:
+        return f"the report's consensus is {stated}, which is neither pass nor fail"
+    if found.label_vote:
+        return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
+    return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
+
+
+def _suspicious_text(verdict: Verdict) -> str | None:
+    """Quote the first three suspicious passages; the jurors may have ignored them."""
+    found = [
+        f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
+        for name, text in outside_texts(verdict.body)
+        for passage in passages(text)
+    ]
+    more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
+    return "; ".join(found[:3] + more) or None
+
+
+def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str:
+    names = ", ".join(seat.ballot.id for seat in found.seats if seat.trimmed and seat.dissent)
+    if verdict.trim.low is not None or found.rule.used is not None:
+        return f"the trim left out a dissent: {names}"
+    return f"a trimmed mean would have left out a dissent: {names} (the report states no trim)"
+
+
+def _regimes(found: Assessment) -> str:
+    sides: dict[Decision, list[str]] = {}
+    for strategy in COMPARED:
+        decision: Decision | None = getattr(found.decisions, strategy)
+        if decision is not None:
+            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
+    by_decision = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
+    return f"the rules disagree. {by_decision}"
+
+
+def _degraded(found: Assessment) -> str:
+    """Return why the panel is degraded, and what to re-run: the missing jurors or the panel."""
+    waiting = sum(seat.ballot.unscaled for seat in found.seats)
+    answered = sum(seat.ballot.usable for seat in found.seats)
+    few = found.rule.used is Strategy.TRIMMED_MEAN and answered + waiting < FEW
+    lacking = any(seat.ballot.status.missing for seat in found.seats)
+    advice = ["re-run the missing jurors"] if lacking else []
+    if few or not (advice or waiting):
+        advice.append("re-run the panel")
+    return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))

@@ -1,192 +1,423 @@
-"""Where a report disagrees with its own rule, and how its verdict was reached."""
+"""Where a report disagrees with its own rule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from msgspec import Struct
+from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.result import Assessment, Breach, Mismatch, State
-from reviewdesk.domain.audit.stated_rule import (
-    AuditedVerdict,
-    against_all,
-    contradictions,
-    decision_mismatch,
-    label_mismatch,
-    pass_mismatches,
-    quorum_mismatch,
-    same_family_mismatch,
-    stop_mismatch,
-    trim_mismatch,
-)
+from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.panels import FAIL, PASS
-from reviewdesk.domain.jury.rules import ALPHA, R_WG, Breakdown
+from reviewdesk.domain.jury.label_rules import label_vote
+from reviewdesk.domain.jury.panels import FAIL, PASS, votes_of
+from reviewdesk.domain.jury.rules import ALPHA, R_WG, SIDES, STRATEGIES, quorum_met, trim_count
 from reviewdesk.domain.jury.scores import (
     ADR_NULL,
-    BANDS,
+    BAND_OF,
     LOW,
     UNIFORM_NULL,
-    band,
     bands,
     codes_of,
     levels_null,
-    only,
     pairs_agreement,
-    r_wg,
-    share_of_pairs,
 )
+from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.run.columns import Bools, Ints
-from reviewdesk.domain.run.packing import NOTHING
-from reviewdesk.domain.values import LABEL_RULES
+from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.values import LABEL_RULES, label_decision
 from reviewdesk.domain.verdict import (
+    SLACK,
     Band,
     Decision,
     Regime,
+    Rounding,
     Status,
     Strategy,
     Verdict,
     folded,
     labelled,
+    number,
+    own_facts,
 )
 
-_BANDED_METRICS = frozenset({ALPHA, R_WG})
-"""The metrics that a report can name and that have published bands."""
 _ROUNDING_SLACK = 0.005
 """How far a stated figure may differ from ours because it was rounded."""
-_NULLS = (ADR_NULL, *(levels_null(levels) for levels in range(2, 12)))
+_NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
+_ABSENT = -1.0
+"""The score assumed for a dropped juror without one; no real score is negative."""
+_ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
 
 
-def derivable(verdict: Verdict) -> bool:
-    """Return False for a stated alpha: the ballots of one verdict cannot give it."""
-    return verdict.agreement is None or verdict.agreement.metric != ALPHA
+class AuditedVerdict:
+    """One verdict, and its place in the columns of many.
 
-
-def restated(verdict: Verdict, *, labels: bool) -> float | None:
-    """Return the agreement recomputed under the report's metric; ``None`` for an unclear metric.
-
-    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that agree.
-    ``labels`` says whether the jurors answered by label.
+    A method named after a kind of ``Breach`` returns a text if the report breaks that rule.
     """
-    metric = verdict.agreement.metric if verdict.agreement else None
-    answers: list[Hashable] = [folded(one.label) for one in labelled(verdict.ballots)]
-    if not labels:
-        answers = [one.vote for one in verdict.ballots if one.vote is not None]
-    if metric == "pairwise":
-        return only(share_of_pairs(codes_of(answers)))
-    if metric == R_WG and labels:
-        return only(pairs_agreement(codes_of(answers)))
-    if metric == R_WG:
-        return r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
-    return None
 
+    def __init__(self, verdict: Verdict, found: Verdicts, at: int) -> None:
+        """Read what several rules need."""
+        self.verdict = verdict
+        self.found = found
+        self.at = at
+        self.votes = votes_of(found.panels, at)
+        self.stated = verdict.decision
+        self.strategy = verdict.policy.strategy
+        self.used = STRATEGY_OF[found.used[at]]
+        self.rules = found.sheet.facts[int(found.sheet.place[at])].rules
+        self.labels = [folded(one.label) for one in labelled(verdict.ballots)]
+        self.scores = sorted(one.score for one in verdict.ballots if one.score is not None)
 
-def band_mismatch(row: AuditedVerdict) -> str | None:
-    """Return a text if the stated band does not match the stated value or the ballots' r_WG."""
-    verdict = row.verdict
-    own = _expected_band(verdict)
-    if own is None or verdict.band is None:
-        return None
-    if verdict.band is not own:
-        return f"band: reported {verdict.band}, but {_stated_text(verdict)} is {own}"
-    given = _ballot_bands(row)
-    if not given or own in given:
-        return None
-    return f"band: reported {own} for {_stated_text(verdict)}, but the ballots give {given[0]}"
+    def mismatches(self) -> Iterator[Mismatch]:
+        """Yield every place where the report disagrees with its own rule."""
+        contradictions = (self.verdict.body.get("meta") or {}).get("contradictions")
+        listed = contradictions if isinstance(contradictions, list) else []
+        told = [show_line(one, 200) for one in listed if isinstance(one, str)]
+        found = (
+            (Breach.QUORUM, self.quorum()),
+            (Breach.DECISION, self.decision()),
+            (Breach.LABEL, self.label()),
+            (Breach.BAND, self.band()),
+            (Breach.ESCALATION, self.escalation()),
+            (Breach.SAME_FAMILY, self.same_family()),
+            (Breach.TRIM, self.trim()),
+            (Breach.STOPPED_EARLY, self.stopped_early()),
+            (Breach.AGAINST_ALL, self.against_all()),
+            *((Breach.CONTRADICTION, text) for text in told[:5]),
+            *((Breach.PASS_SCORE, text) for text in self.pass_score()),
+        )
+        return (Mismatch(kind, text) for kind, text in found if text)
 
+    def of(self, codes: Ints) -> Decision | None:
+        """Return the verdict's decision in a column of codes."""
+        return DECISION_OF[codes[self.at]]
 
-def escalation_mismatch(row: AuditedVerdict) -> str | None:
-    """Return a text if the stated agreement contradicts the stated escalation.
+    def quorum(self) -> str | None:
+        """Compare with the quorum of all seats and that of the jurors that answered.
 
-    A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one only
-    on a split. Stated reasons, a dispute, or a decision of inconclusive or error allow one under
-    both.
-    """
-    verdict = row.verdict
-    own = _expected_band(verdict)
-    given = _ballot_bands(row)
-    if own is None or verdict.escalate is None:
-        return None
-    if not verdict.escalate:
-        if own is Band.LOW:
-            return f"escalation: not reported, but {_stated_text(verdict)} is low"
-        missed = set(given) == {Band.LOW}
-        return "escalation: not reported, but r_wg of the ballots is low" if missed else None
-    undecided = verdict.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
-    reasons = verdict.body.get("escalation_reasons")
-    other = undecided or bool(reasons) or verdict.regime == Regime.DISPUTE
-    if own is Band.LOW or Band.LOW in given or other:
-        return None
-    if not derivable(verdict):
-        return f"escalation: reported, but {_stated_text(verdict)} is {own}"
-    votes = {ballot.vote for ballot in verdict.ballots if ballot.vote is not None}
-    labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
-    # A vote that depends on an unknown threshold may have split the panel too.
-    waiting = any(ballot.undetermined for ballot in verdict.ballots)
-    if waiting or len(votes) > 1 or len(labels) > 1 or "threshold" in verdict.set_by_you:
-        return None
-    return f"escalation: reported, but {_stated_text(verdict)} is {own} and the votes agree"
+        Inconclusive is allowed if neither passes nor fails reach the quorum, or if they are equal.
+        """
+        verdict = self.verdict
+        panels = self.found.panels
+        ours = self.of(panels.by(Strategy.QUORUM))
+        # Without a strategy, a regime may have chosen another rule.
+        ruled = self.strategy is Strategy.QUORUM or (self.strategy is None and not verdict.regime)
+        if not ruled or None in {self.stated, ours}:
+            return None
+        if {"quorum", "threshold"} & set(verdict.set_by_you):
+            return None
+        if self.stated in {ours, self.of(panels.quorum_answered)} or self._may_stay_open():
+            return None
+        return (
+            f"quorum: reported {self.stated}, but {self.votes.passes} of {self.votes.seated} "
+            f"against {verdict.policy.quorum} gives {ours}"
+        )
 
+    def decision(self) -> str | None:
+        """Compare with the stated rule, or the median in its place.
 
-def _expected_band(verdict: Verdict) -> Band | None:
-    """Return the band of the stated value if its metric has published bands, else ``None``."""
-    stated = verdict.agreement
-    return band(stated.value) if stated is not None and stated.metric in _BANDED_METRICS else None
+        A majority may be of only the jurors that answered; a rule on votes may count their labels.
+        """
+        verdict = self.verdict
+        found = self.found
+        strategy = self.strategy
+        if strategy in {None, Strategy.QUORUM} or verdict.set_by_you or self.stated is None:
+            return None
+        if found.counts[self.at]:
+            if self.stated is self.of(found.cautioned) is Decision.INCONCLUSIVE:
+                return None
+            if self.rules.labels:
+                return self._declared_label()
+        # The rule as set and as used, and the median that an irreversible case may use.
+        rules = [STRATEGY_OF[found.sheet.columns.strategy[self.at]], self.used]
+        if verdict.regime == Regime.IRREVERSIBLE:
+            rules.append(Strategy.MEDIAN)
+        own = [self.of(found.panels.by(rule)) for rule in rules]
+        if strategy is Strategy.TRIMMED_MEAN and verdict.policy.threshold is not None:
+            kept = [self.scores[n : len(self.scores) - n] for n in self._trim_counts()]
+            line = verdict.policy.threshold - SLACK
+            means = [math.fsum(part) / len(part) for part in kept if part]
+            own += [Decision.PASS if mean >= line else Decision.FAIL for mean in means]
+        if strategy in _ON_LABELS:
+            own += [STRATEGIES[strategy].published(self.votes.of_answered, verdict.policy)]
+            own += self._label_decisions()
+        given = [one for one in own if one is not None]
+        if not given or self.stated in given or self._may_stay_open():
+            return None
+        return f"decision: reported {self.stated}, but {strategy} gives {given[0]}"
 
+    def _declared_label(self) -> str | None:
+        """Compare the decision with those of the counted label and of the tied ones."""
+        words = self.found.words
+        labels = self.found.sheet.labels
+        ours = self.of(words.decision)
+        tied = labels.code[words.level[:, self.at], self.at].tolist()
+        allowed = {ours, *(self.rules.outcome(labels.words.spelled[code]) for code in tied)}
+        if self.stated in allowed or (ours is None and not words.counted[self.at]):
+            return None
+        how = self.rules.aggregate or self.used or Strategy.MAJORITY
+        made = label_vote(self.verdict.ballots, how, self.rules)
+        return f"decision: reported {self.stated}, but {made.rule} gives {made.label}"
 
-def _stated_text(verdict: Verdict) -> str:
-    """Return the stated agreement in words; call it only for a verdict that states one."""
-    stated = verdict.agreement
-    return "" if stated is None else f"{stated.metric} {stated.value:g}"
+    def _may_stay_open(self) -> bool:
+        """Return True if it is inconclusive, and its regime, labels or votes allow that."""
+        if self.stated is not Decision.INCONCLUSIVE:
+            return False
+        votes = self.votes
+        label = self.verdict.text("label")
+        undecided = bool(label) and label_decision(label) not in SIDES
+        if self.verdict.regime == Regime.DISPUTE or len(set(self.labels)) > 1 or undecided:
+            return True
+        if self.strategy is Strategy.UNANIMOUS:
+            return votes.answered < votes.seated
+        quorum = self.verdict.policy.quorum
+        if self.strategy not in {None, Strategy.QUORUM} or quorum is None or not votes.known:
+            return False
+        sides = (votes.passes, votes.fails)
+        reached = all(
+            any(quorum_met(side, n, quorum) for side in sides)
+            for n in (votes.seated, votes.answered)
+        )
+        return not reached or votes.passes == votes.fails
 
+    def _label_decisions(self) -> list[Decision]:
+        """Return the decisions for which jurors with the most frequent labels voted.
 
-def _ballot_bands(row: AuditedVerdict) -> tuple[Band, ...]:
-    """Return the bands of the ballots under a stated r_WG, that of the uniform null first.
+        A plurality of labels need not be a plurality of votes.
+        """
+        counts = Counter(self.labels)
+        if self.strategy is Strategy.UNANIMOUS and len(counts) > 1:
+            return []
+        leading = {label for label, count in counts.items() if count == max(counts.values())}
+        votes = {one.vote for one in self.verdict.ballots if folded(one.label) in leading}
+        return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
 
-    Bands under other nulls are added if these nulls give the stated figure.
-    """
-    stated = row.verdict.agreement
-    if stated is None or stated.metric != R_WG:
-        return ()
-    if said := row.said:
-        ours = band(only(pairs_agreement(codes_of(said))))
-        return () if ours is None else (ours,)
-    variance = float(row.found.panels.scores.variance[row.at])
-    if math.isnan(variance):
-        return ()
-    found = [1 - variance / null for null in (UNIFORM_NULL, *_NULLS)]
-    near = [
-        raw
-        for raw in found[1:]
-        if stated.value is not None
-        and min(abs(raw - stated.value), abs(max(0.0, raw) - stated.value)) <= _ROUNDING_SLACK
-    ]
-    codes = bands(np.array([found[0], *near])).tolist()
-    return tuple(dict.fromkeys([BANDS[code] for code in codes]))
+    def label(self) -> str | None:
+        """Compare the reported consensus label with what the stated strategy gives.
 
+        Any tied label is allowed. So is a fallback label of the producer if the jurors differ, and
+        a weighted vote without the confidences. A weighted vote needs every weight.
+        """
+        verdict = self.verdict
+        stated = verdict.text("label")
+        if not stated or "strategy" in verdict.set_by_you:
+            return None
+        # Labels count only under the stated rule, not under one that replaces it.
+        if self.strategy is not self.used or not self.found.counts[self.at]:
+            return None
+        weights = [one.weight for one in labelled(verdict.ballots)]
+        if self.strategy is Strategy.WEIGHTED_VOTE and None in weights:
+            return None
+        how = self.rules.aggregate or self.strategy or Strategy.MAJORITY
+        found, bare = (
+            label_vote(verdict.ballots, how, rules)
+            for rules in (self.rules, replace(self.rules, use_confidence=False))
+        )
+        allowed = {found.label, bare.label, *found.tied, *bare.tied}
+        if folded(stated) in map(folded, allowed):
+            return None
+        if folded(found.label) not in self.labels and folded(stated) not in self.labels:
+            return None
+        return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
-def mismatches(row: AuditedVerdict) -> tuple[Mismatch, ...]:
-    """Return every place where the report of a verdict disagrees with its own rule."""
-    verdict = row.verdict
-    found = [
-        (Breach.QUORUM, quorum_mismatch(row)),
-        (Breach.DECISION, decision_mismatch(row)),
-        (Breach.LABEL, label_mismatch(row)),
-        (Breach.BAND, band_mismatch(row)),
-        (Breach.ESCALATION, escalation_mismatch(row)),
-        (Breach.SAME_FAMILY, same_family_mismatch(row)),
-        (Breach.TRIM, trim_mismatch(verdict)),
-        (Breach.STOPPED_EARLY, stop_mismatch(row)),
-        (Breach.AGAINST_ALL, against_all(row)),
-        *((Breach.CONTRADICTION, text) for text in contradictions(verdict.body)),
-        *((Breach.PASS_SCORE, text) for text in pass_mismatches(row)),
-    ]
-    return tuple(Mismatch(kind, text) for kind, text in found if text)
+    @property
+    def _banded(self) -> tuple[Band | None, str]:
+        """The band and the words of a stated agreement whose metric has published bands."""
+        stated = self.verdict.agreement
+        if stated is None or stated.value is None or stated.metric not in {ALPHA, R_WG}:
+            return None, ""
+        code = int(bands(np.array([stated.value]))[0])
+        return BAND_OF[code], f"{stated.metric} {stated.value:g}"
+
+    @property
+    def _ballot_bands(self) -> list[Band]:
+        """The bands of the ballots under a stated r_WG, that of the uniform null first.
+
+        Bands under other nulls are added if these nulls give the stated figure.
+        """
+        stated = self.verdict.agreement
+        if stated is None or stated.metric != R_WG:
+            return []
+        if self.found.says[self.at]:
+            seats = np.flatnonzero(self.found.said[:, self.at])
+            said = [folded(self.verdict.ballots[seat].label) for seat in seats]
+            raw = pairs_agreement(codes_of(said))
+        else:
+            raw = 1 - self.found.panels.scores.variance[self.at] / _NULLS
+            value = np.nan if stated.value is None else stated.value
+            off = np.minimum(np.abs(raw - value), np.abs(np.maximum(0.0, raw) - value))
+            near = off <= _ROUNDING_SLACK
+            near[0] = True
+            raw = raw[near]
+        codes = bands(raw).tolist()
+        return [found for code in dict.fromkeys(codes) if (found := BAND_OF[code])]
+
+    def band(self) -> str | None:
+        """Compare the stated band with the stated value and with the ballots' r_WG."""
+        own, words = self._banded
+        reported = self.verdict.band
+        if own is None or reported is None:
+            return None
+        if reported is not own:
+            return f"band: reported {reported}, but {words} is {own}"
+        given = self._ballot_bands
+        if not given or own in given:
+            return None
+        return f"band: reported {own} for {words}, but the ballots give {given[0]}"
+
+    def escalation(self) -> str | None:
+        """Compare the stated escalation with the stated agreement.
+
+        A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one
+        only on a split. Stated reasons, a dispute, or a decision of inconclusive or error allow one
+        under both.
+        """
+        verdict = self.verdict
+        own, words = self._banded
+        given = self._ballot_bands
+        if own is None or verdict.escalate is None:
+            return None
+        if not verdict.escalate:
+            if own is Band.LOW:
+                return f"escalation: not reported, but {words} is low"
+            missed = given == [Band.LOW]
+            return "escalation: not reported, but r_wg of the ballots is low" if missed else None
+        other = self.stated in {Decision.INCONCLUSIVE, Decision.ERROR}
+        other |= bool(verdict.body.get("escalation_reasons")) or verdict.regime == Regime.DISPUTE
+        if Band.LOW in {own, *given} or other:
+            return None
+        if verdict.agreement is not None and verdict.agreement.metric == ALPHA:
+            return f"escalation: reported, but {words} is {own}"
+        # A vote that depends on an unknown threshold may have split the panel too.
+        waiting = any(one.undetermined for one in verdict.ballots)
+        split = self.votes.split or len(set(self.labels)) > 1
+        if waiting or split or "threshold" in verdict.set_by_you:
+            return None
+        return f"escalation: reported, but {words} is {own} and the votes agree"
+
+    def same_family(self) -> str | None:
+        """Compare the stated ``same_family`` with the models.
+
+        A stated no is checked against the four families of the jury document, because a producer
+        need not know more; a stated yes is checked only if every juror's family is known.
+        """
+        verdict = self.verdict
+        shared = int(self.found.sheet.shared[self.at])
+        reported = verdict.same_family
+        if reported is None or shared in {NOTHING, reported}:
+            return None
+        families = [family.family(one.model, one.vendor) for one in verdict.ballots]
+        if not (
+            all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
+        ):
+            return None
+        said, found = ("yes", "no") if reported else ("no", "yes")
+        return f"same model family: reported {said}, but the models say {found}"
+
+    @property
+    def _fraction(self) -> float | None:
+        stated = self.verdict.trim.fraction
+        return self.verdict.policy.trim_fraction if stated is None else stated
+
+    def _trim_counts(self) -> list[int]:
+        """Return every count per end that the stated trim may mean, that of the default rule first.
+
+        A rounding that is not stated may be any of the three. Without a fraction, the count is that
+        of the jurors named by the report, or else any count that leaves a score.
+        """
+        n = len(self.scores)
+        trim = self.verdict.trim
+        if self._fraction is not None:
+            roundings = tuple(Rounding) if trim.rounding is None else (trim.rounding,)
+            return list(dict.fromkeys(trim_count(n, self._fraction, one) for one in roundings))
+        return list(range((max(n, 1) - 1) // 2 + 1)) if trim.low is None else [len(trim.low)]
+
+    def trim(self) -> str | None:
+        """Compare a quantile trim with its own fraction and with the order of the scores.
+
+        Dropped scores are compared as multisets per end, because equal scores may change places. A
+        trim that names neither a method nor a fraction follows a rule that only its producer knows.
+        """
+        trim = self.verdict.trim
+        fraction = self._fraction
+        if trim.method not in {None, "quantile"} or (trim.method is None and fraction is None):
+            return None
+        counts = self._trim_counts()
+        rule = f"{counts[0]} at each end"
+        if fraction is not None:
+            rule = f"{fraction:g} {trim.rounding or Rounding.DOWN}"
+        if trim.low is None:
+            if fraction is None or trim.per_side in {None, *counts}:
+                return None
+            return f"trim: reported {trim.per_side} per side, but {rule} drops {counts[0]}"
+        known = {one.id: one.score for one in self.verdict.ballots if one.score is not None}
+        low, high = (
+            sorted(known.get(name, _ABSENT) for name in side)
+            for side in (trim.low, trim.high or ())
+        )
+        scores = self.scores
+        allowed = [(scores[:count], scores[len(scores) - count :]) for count in counts]
+        if (low, high) not in allowed:
+            reported, ours = (
+                " / ".join(", ".join(f"{one:.3g}" for one in side) or "none" for side in sides)
+                for sides in ((low, high), allowed[0])
+            )
+            return f"trim: reported {reported}, but {rule} drops {ours}"
+        if trim.per_side in {None, len(trim.low)}:
+            return None
+        return f"trim: reported {trim.per_side} per side, but names {len(trim.low)}"
+
+    def stopped_early(self) -> str | None:
+        """Check that a panel that stopped as decided was decided."""
+        if own_facts(self.verdict.body).get("stop_when_decided") is not True:
+            return None
+        if not can_turn(self.verdict):
+            return None
+        count = sum(one.status is Status.NOT_ASKED for one in self.verdict.ballots)
+        return f"stopped early: the jurors not asked ({count}) could have turned the decision"
+
+    def against_all(self) -> str | None:
+        """Check that a stated pass or fail has a vote, or that a known rule gives it.
+
+        Votes by a threshold that the user set are not evidence against the report.
+        """
+        verdict = self.verdict
+        votes = self.votes
+        if self.stated not in SIDES or not votes.known or self.found.says[self.at]:
+            return None
+        if votes.passes if self.stated is Decision.PASS else votes.fails:
+            return None
+        by_ours = any(one.vote is not None and one.stated_pass is None for one in verdict.ballots)
+        if "threshold" in verdict.set_by_you and by_ours:
+            return None
+        ruled = self.of(self.found.panels.by(self.used))
+        if ruled is self.stated or (ruled is not None and not verdict.set_by_you):
+            return None
+        cells = (verdict.body.get("meta") or {}).get("row")
+        line = number(cells.get("threshold")) if isinstance(cells, Mapping) else None
+        known = "" if line is None else f"; the test's own threshold is {line:g}"
+        return (
+            f"decision: reported {self.stated}, but 0 of {votes.answered} votes are for it{known}"
+        )
+
+    def pass_score(self) -> Iterator[str]:
+        """Yield a text for each ballot whose pass contradicts its score.
+
+        The threshold must be one that the report states. A pass with a score of 0 and a fail with a
+        score of 1 contradict at any threshold.
+        """
+        mine = "threshold" in self.verdict.set_by_you
+        for seat in np.flatnonzero(self.found.sheet.contradicts[:, self.at]):
+            ballot = self.verdict.ballots[seat]
+            if ballot.line is not None or not mine or ballot.score in {0, 1}:
+                line = self.verdict.policy.threshold if ballot.line is None else ballot.line
+                side = "pass" if ballot.stated_pass else "fail"
+                against = "" if line is None else f" against threshold {line:.3g}"
+                yield f"{ballot.id}: stated {side} with score {ballot.score:.3g}{against}"
 
 
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
@@ -198,7 +429,7 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
     bits = np.where(rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():
-        for one in mismatches(AuditedVerdict(read(at), found, at)):
+        for one in AuditedVerdict(read(at), found, at).mismatches():
             bits[at] |= int(one.kind)
     return bits
 
@@ -249,160 +480,3 @@ def doubtful(found: Verdicts) -> Bools:
     noted = ["contradictions" in (one.meta or ()) for one in sheet.verdicts]
     marks: Bools = (decision & (stated != NOTHING)) | label | (known & agreement) | kin | trim
     return marks | found.stopped | sheet.contradicts.any(axis=0) | np.array(noted, np.bool_)
-
-
-# how a verdict was reached
-
-
-class Trail(Struct, frozen=True):
-    """The steps from the ballots to the decision; ``None`` if the report does not state a step.
-
-    Scores and times are in seat order. ``agreement`` is the recomputed metric of the report;
-    ``agreement_reason`` says why the ballots of one verdict cannot give it.
-    """
-
-    pre_trim: tuple[float | None, ...]
-    post_trim: float | None
-    rule_version: str | None
-    strategy: Strategy | None
-    strategy_used: Strategy | None
-    fallback_reason: str | None
-    panel_hash: str | None
-    panel_hash_status: HashStatus | None
-    committed_at: str | None
-    ballots_at: tuple[str | None, ...]
-    agreement: float | None
-    agreement_reason: str | None
-
-    @property
-    def span(self) -> tuple[str, str] | None:
-        """The earliest and the latest time of a ballot; ``None`` if no ballot has a time."""
-        given = sorted((text for text in self.ballots_at if text), key=_comparable_time)
-        return (given[0], given[-1]) if given else None
-
-
-def trail(verdict: Verdict, found: Assessment) -> Trail:
-    """Collect the audit trail of one verdict."""
-    provenance = verdict.body.get("provenance") or {}
-    post_trim = found.values.trimmed_mean
-    if verdict.trim.low is not None:
-        # The report's own trim names its jurors.
-        scores = [seat.ballot.score for seat in found.seats if not seat.trimmed]
-        kept = [score for score in scores if score is not None]
-        post_trim = math.fsum(kept) / len(kept) if kept else None
-    return Trail(
-        pre_trim=tuple(ballot.score for ballot in verdict.ballots),
-        post_trim=post_trim,
-        rule_version=(verdict.body.get("trim") or {}).get("rule_version"),
-        strategy=found.rule.strategy,
-        strategy_used=found.rule.used,
-        fallback_reason=found.rule.reason,
-        panel_hash=provenance.get("panel_hash") or None,
-        panel_hash_status=panel_hash_status(verdict),
-        committed_at=provenance.get("committed_at") or None,
-        ballots_at=tuple(juror.get("at") for juror in verdict.body["jurors"]),
-        agreement=restated(verdict, labels=bool(found.labels)),
-        agreement_reason=None if derivable(verdict) else "not derivable",
-    )
-
-
-_UNREADABLE = datetime.max.replace(tzinfo=UTC)
-
-
-def _comparable_time(text: str) -> datetime:
-    """Parse a time for comparison: UTC if it has no zone, the latest possible if unreadable."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return _UNREADABLE
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-PANEL_SIZE = 5
-PANEL_FAMILIES = 3
-"""The smallest panel, and its fewest model families, for which the trim rule is designed."""
-
-
-def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Return the notes on rounding, weights, the trim and its price, the panel and unanimity."""
-    made = found.decisions
-    votes = found.votes
-    rounding = (
-        f"{Breach.ROUNDING.label}: {votes.passes} of {votes.seated} against "
-        f"{verdict.policy.quorum} is {made.quorum} as written, {made.quorum_strict} to the letter"
-    )
-    ballots = [seat.ballot for seat in found.seats if seat.ballot.usable]
-    without = [ballot.id for ballot in ballots if ballot.weight is None]
-    weights = "weight 1 assumed for every juror" if found.assumed_weights else None
-    if without and len(without) < len(ballots):
-        weights = f"weight 1 assumed for {', '.join(without)}"
-    strange = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
-    answers = "1 answer" if len(strange) == 1 else f"{len(strange)} answers"
-    committed = (verdict.body.get("provenance") or {}).get("committed_at") or ""
-    times = [_comparable_time(at) for one in verdict.body["jurors"] if (at := one.get("at"))]
-    late = bool(times) and min(times) < _comparable_time(committed) < _UNREADABLE
-    texts = (
-        rounding if Breach.ROUNDING in found.marks else None,
-        weights,
-        *_trimming(verdict, found),
-        *_panel(found),
-        "unanimous: equal scores" if found.unanimous_scores else None,
-        "unanimous: equal votes" if found.unanimous_votes else None,
-        strange and f"{answers} not understood, and so not counted: {', '.join(strange)}",
-        _distant_kin(verdict, found),
-        "the panel was committed after its first ballot" if late else None,
-    )
-    return tuple(str(text) for text in texts if text)
-
-
-def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
-    scored = sum(seat.ballot.score is not None for seat in found.seats)
-    if 0 < scored < 3:
-        yield "untrimmed: one or two scores have no ends"
-    kept = {seat.ballot.score for seat in found.seats if seat.state is State.COUNTED} - {None}
-    tied = ", ".join(
-        seat.ballot.id for seat in found.seats if seat.trimmed and seat.ballot.score in kept
-    )
-    if tied:
-        yield f"trimmed (tie): {tied} scored as much as a juror that was kept"
-    named = verdict.trim.low
-    if not scored or (found.rule.used is not Strategy.TRIMMED_MEAN and not named):
-        return
-    tolerated = found.trim.per_side if named is None else len(named)
-    point = Breakdown(scored, tolerated, None)
-    subject = "" if found.rule.used is Strategy.TRIMMED_MEAN else " of the stated trim"
-    yield f"breakdown{subject}: {point}"
-    bodies = verdict.body["jurors"]
-    costs = [
-        bodies[seat.ballot.seat].get("cost_usd")
-        for seat in found.seats
-        if seat.ballot.score is not None
-    ]
-    prices = [cost for cost in costs if cost is not None]
-    if len(prices) == scored >= point.breaks_at:
-        cost = sum(sorted(prices)[: point.breaks_at])
-        yield f"bribe cost: {point.breaks_at} jurors, at least ${cost:.6g} at the ballots' prices"
-
-
-def _panel(found: Assessment) -> Iterator[str]:
-    """Yield notes on a panel with too few jurors or families to withstand its own members."""
-    seated = len(found.seats)
-    if not seated:
-        return
-    if seated < PANEL_SIZE:
-        yield f"panel of {seated}: under five jurors"
-    families = {seat.family.name for seat in found.seats if seat.family}
-    unknown = sum(seat.family is None for seat in found.seats)
-    if len(families) < PANEL_FAMILIES:
-        known = f"{len(families)} known model families"
-        yield f"panel of {known}, {unknown} of {seated} jurors unknown: under three"
-
-
-def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
-    """Return a note if the report denies a shared family that only the extended list shows."""
-    if found.same_family is not False:
-        return None
-    names = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))
-    if not names or family.plain_kin(verdict.ballots, verdict.generator):
-        return None
-    return f"same model family by the extended list, which the report need not know: {names}"

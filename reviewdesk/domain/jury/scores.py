@@ -23,6 +23,7 @@ MEDIUM_FROM = 0.667
 """The lowest agreement of the bands high and medium."""
 BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
 """The code of a band is its index here; -1 means no band."""
+BAND_OF = (*BANDS, None)
 LOW, MEDIUM, HIGH = range(3)
 
 

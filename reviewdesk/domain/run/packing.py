@@ -12,12 +12,15 @@ from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strate
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 """A decision is stored as its index here, so 0 is a fail and 1 a pass; -1 is no decision."""
+DECISION_OF = (*DECISIONS, None)
+"""The decision of each code; -1 is the last."""
 STRATEGIES = tuple(Strategy)
+STRATEGY_OF = (*STRATEGIES, None)
 ROUNDINGS = tuple(Rounding)
 NOTHING = -1
 """The code of a missing value.
 
-Desks store indices into the three tuples above, so new members go at the end and no member moves,
+Desks store indices into these tuples, so new members go at the end and no member moves,
 in the enumerations as here.
 """
 

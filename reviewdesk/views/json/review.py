@@ -16,7 +16,7 @@ from reviewdesk.domain.assessment.result import (
     kinds,
     names,
 )
-from reviewdesk.domain.audit.mismatches import remarks, trail
+from reviewdesk.domain.audit.trail import remarks, trail
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run

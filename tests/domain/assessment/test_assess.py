@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag, State
-from reviewdesk.domain.audit.mismatches import Trail, trail
+from reviewdesk.domain.audit.trail import Trail, trail
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 from tests.helpers import verdict_problem

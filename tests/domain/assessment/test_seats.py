@@ -80,7 +80,7 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:
-    from reviewdesk.domain.audit.mismatches import trail
+    from reviewdesk.domain.audit.trail import trail
 
     verdict = read(panel(*SCORES, threshold=0.7, quorum=0.6))
     # .78, .81 and .84 are left.

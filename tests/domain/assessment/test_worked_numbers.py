@@ -7,7 +7,7 @@ sources.
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.audit.mismatches import remarks
+from reviewdesk.domain.audit.trail import remarks
 from reviewdesk.domain.jury.rules import quorum_met, trim_count
 from reviewdesk.domain.jury.scores import band, closeness, unit_alpha, weighted_average
 from reviewdesk.domain.verdict import Band, Decision, Rounding

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, State
-from reviewdesk.domain.audit.stated_rule import AuditedVerdict, label_mismatch
+from reviewdesk.domain.audit.mismatches import AuditedVerdict
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.values import LabelRules, label_decision
@@ -265,7 +265,7 @@ def test_why_a_label_decides_nothing() -> None:
 
 def mismatch(value: Any) -> str | None:
     verdict = read(value)
-    return label_mismatch(AuditedVerdict(verdict, verdicts_of([verdict]), 0))
+    return AuditedVerdict(verdict, verdicts_of([verdict]), 0).label()
 
 
 @pytest.mark.parametrize(
