@@ -21,6 +21,7 @@ from reviewdesk.domain.jury.rules import (
     commits,
     exact_share,
 )
+from reviewdesk.domain.run.columns import rows_of
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
@@ -73,15 +74,8 @@ class LabelBallots(Struct, frozen=True):
     """The confidences; NaN if missing."""
     weights: Floats
     """The weights; NaN if missing."""
-    ballots: tuple[tuple[Ballot, ...], ...] = ()
+    ballots: list[tuple[Ballot, ...]] = []
     """The ballots of each panel, in seat order; only for a caller's own rule."""
-
-    def at(self, rows: Ints) -> LabelBallots:
-        """Return the labels of some panels."""
-        ballots = tuple(self.ballots[row] for row in rows.tolist()) if self.ballots else ()
-        return LabelBallots(
-            self.words, self.code[:, rows], self.sure[:, rows], self.weights[:, rows], ballots
-        )
 
 
 class LabelCount(Struct, frozen=True):
@@ -261,7 +255,7 @@ def columns_of(ballots: Sequence[Ballot]) -> LabelBallots:
         np.array(codes, np.int64).reshape(-1, 1),
         np.array([[one.confidence] for one in ballots], np.float64),
         np.array([[one.weight] for one in ballots], np.float64),
-        (tuple(ballots),),
+        [tuple(ballots)],
     )
 
 
@@ -401,7 +395,7 @@ def turning_labels(
     others = np.concatenate([code, np.repeat(declared[:, None], n, axis=1)])
     # One panel for each seat, each other label and each panel.
     every: Any = np.tile(np.arange(n), s * len(others))
-    turned = columns.at(every)
+    turned = rows_of(columns, every)
     changed = turned.code.reshape(s, s, len(others), n)
     for seat in range(s):
         mine = changed[seat, seat]

@@ -28,7 +28,7 @@ from reviewdesk.domain.jury.rules import (
 )
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Regime
@@ -304,7 +304,7 @@ class Answers:
 
     def at(self, rows: Ints) -> Self:
         """Return some of the verdicts."""
-        return type(self)(self.sheet.at(rows))
+        return type(self)(rows_of(self.sheet, rows))
 
     @property
     def used(self) -> Small:

@@ -23,7 +23,7 @@ from reviewdesk.domain.report_model import (
     TrimModel,
     VerdictModel,
 )
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, lean, silent_seats
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, columns_of
 from reviewdesk.domain.run.packing import (
     DECISIONS,
     FAILED,
@@ -161,8 +161,8 @@ class Claims(Struct, frozen=True):
 class Sheet(Struct, frozen=True):
     """The ballots and the claims of n verdicts of at most s seats, in file order."""
 
-    verdicts: Sequence[VerdictModel]
-    facts: Sequence[PolicyFacts]
+    verdicts: list[VerdictModel]
+    facts: tuple[PolicyFacts, ...]
     place: Ints
     """The place of each verdict's policy among ``facts``."""
     columns: Columns
@@ -194,27 +194,16 @@ class Sheet(Struct, frozen=True):
         marks: Bools = (columns.juror != NOTHING) & ~columns.missing & ~columns.not_asked
         return marks
 
-    def at(self, rows: Ints) -> Sheet:
-        """Return some of the verdicts."""
-        taken = {
-            name: column[..., rows]
-            for name in self.__struct_fields__
-            if isinstance(column := getattr(self, name), np.ndarray)
-        }
-        claims = {name: getattr(self.claims, name)[..., rows] for name in Claims.__struct_fields__}
-        return replace(
-            self,
-            **taken,
-            verdicts=[self.verdicts[row] for row in rows.tolist()],
-            columns=self.columns.at(rows),
-            labels=self.labels.at(rows),
-            claims=Claims(**claims),
-            flat={},
-        )
+
+_SEATS = {
+    "label": NOTHING, "sure": np.nan, "weights": np.nan, "contradicts": False, "unscaled": False,
+    "worded": False,
+}  # fmt: skip
+"""The columns of seats that only a sheet has, with the value of a seat that a panel lacks."""
 
 
 def read_sheet(
-    verdicts: Sequence[VerdictModel],
+    verdicts: list[VerdictModel],
     facts: Sequence[PolicyFacts],
     place: Ints,
     generator: Generator,
@@ -226,10 +215,11 @@ def read_sheet(
     """
     seated = np.array([len(one.jurors) for one in verdicts], np.int64)
     jurors = list(chain.from_iterable([one.jurors for one in verdicts]))
-    ballots = _Ballots(jurors, facts, np.repeat(place, seated))
+    words = Words()
+    words.code("")
+    flat = _ballots(jurors, facts, np.repeat(place, seated), words)
     numbers = range(len(jurors)) if seats is None else chain.from_iterable(seats)
-    ballots.flat["juror"] = np.fromiter(numbers, np.int32, len(jurors))
-
+    flat["juror"] = np.fromiter(numbers, np.int32, len(jurors))
     marked = any(one.trimmed for one in jurors)
     trims = {
         at: read_trim(
@@ -239,145 +229,107 @@ def read_sheet(
         for at, one in enumerate(verdicts)
         if one.trim or (marked and any(juror.trimmed for juror in one.jurors))
     }
-    flat = ballots.flat
-
-    def spread(column: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-        return by_seat(column, seated, empty)
-
-    scores = spread(flat["scores"], np.nan)
-    failed = spread(flat["failed"], 0)
     policies = [one.policy for one in facts]
-    fraction = np.array([one.fraction for one in facts], np.float64)[place]
-    rounding = np.zeros(len(place), np.int8)
-    for at, trim in trims.items():
-        fraction[at] = trim.fraction_under(policies[place[at]])
-        rounding[at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
     asked = [one.rule.strategy for one in facts]
-    known = np.array([policy.quorum is not None for policy in policies], np.bool_)[place]
-    columns = Columns(
-        key=np.arange(len(place)),
-        scores=scores,
-        votes=spread(flat["votes"], NOTHING),
-        withheld=spread(ballots.withheld, False),
-        **silent_seats(failed),
-        weights=spread(flat["weights"], np.nan),
-        juror=spread(flat["juror"], NOTHING),
-        seated=seated,
-        threshold=np.array([number(one.threshold) for one in policies], np.float64)[place],
-        quorum=np.where(known, place, NOTHING),
-        share=place,
-        minimum=place,
-        strategy=np.array(
-            [NOTHING if one is None else STRATEGIES.index(one) for one in asked], np.int8
-        )[place],
-        fraction=lean(fraction),
-        rounding=lean(rounding),
-        decision=np.full(len(place), NOTHING, np.int8),
-        score=np.full(len(place), np.nan),
-        names=(),
-        quorums=tuple(1.0 if one.quorum is None else one.quorum for one in policies),
-        shares=(*(one.supermajority for one in policies), None),
-        minima=(*(one.min_answered for one in policies), None),
-    )
-    claims = _claims(verdicts, ballots.words, trims, columns.scores.shape)
-    labels = LabelBallots(
-        ballots.words,
-        spread(ballots.label, NOTHING),
-        spread(ballots.sure, np.nan),
-        columns.weights,
-    )
+    codes = [NOTHING if one is None else STRATEGIES.index(one) for one in asked]
+    n = len(place)
+    flat |= {
+        "seated": seated,
+        "threshold": np.array([number(one.threshold) for one in policies], np.float64)[place],
+        "quorum": place,
+        "strategy": np.array(codes, np.int8)[place],
+        "fraction": np.array([one.fraction for one in facts], np.float64)[place],
+        "rounding": np.zeros(n, np.int8),
+        "decision": np.full(n, NOTHING, np.int8),
+        "score": np.full(n, np.nan),
+    }
+    for at, trim in trims.items():
+        flat["fraction"][at] = trim.fraction_under(policies[place[at]])
+        flat["rounding"][at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
+    bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
+    columns = columns_of(flat, range(n), bars)
+    own = {name: by_seat(flat[name], seated, empty) for name, empty in _SEATS.items()}
     return Sheet(
-        verdicts, facts, place, columns, labels, claims,
-        spread(ballots.contradicts, False),
-        spread(ballots.unscaled, False), spread(ballots.worded, False),
-        _kin(verdicts, generator), ballots.flat,
-    )  # fmt: skip
+        verdicts=verdicts,
+        facts=tuple(facts),
+        place=place,
+        columns=columns,
+        labels=LabelBallots(words, own.pop("label"), own.pop("sure"), own.pop("weights")),
+        claims=_claims(verdicts, words, trims, columns.scores.shape),
+        shared=_kin(verdicts, generator),
+        flat=flat,
+        **own,
+    )
 
 
 _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 
 
-class _Ballots:
-    """The ballots of all verdicts, one after the other."""
-
-    def __init__(self, jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints) -> None:
-        self._jurors = jurors
-        self._facts = facts
-        self._place = place
-        self.words = Words()
-        self.words.code("")
-        # A value of None becomes NaN.
-        self.scores = np.array([one.score for one in jurors], np.float64)
-        self.line = np.full(len(jurors), np.nan)
-        if any(one.meta for one in jurors):
-            metas = [one.meta or {} for one in jurors]
-            self.line = np.array([number(one.get("threshold")) for one in metas], np.float64)
-        given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
-        stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
-        self._read_status(given != NOTHING)
-        here = self.failed == 0
-        self.scores[~here] = np.nan
-        limit = np.array([number(one.policy.threshold) for one in facts], np.float64)[place]
-        by_score = self.scores >= limit - SLACK
-        unknown = np.isnan(self.scores) | np.isnan(limit)
-        derived = np.where(unknown, NOTHING, by_score).astype(np.int8)
-        self.votes = np.where(here, np.where(stated, given, derived), NOTHING)
-        self.withheld = here & stated & (given == NOTHING)
-        self.sure = np.array([one.confidence for one in jurors], np.float64)
-        self.sure[~((self.sure >= 0) & (self.sure <= 1))] = np.nan
-        self.label = np.full(len(jurors), NOTHING, np.int64)
-        self.worded = np.zeros(len(jurors), np.bool_)
-        if any(one.label for one in jurors) or any(one.declares for one in facts):
-            self._read_labels()
-        lined = ~np.isnan(self.line)
-        extreme = (self.scores == 0) | (self.scores == 1)
-        plain = np.where(np.isnan(limit) & extreme, self.scores == 1, derived)
-        plain = np.where(lined, self.scores >= self.line - SLACK, plain)
-        compared = (given != NOTHING) & ~np.isnan(self.scores) & (plain != NOTHING)
-        self.contradicts = compared & (given != plain)
-        stands_in = [one.policy.failed_jurors is Strategy.MEDIAN for one in facts]
-        replaced = np.array(stands_in, np.bool_)[place] & (self.failed == FAILED)
-        weights = np.array([one.weight for one in jurors], np.float64)
-        if any(one.policy.weights for one in facts):
-            for at in np.flatnonzero(np.isnan(weights)).tolist():
-                known = facts[place[at]].policy.weights
-                weights[at] = number(known.get(jurors[at].id))
-        self.flat = {
-            "scores": self.scores, "votes": self.votes, "stated": stated,
-            "failed": np.where(replaced, np.int8(REPLACED), self.failed), "weights": weights,
-        }  # fmt: skip
-
-    def _read_status(self, voted: Bools) -> None:
-        """Read how each call ended; most ballots have an answer and no status."""
-        jurors = self._jurors
-        answered = voted | ~np.isnan(self.scores)
-        self.failed = np.zeros(len(jurors), np.int8)
-        self.unscaled = np.zeros(len(jurors), np.bool_)
-        odd = [one.status not in _OK or one.error is not None for one in jurors]
-        for at in np.flatnonzero(~answered | np.array(odd, np.bool_)).tolist():
-            juror = jurors[at]
-            status = status_of(juror.status, juror.error, juror.label, answered=bool(answered[at]))
-            self.failed[at] = STATUS_CODES.get(status, FAILED)
-            silent = status is Status.ABSTAINED and juror.status != "abstained"
-            self.unscaled[at] = silent and juror.raw_score is not None
-
-    def _read_labels(self) -> None:
-        """Number the labels; those of a panel that declares its own vote and may be refused."""
-        for at in np.flatnonzero(self.failed == 0).tolist():
-            juror = self._jurors[at]
-            fact = self._facts[self._place[at]]
-            label = juror.label
-            if fact.declares and fact.policy.counting is not None:
-                stated = juror.pass_ if isinstance(juror.pass_, bool) else None
-                label, status, vote, _ = declared_label(label, stated, fact.policy.counting)
-                self.votes[at] = NOTHING if vote is None else vote
-                if status is not Status.OK:
-                    self.failed[at] = FAILED
-                    self.scores[at] = np.nan
-                self.withheld[at] = vote is None and status is Status.OK
-            if self.failed[at] == 0 and label:
-                self.worded[at] = True
-                self.label[at] = self.words.counted(label)
+def _ballots(
+    jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints, words: Words
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the ballots of all verdicts, one after the other, as columns."""
+    # A value of None becomes NaN.
+    scores = np.array([one.score for one in jurors], np.float64)
+    given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
+    stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
+    failed = np.zeros(len(jurors), np.int8)
+    unscaled, worded = np.zeros((2, len(jurors)), np.bool_)
+    # Most ballots have an answer and no status.
+    answered = (given != NOTHING) | ~np.isnan(scores)
+    odd = np.array([one.status not in _OK or one.error is not None for one in jurors], np.bool_)
+    for at in np.flatnonzero(~answered | odd).tolist():
+        juror = jurors[at]
+        status = status_of(juror.status, juror.error, juror.label, answered=bool(answered[at]))
+        failed[at] = STATUS_CODES.get(status, FAILED)
+        silent = status is Status.ABSTAINED and juror.status != "abstained"
+        unscaled[at] = silent and juror.raw_score is not None
+    here = failed == 0
+    scores[~here] = np.nan
+    limit = np.array([number(one.policy.threshold) for one in facts], np.float64)[place]
+    derived = (scores >= limit - SLACK).astype(np.int8)
+    derived[np.isnan(scores) | np.isnan(limit)] = NOTHING
+    votes = np.where(here, np.where(stated, given, derived), NOTHING)
+    withheld = here & stated & (given == NOTHING)
+    sure = np.array([one.confidence for one in jurors], np.float64)
+    sure[~((sure >= 0) & (sure <= 1))] = np.nan
+    label = np.full(len(jurors), NOTHING, np.int64)
+    labelled = any(one.label for one in jurors) or any(one.declares for one in facts)
+    for at in np.flatnonzero(here).tolist() if labelled else ():
+        word = jurors[at].label
+        counting = facts[place[at]].policy.counting
+        if counting is not None and counting.labels:
+            # A panel that declares its labels refuses others, and each has its vote.
+            own = jurors[at].pass_
+            word, status, vote, _ = declared_label(word, None if own is UNSET else own, counting)
+            votes[at] = _VOTES[vote]
+            withheld[at] = vote is None and status is Status.OK
+            if status is not Status.OK:
+                failed[at] = FAILED
+                scores[at] = np.nan
+        if failed[at] == 0 and word:
+            worded[at] = True
+            label[at] = words.counted(word)
+    line = np.full(len(jurors), np.nan)
+    if any(one.meta for one in jurors):
+        metas = [one.meta or {} for one in jurors]
+        line = np.array([number(one.get("threshold")) for one in metas], np.float64)
+    extreme = np.isnan(limit) & ((scores == 0) | (scores == 1))
+    plain = np.where(extreme, scores == 1, derived)
+    plain = np.where(np.isnan(line), plain, scores >= line - SLACK)
+    compared = (given != NOTHING) & ~np.isnan(scores) & (plain != NOTHING)
+    stands_in = [one.policy.failed_jurors is Strategy.MEDIAN for one in facts]
+    failed[np.array(stands_in, np.bool_)[place] & (failed == FAILED)] = REPLACED
+    weights = np.array([one.weight for one in jurors], np.float64)
+    if any(one.policy.weights for one in facts):
+        for at in np.flatnonzero(np.isnan(weights)).tolist():
+            weights[at] = number(facts[place[at]].policy.weights.get(jurors[at].id))
+    return {
+        "scores": scores, "votes": votes, "stated": stated, "withheld": withheld,
+        "failed": failed, "weights": weights,
+        "label": label, "sure": sure, "worded": worded, "unscaled": unscaled,
+        "contradicts": compared & (given != plain),
+    }  # fmt: skip
 
 
 def _claims(
@@ -474,5 +426,5 @@ def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None 
         place.append(facts.index(fact))
     models = list(map(_model, verdicts))
     sheet = read_sheet(models, facts, np.array(place, np.int64), Generator(), seats)
-    ballots = tuple(verdict.ballots for verdict in verdicts)
+    ballots = [verdict.ballots for verdict in verdicts]
     return replace(sheet, labels=replace(sheet.labels, ballots=ballots))

@@ -20,7 +20,7 @@ from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
 from reviewdesk.domain.jury.scores import LOW, bands, pairs_agreement, scores_agreement
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
-from reviewdesk.domain.run.columns import Bools, Floats, Ints
+from reviewdesk.domain.run.columns import Bools, Floats, Ints, rows_of
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.values import LABEL_RULES
@@ -309,7 +309,7 @@ class Verdicts(Answers):
                 kept = places[certain[places]]
                 how = fact.rules.aggregate or way
                 if len(kept) and how is not None:
-                    labels = self.sheet.labels.at(kept)
+                    labels = rows_of(self.sheet.labels, kept)
                     made = self.words.decision[kept]
                     found[:, kept] = turning_labels(labels, how, fact.rules, made)
         return found & ~self.stopped

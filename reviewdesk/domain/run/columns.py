@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +97,7 @@ def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, in
 
 __all__ = [
     "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
-    "Small", "by_seat", "lean", "score_units", "silent_seats", "unpacked", "vote_units",
+    "Small", "by_seat", "columns_of", "lean", "rows_of", "score_units", "unpacked", "vote_units",
 ]  # fmt: skip
 
 Small: TypeAlias = npt.NDArray[np.int8]
@@ -154,59 +153,82 @@ class Columns(Struct, frozen=True):
 
     def at(self, rows: Ints) -> Columns:
         """Return the columns of only some verdicts."""
-        taken = {
-            name: column[..., rows]
-            for name in self.__struct_fields__
-            if isinstance(column := getattr(self, name), np.ndarray)
-        }
-        return replace(self, **taken)
+        return rows_of(self, rows)
+
+
+Record = TypeVar("Record", bound=Struct)
+
+
+def rows_of(record: Record, rows: Ints) -> Record:
+    """Return a record of columns with only some verdicts; lists and records in it follow."""
+    taken: dict[str, Any] = {}
+    for name in record.__struct_fields__:
+        column = getattr(record, name)
+        if isinstance(column, np.ndarray):
+            taken[name] = column[..., rows]
+        elif isinstance(column, Struct):
+            taken[name] = rows_of(column, rows)
+        elif isinstance(column, list) and column:
+            taken[name] = [column[row] for row in rows.tolist()]
+    return replace(record, **taken)
 
 
 def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
     """Unpack columns; raise ValueError unless there is one key for each verdict."""
-    seated = _column(found, "seated")
-    if len(seated) != len(keys):
-        raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
-    seat = partial(_matrix, found, seated)
-    place = _column(found, "quorum")
+    flat = {name: _column(found, name) for name in COLUMNS}
+    if len(flat["seated"]) != len(keys):
+        raise ValueError(f"{len(keys)} keys for the columns of {len(flat['seated'])} verdicts")
+    flat["withheld"] = (flat["stated"] != 0) & (flat["votes"] == NOTHING)
     whole = [(bar,) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
-    bars: list[Any] = [(*bar, None, None)[:3] for bar in whole]
-    known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
-    failed = seat("failed", 0)
-    rest = {
-        name: lean(_column(found, name)) for name in PER_VERDICT if name not in {"seated", "quorum"}
-    }
-    votes = seat("votes", NOTHING)
-    return Columns(
-        key=np.asarray(keys, np.int64),
-        scores=seat("scores", np.nan),
-        votes=votes,
-        withheld=lean((seat("stated", 0) != 0) & (votes == NOTHING)),
-        **{name: lean(marks) for name, marks in silent_seats(failed).items()},
-        weights=lean(seat("weights", np.nan)),
-        juror=lean(seat("juror", NOTHING)),
-        seated=lean(seated),
-        quorum=lean(np.where(known[place], place, np.int32(NOTHING))),
-        share=lean(place),
-        minimum=lean(place),
-        names=found.names,
-        # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
-        quorums=tuple(1.0 if quorum is None else quorum for quorum, _, _ in bars),
-        shares=(*(share for _, share, _ in bars), None),
-        minima=(*(minimum for _, _, minimum in bars), None),
-        **rest,
-    )
+    return columns_of(flat, keys, [(*bar, None, None)[:3] for bar in whole], found.names)
 
 
-def silent_seats(failed: Small) -> dict[str, Bools]:
-    """Return the columns that mark seats without an answer, by how their calls ended."""
-    return {
+def columns_of(
+    flat: Mapping[str, npt.NDArray[Any]],
+    keys: Sequence[int],
+    bars: Sequence[Any],
+    names: tuple[str, ...] = (),
+) -> Columns:
+    """Return the ballots ``flat``, verdict after verdict, as columns.
+
+    ``bars`` are the quorum, share and minimum of each number in the column ``quorum``.
+    """
+    seats = {
+        name: by_seat(flat[name], flat["seated"], empty)
+        for name, empty in (
+            ("scores", np.nan), ("votes", NOTHING), ("withheld", False), ("failed", 0),
+            ("weights", np.nan), ("juror", NOTHING),
+        )
+    }  # fmt: skip
+    failed = seats["failed"]
+    silent = {
         "failed": (failed == FAILED) | (failed == REPLACED),
         "replaced": failed == REPLACED,
         "not_asked": failed == NOT_ASKED,
         "unknown": failed == UNKNOWN,
         "missing": (failed != 0) & (failed != NOT_ASKED),
     }
+    place = flat["quorum"]
+    known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
+    rest = {
+        **{name: flat[name] for name in PER_VERDICT},
+        **{name: seats[name] for name in ("withheld", "weights", "juror")},
+        **silent,
+        "quorum": np.where(known[place], place, np.int32(NOTHING)),
+        "share": place,
+        "minimum": place,
+    }
+    return Columns(
+        key=np.asarray(keys, np.int64),
+        scores=seats["scores"],
+        votes=seats["votes"],
+        names=names,
+        # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
+        quorums=tuple(1.0 if quorum is None else quorum for quorum, _, _ in bars),
+        shares=(*(share for _, share, _ in bars), None),
+        minima=(*(minimum for _, _, minimum in bars), None),
+        **{name: lean(column) for name, column in rest.items()},
+    )
 
 
 def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -214,7 +236,7 @@ def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
     The composition of a panel seldom changes within a run.
     """
-    if not column.shape[-1] or not column.size:
+    if column.shape[-1] < 2 or not column.size:
         return column
     first = column[..., :1]
     same = (column == first) | ((column != column) & (first != first))  # noqa: PLR0124 - NaN
@@ -223,17 +245,13 @@ def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def score_units(found: PackedRun) -> Floats:
     """Return the scores of packed verdicts, ``[seats, verdicts]``; a missing score is NaN."""
-    return _matrix(found, _column(found, "seated"), "scores", np.nan)
+    return by_seat(_column(found, "scores"), _column(found, "seated"), np.nan)
 
 
 def vote_units(found: PackedRun) -> Floats:
     """Return the votes of packed verdicts, ``[seats, verdicts]``: 1, 0, or NaN without a vote."""
-    votes = _matrix(found, _column(found, "seated"), "votes", NOTHING)
+    votes = by_seat(_column(found, "votes"), _column(found, "seated"), NOTHING)
     return np.where(votes == NOTHING, np.nan, votes)
-
-
-def _matrix(found: PackedRun, seated: Ints, name: str, empty: float) -> npt.NDArray[Any]:
-    return by_seat(_column(found, name), seated, empty)
 
 
 def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[Any]:
