@@ -28,7 +28,6 @@ NUMPY = {
     "domain/jurors/strata.py",
     "domain/jurors/worth.py",
     "domain/jury/scores.py",
-    "domain/jury/injection.py",
     "domain/jury/label_rules.py",
     "domain/jury/panels.py",
     "domain/jury/sheet.py",

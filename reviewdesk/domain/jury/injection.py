@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.panel.case import outside_columns
@@ -227,20 +225,43 @@ _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
 _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
 
-def passages(text: str) -> tuple[Passage, ...]:
+def passages(text: str, signs: Sequence[_Sign] = _SIGNS) -> tuple[Passage, ...]:
     """Return the suspicious passages of a text, from left to right, fifty at most.
 
     In a very long text only the first and the last 100,000 characters are searched.
     """
     if len(text) <= 2 * REACH:
-        found = set(_search(text, 0))
+        found = set(_search(text, 0, signs))
     else:
-        found = {*_search(text[:REACH], 0), *_search(text[-REACH:], len(text) - REACH)}
+        found = {
+            *_search(text[:REACH], 0, signs),
+            *_search(text[-REACH:], len(text) - REACH, signs),
+        }
     ordered = sorted(found, key=lambda passage: (passage.start, passage.end, passage.kind))
     return tuple(ordered[:MAX_PASSAGES])
 
 
-def _search(text: str, offset: int) -> Iterator[Passage]:
+def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
+    """Return for each verdict whether one of its outside texts has a suspicious passage."""
+    places: dict[str, list[int]] = {}
+    for at, text in outside_columns(verdicts):
+        places.setdefault(text, []).append(at)
+    # Most signs have no hint in any text, which is found in one search of all.
+    signs = _hinted(_UNSEEN.sub("", "\n".join(places)).lower(), _SIGNS)
+    found = [False] * len(verdicts)
+    for text, those in places.items():
+        if passages(text, signs):
+            for at in those:
+                found[at] = True
+    return found
+
+
+def _hinted(lower: str, signs: Sequence[_Sign]) -> list[_Sign]:
+    """Return the signs that a text in lower case has a hint of in every group."""
+    return [one for one in signs if all(any(map(lower.__contains__, group)) for group in one.hints)]
+
+
+def _search(text: str, offset: int, signs: Sequence[_Sign]) -> Iterator[Passage]:
     data = b"" if text.isascii() else text.encode(errors="replace")
     unseen = bool(data) and any(map(data.__contains__, _UNSEEN_BYTES))
     places: Sequence[int] = range(len(text))
@@ -249,15 +270,13 @@ def _search(text: str, offset: int) -> Iterator[Passage]:
         # Invisible characters inside a word would hide the word from the patterns.
         places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
         visible = _UNSEEN.sub("", text)
-    lower = visible.lower()
-    for sign in _SIGNS:
-        if all(any(map(lower.__contains__, group)) for group in sign.hints):
-            # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
-            pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
-            for start, end in _matches(sign.kind, pattern, visible):
-                first = places[start]
-                last = places[end - 1] + 1
-                yield Passage(offset + first, offset + last, sign.kind, text[first:last])
+    for sign in _hinted(visible.lower(), signs) if signs else ():
+        # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
+        pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
+        for start, end in _matches(sign.kind, pattern, visible):
+            first = places[start]
+            last = places[end - 1] + 1
+            yield Passage(offset + first, offset + last, sign.kind, text[first:last])
     if unseen or _TAG_BYTES in data:
         for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
             yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
@@ -274,101 +293,3 @@ def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterat
             stop = _STOP.search(text, end, end + _SENTENCE)
             end = stop.end() if stop else min(end + _SENTENCE, len(text))
         yield start, end
-
-
-_CASE = 0x20202020
-"""The bits that tell small ASCII letters from capitals; they are set in all bytes compared."""
-_GRAM = 4
-_CLASSES = 4
-
-
-def _starts() -> npt.NDArray[np.uint32]:
-    """Return the first four bytes, or two, of words of which a text with a match contains one.
-
-    For each pattern they are those of the group with the fewest short words. Near invisible
-    characters, or ones whose small letters are ASCII, a pattern may match without them.
-    """
-    found = set()
-    for sign in _SIGNS:
-        groups = ([hint.encode() for hint in hints] for hints in sign.hints)
-        for hint in min(groups, key=lambda hints: sum(len(hint) < _GRAM for hint in hints)):
-            start = hint[: _GRAM if len(hint) >= _GRAM else 2]
-            found.add(int.from_bytes(start, "little") | (_CASE >> 8 * (_GRAM - len(start))))
-    return np.array(sorted(found), np.uint32)
-
-
-_STARTS = _starts()
-
-
-def _pairs() -> npt.NDArray[np.uint8]:
-    """Return the hints that two bytes can belong to: a bit for each class of hints.
-
-    The four low bits mark hints that begin with these bytes, the others for hints that
-    continue with them.
-    """
-    found = np.zeros(1 << 16, np.uint8)
-    for place, start in enumerate(_STARTS.tolist()):
-        bit = 1 << place % _CLASSES
-        found[start & 0xFFFF] |= bit
-        found[start >> 16 or slice(None)] |= bit << _CLASSES
-    made: npt.NDArray[np.uint8] = found[np.arange(1 << 16) | _CASE & 0xFFFF]
-    return made
-
-
-_PAIRS = _pairs()
-
-
-def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
-    """Return for each verdict whether one of its outside texts has a suspicious passage."""
-    places: dict[str, list[int]] = {}
-    for at, text in outside_columns(verdicts):
-        places.setdefault(text, []).append(at)
-    found = [False] * len(verdicts)
-    texts = list(places)
-    for one in _hinted([text.encode(errors="replace") for text in texts]):
-        if passages(texts[one]):
-            for at in places[texts[one]]:
-                found[at] = True
-    return found
-
-
-def _hinted(texts: Sequence[bytes]) -> set[int]:
-    """Return the places of the texts in which a pattern may match."""
-    # Blanks keep the last four bytes of a text from reaching into the next.
-    joined = (b" " * _GRAM).join([*texts, b""])
-    if len(joined) < _GRAM:
-        return set()
-    maybe = np.concatenate([_candidates(joined, start) for start in (0, 1)])
-    grams: npt.NDArray[np.uint32] = np.ndarray(
-        (len(joined) - _GRAM + 1,), "<u4", joined, strides=(1,)
-    )
-    held = grams[maybe] | np.uint32(_CASE)
-    hinted = maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))]
-    # Characters that are invisible, or whose small letter is ASCII. The blanks at the end keep
-    # three bytes of every character within the text.
-    data = np.frombuffer(joined, np.uint8)
-    leads = np.flatnonzero(data[:-_GRAM] >= 0xC2)
-    first, second, third = (data[leads + place] for place in range(3))
-    pair = first.astype(np.uint16) << 8 | second
-    odd = np.isin(pair, (0xC2AD, 0xC4B0, 0xEFBB, 0xF3A0))
-    for start, low, high in ((0xE280, 0x8B, 0x8D), (0xE281, 0xA0, 0xA4), (0xE284, 0xAA, 0xAA)):
-        odd |= (pair == start) & (third >= low) & (third <= high)
-    sure = np.concatenate([hinted, leads[odd]])
-    ends = np.cumsum([len(text) + _GRAM for text in texts])
-    places: list[int] = np.searchsorted(ends, sure, side="right").tolist()
-    return set(places)
-
-
-def _begin(held: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    """Return which groups of four bytes start a hint; the few starts are searched in order."""
-    found: npt.NDArray[np.bool_] = _STARTS.take(_STARTS.searchsorted(held), mode="clip") == held
-    return found
-
-
-def _candidates(joined: bytes, start: int) -> npt.NDArray[np.int64]:
-    """Return every second place, from ``start``, where four bytes may be the start of a hint."""
-    pairs = np.frombuffer(joined, "<u2", (len(joined) - start) // 2, start)
-    classes = _PAIRS.take(pairs)
-    both = classes[:-1] & (classes[1:] >> _CLASSES)
-    found: npt.NDArray[np.int64] = 2 * np.flatnonzero(both != 0) + start
-    return found

@@ -216,7 +216,7 @@ class Scores:
         """Keep scores and weights; a missing weight counts as 1."""
         self.scores = scores
         self._weights = weights
-        self._sum = exact_sums if exact else _sums
+        self._sum = _exact_sums if exact else _sums
         self.count = given(scores)
 
     def value(self, strategy: Strategy | None, fraction: Floats, rounding: Ints) -> Floats:
@@ -332,33 +332,9 @@ def _sums(terms: Floats | Sequence[Floats]) -> Floats:
     return total
 
 
-def exact_sums(terms: Floats | Sequence[Floats]) -> Floats:
-    """Sum over the first axis as ``math.fsum`` does: exactly, and rounded once.
-
-    A sum and its rounding error are carried along; where the error itself is rounded, ``fsum``
-    computes the sum. Source of the error-free step: Knuth 1969, the two-sum.
-    """
-    if len(terms[0]) == 1:
-        # One verdict, as a label key reads it.
-        return np.array([math.fsum([float(term[0]) for term in terms])])
-    high = np.zeros_like(terms[0])
-    low = np.zeros_like(terms[0])
-    rounded = np.zeros(len(high), np.bool_)
-    for term in terms:
-        high, error = _two_sum(high, term)
-        low, lost = _two_sum(low, error)
-        rounded |= lost != 0
-    total: Floats = high + low
-    for i in np.flatnonzero(rounded):
-        total[i] = math.fsum([float(term[i]) for term in terms])
-    return total
-
-
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return ``a + b`` rounded, and the exact error of the rounding."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
+def _exact_sums(terms: Floats | Sequence[Floats]) -> Floats:
+    """Sum over the first axis, exactly and rounded once."""
+    return np.array(list(map(math.fsum, zip(*(term.tolist() for term in terms), strict=True))))
 
 
 def one_panel(
