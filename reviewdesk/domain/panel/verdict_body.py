@@ -10,6 +10,7 @@ from reviewdesk.domain.jury.rules import STRATEGIES, own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.run.packing import DECISION_OF
 from reviewdesk.domain.verdict import (
     CanonicalBallot,
     CanonicalCheck,
@@ -109,7 +110,6 @@ def passes(
 
     The decisions are those of ``verdict_body``, and are made together.
     """
-    from reviewdesk.domain.assessment.assess import decided
     from reviewdesk.domain.jury.verdicts import verdicts_of
 
     bodies = [_base_body(case.under(panel.rubric), panel, held, ()) for case, held in given]
@@ -117,7 +117,7 @@ def passes(
     sides = {Decision.PASS: True, Decision.FAIL: False}
     made = []
     for (case, held), code in zip(given, verdicts_of(verdicts).decision, strict=True):
-        found = decided(int(code))
+        found = DECISION_OF[code]
         if any(one.get("status") == Status.NOT_ASKED for one in held):
             found = Decision(verdict_body(case, panel, held)["decision"] or Decision.ERROR)
         made.append(sides.get(found) if found else None)
