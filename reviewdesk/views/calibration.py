@@ -112,6 +112,8 @@ def calibration(
         warnings = page.alone.warnings if blind else page.calibration.warnings
         about = Paragraph(f"{found.basis}.")
         steps = next_steps(page, blind=blind)
+        # What the labels describe is said once.
+        warnings = tuple(text for text in warnings if text.split(": ")[-1] not in found.basis)
         first.append(Section("", (_first_layer(found), about, *_warnings(warnings), *steps)))
     else:
         steps = next_steps(page, blind=blind) if full else ()
@@ -180,7 +182,7 @@ def _rates(found: _Figures) -> list[Row]:
     if rate is not None and line.observed_positive_rate is not None:
         rows.append(_row("pass rate", line.observed_positive_rate, None, "passed by the judge"))
     if rate is not None and rate.method is not RateMethod.NONE:
-        why = "by the labels" if rate.estimate is not None else f"bounds; {rate.reason}"
+        why = "by the labels" if rate.estimate is not None else "bounds, for lack of labels"
         rows.append(_row("should pass", rate.estimate, rate, why))
     return [
         *rows,
@@ -204,7 +206,7 @@ def _first_layer(found: _Figures) -> Table:
     rows = [
         *_rates(found),
         _row("gap", line.gap, found.ends("gap"), sure, "+"),
-        _row("Brier", line.brier, found.ends("brier"), "error of its confidence, 0 is best"),
+        _row("Brier", line.brier, found.ends("brier"), "error of confidence, lower is better"),
         Row(
             (
                 Text("ECE", Tone.MUTED),

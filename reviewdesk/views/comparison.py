@@ -143,11 +143,14 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
     if not made.apart:
         return f"Neither panel is right more often: they decide {common} alike."
     if made.estimate is None:
-        apart = plural(made.apart, "item", "items") + " that one passes and the other fails"
-        if made.labelled:
-            ends = f"{100 * made.low:.1f} and {100 * made.high:.1f} points"
-            apart = f"{apart} in one group, so that it is between {ends}"
-        return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
+        apart = plural(made.apart, "item") + " that only one panel passes"
+        if not made.labelled:
+            return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
+        ends = f"{100 * made.low:.1f} and {100 * made.high:.1f} points"
+        return (
+            f"{_UNKNOWN} in one group, no label that counts for the draw is on an item that only "
+            f"one panel passes. The difference lies between {ends}; {differ}."
+        )
     ahead = first if made.estimate > 0 else second
     points = f"{_points(found)} on {plural(found.labelled, 'common label')}; {differ}."
     if made.low > SLACK or made.high < -SLACK:

@@ -42,6 +42,7 @@ from reviewdesk.views.words import number
 
 _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _ASIDE = re.compile(r"\s*\([^()]*\)")
+_BLANK = re.compile(r"\n\s*\n")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 _LOST = Text("◆ ", Tone.WARN)
 _DIFFERS = Text("≠ ", Tone.WARN)
@@ -287,10 +288,13 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
 
 
 def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
-    """Return a juror's error, reason and several answers, each cut to ``lines`` lines unless 0."""
+    """Return a juror's error, reason and several answers, each cut to ``lines`` lines unless 0.
+
+    Where they are cut, blank lines are left out.
+    """
     texts = (ballot.error, Tone.WARN), (ballot.reason, Tone.TEXT), (answers, Tone.MUTED)
     return tuple(
-        Quote(text.strip() if lines else text, tone, indent=4, lines=lines)
+        Quote(_BLANK.sub("\n", text.strip()) if lines else text, tone, indent=4, lines=lines)
         for text, tone in texts
         if text
     )

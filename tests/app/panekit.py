@@ -5,7 +5,9 @@ from collections.abc import Callable
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.paint.layout import ItemLayout, Place, TextPassage
+from reviewdesk.app.paint.layout import ItemLayout, Place, ReadingOptions, TextPassage
+from reviewdesk.app.paint.styled import Lines
+from reviewdesk.domain.records import Item
 
 FRAME = 6
 """Lines of the terminal around the item's pane."""
@@ -62,3 +64,10 @@ class DrawnPane:
             for part in self.layout.responses
         }
         return DrawnItem(self.layout, shown, self.layout.place(self.top), self.height)
+
+
+def item_lines(
+    item: Item, width: int, *, hidden: bool, reading: ReadingOptions | None = None
+) -> Lines:
+    """The whole pane with every text in full."""
+    return painted_item(item, width, None, hidden=hidden, reading=reading or ReadingOptions()).lines

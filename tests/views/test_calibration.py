@@ -116,7 +116,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
         "false passes 0.500 exact share of what should fail",
         "false fails 0.000 exact share of what should pass",
         "gap +0.040 exact surer than it is right",
-        "Brier 0.152 exact error of its confidence, 0 is best",
+        "Brier 0.152 exact error of confidence, lower is better",
         "judge passed 2 1",
         "judge failed 0 1",
         "sensitivity 1.000",
@@ -166,7 +166,7 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
 def test_what_does_not_stand_for_the_run_says_so(tmp_path: Path) -> None:
     found = page(tmp_path, {"b": "fail"}, *FOUR)
     assert " ".join(text(found).split()).startswith(
-        "May this judge gate? Not yet: only escalated verdicts are labelled."
+        "May this judge gate? Not yet: only escalated verdicts are labelled in order."
     )
     drawn = " ".join(text(found).split())
     assert "rest/fail has no pass or fail label in order: 1 more to the next figures" in drawn

@@ -108,7 +108,7 @@ def test_a_fault_does_not_hide_false_passes(tmp_path: Path) -> None:
 
 def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -> None:
     found = told(run_page(tmp_path, 300, ["right"] * 60, filter="esc"))
-    start = "May this judge gate? Not yet: only escalated verdicts are labelled."
+    start = "May this judge gate? Not yet: only escalated verdicts are labelled in order."
     assert found.startswith(start)
 
 

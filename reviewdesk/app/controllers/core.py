@@ -14,9 +14,7 @@ from reviewdesk.app.controllers.exposure import LabelGuard, SeenItems
 from reviewdesk.app.controllers.jobs import (
     BACKUP,
     FIGURES,
-    FLIPS,
     INDEX,
-    UNFINISHED,
     Ended,
     Job,
     Jobs,
@@ -257,7 +255,7 @@ class Core:
         the item has been drawn, from where it was left on.
         """
         found = self.session.found
-        self.reading = replace(self.reading, find=found.words if found else ())
+        self.reading = replace(self.reading, find=found.words if found and found.keys else ())
         if rows:
             self.review.forget_rows()
         self.rows += rows or changed
@@ -292,7 +290,7 @@ class Core:
                 self.read_reruns()
 
         work = lambda desk, _report: items.flips_of_run(desk, run)  # noqa: E731
-        self.jobs.runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
+        self.jobs.runner.start(Job("flip rates", work, ended, fault="no flip rates"))
 
     def look_for_unfinished(self, *, tell: bool = False) -> None:
         """Read in the background which re-runs were cut off, and ``tell`` of them."""
@@ -308,7 +306,7 @@ class Core:
                 self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
 
         work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
-        self.jobs.runner.start(Job(UNFINISHED, work, ended))
+        self.jobs.runner.start(Job("unfinished re-runs", work, ended))
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
 from reviewdesk.app.controllers.item import open_reasons
-from reviewdesk.app.controllers.jobs import TEAM, Report
+from reviewdesk.app.controllers.jobs import Report
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
@@ -467,7 +467,7 @@ def show_agreement(core: Core, _argument: str = "") -> None:
         if found is not None and not core.asking:
             core.ask(found, lambda wanted: use(core, "label:disputed") if wanted else None)
 
-    core.background(TEAM, read, there, fault="no agreement")
+    core.background("agreement", read, there, fault="no agreement")
 
 
 VERBS: dict[str, Verb] = {

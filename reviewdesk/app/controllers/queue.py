@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import REVIEW, Core, Verb, opening_text
-from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, SEARCH, UNDO, Job, Report
+from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, UNDO, Job, Report
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
     FieldInput,
@@ -320,7 +320,7 @@ def _find(core: Core, text: str) -> None:
             core.review.found(found, session.keys)
             _turn(core, 0)
 
-    core.background(SEARCH, work, there, fault="nothing searched")
+    core.background("search", work, there, fault="nothing searched")
 
 
 def _turn(core: Core, by: int) -> None:

@@ -280,11 +280,6 @@ class _Part(Struct, frozen=True):
         )
 
 
-def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions = _USUAL) -> Lines:
-    """Return the whole pane with every text in full, as ``painted_item`` does."""
-    return painted_item(item, width, None, hidden=hidden, reading=reading).lines
-
-
 def painted_item(
     item: Item,
     width: int,

@@ -152,8 +152,6 @@ class PageDialog(Dialog[Any]):
 
     DEFAULT_CSS = f"""
     PageDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}
-    PageDialog.-high > #box {{ height: 100%; }}
-    PageDialog.-high ChoiceList, PageDialog.-high Pane {{ height: 1fr; max-height: 100%; }}
     PageDialog Pane, PageDialog.-document ChoiceList {{ display: none; }}
     PageDialog.-document Pane {{ display: block; }}
     PageDialog #foot {{ height: auto; margin: 1 0 0 0; }}
@@ -222,17 +220,12 @@ class PageDialog(Dialog[Any]):
     def _fit(self) -> None:
         """Give list or text the height that they need, within that of the screen."""
         page = self._page
-        box = self.query_one("#box")
-        box.styles.width = page.width
-        box.styles.max_height = page.height or "100%"
-        self.set_class(bool(page.height), "-high")
-        if page.height:
-            return
+        self.query_one("#box").styles.width = page.width
         # The frame with title and keys, the screen's header, and what stands below the list.
         width = min(page.width, self.app.size.width) - 4
         foot = len(document_lines(page.foot or _NOTHING, width))
         around = 7 + (foot + 1) * bool(foot) - 2 * self.has_class("-short")
-        most = max(1, min(self.app.size.height - around, TALLEST))
+        most = max(1, min(self.app.size.height - around, page.height or TALLEST))
         self.query_one(OptionList).styles.max_height = most
         self.query_one(Pane).styles.height = min(most, len(self._painter()(width - 1)))
 

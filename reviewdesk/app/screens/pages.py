@@ -27,6 +27,8 @@ class CalibrationScreen(DeskScreen):
     def __init__(self, front: Front) -> None:
         super().__init__(front)
         self._painted: dict[str, tuple[object, ...]] = {}
+        self._full = False
+        """Whether the second layer is drawn. The key that adds it scrolls to it."""
 
     def body(self) -> ComposeResult:
         with Vertical(id="body"):
@@ -46,6 +48,9 @@ class CalibrationScreen(DeskScreen):
             keep = last is not None and last[0] == page.drawn[0]
             pane.paint(lambda width: document_lines(document, width), keep=keep)
             self._painted[name] = page.drawn
+        if page.full and not self._full:
+            pane.jump(1)
+        self._full = page.full
         for other in self.query(Pane):
             other.display = other is pane
         if self.focused is not pane:

@@ -105,15 +105,14 @@ class Bar(Widget):
         """
         same = _same(self._painter, painter)
         self._painter = painter
-        if self._width < 0:
-            self.redraw()
-        elif not same:
-            before = self._lines
-            self._lines = painter(self._width)
-            # Contents with the same text are equal, whatever their inks.
-            inks = [[one.spans for one in lines] for lines in (before, self._lines)]
-            if before != self._lines or inks[0] != inks[1]:
-                self.refresh(layout=self.styles.is_auto_height)
+        if same or self._width < 0:
+            return
+        before = self._lines
+        self._lines = painter(self._width)
+        # Contents with the same text are equal, whatever their inks.
+        inks = [[one.spans for one in lines] for lines in (before, self._lines)]
+        if before != self._lines or inks[0] != inks[1]:
+            self.refresh(layout=self.styles.is_auto_height)
 
     def redraw(self) -> None:
         self._width = -1

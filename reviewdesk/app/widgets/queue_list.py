@@ -280,9 +280,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._blind = False
         self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
-        self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
-        self._shown: dict[int, QueueRow | None] = {}
-        """The row from which the strips of a line were made."""
+        self._strips: LRUCache[tuple[QueueRow, int, bool, bool], Strip] = LRUCache(512)
         self._failed = False
 
     def fill(self, keys: array[int], *, blind: bool) -> None:
@@ -293,24 +291,25 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
         self._pages.clear()
+        self._strips.clear()
         self._failed = False
-        self.notify_style_update()
         self.refresh()
 
     def choose(self, chosen: frozenset[int]) -> None:
         """Show which verdicts are selected."""
         if chosen != self._chosen:
             self._chosen = chosen
-            self.notify_style_update()
             self.refresh()
 
     def reload(self) -> None:
         """Fetch the rows on screen again, and draw those that have changed."""
+        top = self.scroll_offset.y
+        lines = range(top, min(top + self.size.height, len(self._keys)))
+        before = [self._row(index) for index in lines]
         self._pages.clear()
         self._failed = False
-        top = self.scroll_offset.y
-        for index in range(top, min(top + self.size.height, len(self._keys))):
-            if self._row(index) != self._shown.get(index):
+        for index, row in zip(lines, before, strict=True):
+            if row is None or self._row(index) != row:
                 self.refresh_line(index)
 
     def point(self, cursor: int | None) -> None:
@@ -321,19 +320,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         for index in (before, cursor):
             if index is not None:
                 self.refresh_line(index)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the rows that come into view; the scrollbar only where its thumb moves.
-
-        The thumb moves by eighths of a line, and a step in a long queue is far smaller.
-        """
-        height = self.size.height
-        bar = self.vertical_scrollbar
-        eighths = 8 * height / max(1, self.virtual_size.height - height)
-        if int(bar.position * eighths) != int(new_value * eighths):
-            bar.position = new_value
-        if round(old_value) != round(new_value):
-            self.refresh(self.size.region)
 
     @property
     def page(self) -> int:
@@ -361,7 +347,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
-        self._shown.clear()
 
     def _row(self, index: int) -> QueueRow | None:
         number = index // PAGE
@@ -388,11 +373,10 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         if index >= len(self._keys):
             return Strip.blank(width, self.visual_style.rich_style)
         row = self._row(index)
-        if self._shown.get(index) != row:
-            self._shown[index] = row
-            self._strips.discard((index, width, True))
-            self._strips.discard((index, width, False))
-        if (known := self._strips.get((index, width, current))) is not None:
+        if row is None:
+            return to_strip(self, Content(""), width)
+        chosen = row.key in self._chosen
+        if (known := self._strips.get((row, width, current, chosen))) is not None:
             return known
         room = self.scrollable_content_region.width
         under = self.visual_style
@@ -401,16 +385,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             # The visual style of a component leaves out that it is reversed.
             if self.get_component_styles("queue--cursor").text_style.reverse:
                 under += Style(reverse=True)
-        content = (
-            Content("")
-            if row is None
-            else queue_line(
-                row, room, current=current, blind=self._blind, chosen=row.key in self._chosen
-            )
-        )
-        strip = to_strip(self, content, width, under)
-        if row is not None:
-            self._strips[index, width, current] = strip
-            # More rows are fetched than are on screen; what was not drawn was not seen.
-            self._drawn([row.key])
+        content = queue_line(row, room, current=current, blind=self._blind, chosen=chosen)
+        strip = self._strips[row, width, current, chosen] = to_strip(self, content, width, under)
+        # More rows are fetched than are on screen; what was not drawn was not seen.
+        self._drawn([row.key])
         return strip

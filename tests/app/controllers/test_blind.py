@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.state import Page
-from reviewdesk.app.paint.item import item_lines
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import suggest
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import open_run, report, verdict
+from tests.app.panekit import item_lines
 from tests.app.reviewkit import Review, dialog_events, reviewing
 
 

@@ -12,7 +12,6 @@ from textual.content import Content
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import section_lines, strip_plot
 from reviewdesk.app.paint.frame import Header, header_line, title_line
-from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.result import Breach, Flag, FlagNote, Mismatch, Seat, State
@@ -21,6 +20,7 @@ from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.jury import jurors, numbers
 from tests.app.appkit import jury_lines, open_run, report, verdict
+from tests.app.panekit import item_lines
 from tests.app.reviewkit import session_of
 from tests.helpers import ROOT
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.document import words_line
-from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
@@ -16,6 +15,7 @@ from reviewdesk.views.queue import event as event_words
 from reviewdesk.views.queue import given
 from tests.app.appkit import jury_lines
 from tests.app.builders import open_run, report, verdict
+from tests.app.panekit import item_lines
 
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}
 

@@ -13,12 +13,13 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.item import beside, column, item_lines, painted_item, text_lines
+from reviewdesk.app.paint.item import beside, column, painted_item, text_lines
 from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.app.paint.styled import heading
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
+from tests.app.panekit import item_lines
 
 MD = "- one two three four five six\n\n    indented code that is long\nplain prose that is folded"
 READINGS = [

@@ -23,13 +23,13 @@ from reviewdesk.app.paint.frame import (
     strip_lines,
     tiny_lines,
 )
-from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison
 from tests.app.appkit import juror, jury_lines, open_run, report, verdict
+from tests.app.panekit import item_lines
 from tests.app.reviewkit import session_of
 
 HOSTILE = (
