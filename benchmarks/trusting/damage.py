@@ -21,7 +21,7 @@ from reviewdesk.desk.team.claims import claim
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Truth, View
-from reviewdesk.store import connect, reviewers
+from reviewdesk.store import reviewers
 from reviewdesk.store.audit import NOT_HERE
 from reviewdesk.store.connect import writing
 from tests.desk.archive.archivekit import Here, verdicts, write_parts
@@ -135,8 +135,6 @@ def quiet(desk: Path, words: list[str]) -> tuple[int | str, str]:
     """Run a command on a desk in this process; return its code, or its fault, and what it said."""
     out = io.BytesIO()
     said = io.TextIOWrapper(out, "utf-8", errors="backslashreplace")
-    # A file of an earlier try may have had the same number.
-    connect._known_desks.clear()  # noqa: SLF001
     with redirect_stdout(said), redirect_stderr(said):
         try:
             code: int | str = run(["--desk", str(desk), "--reviewer", "ann", *words])

@@ -23,8 +23,7 @@ from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
 from reviewdesk.store import audit, events, label_state, repair, runs
 from reviewdesk.store.backup import back_up, copy_into, is_in_use, is_own_file
-from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
 from reviewdesk.store.schema import MIGRATIONS, migrate
 

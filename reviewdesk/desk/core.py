@@ -37,12 +37,13 @@ from reviewdesk.store.connect import (
     BUSY_SECONDS,
     connect,
     connect_read_only,
+    damaged,
     data_version,
+    explained,
     fold,
     still_there,
     writing,
 )
-from reviewdesk.store.explain import damaged, explained
 from reviewdesk.store.queue import RunLabels
 from reviewdesk.store.reviewers import check_name
 from reviewdesk.store.schema import is_current, migrate

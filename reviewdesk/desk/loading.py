@@ -21,10 +21,9 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report
 from reviewdesk.store import measures, runs
-from reviewdesk.store.connect import refuse_read_only, writing
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained, refuse_read_only, writing
 from reviewdesk.store.load import hidden_runs
-from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, show, staging
+from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, show
 from reviewdesk.version import __version__
 
 ProgressCall = Callable[[float, int], bool]
@@ -168,7 +167,6 @@ def write_new(
     with (
         garbage_waits(),
         hidden_runs.holding(desk.conn, desk.path, hidden) as hold,
-        staging(desk.conn),
         ExitStack() as whole,
     ):
         ingest = Ingest(hold, new, partial(_told, progress), whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,12 +23,12 @@ from reviewdesk.store import connect, label_state, reruns, runs, schema
 from reviewdesk.store.connect import (
     ExplainedConnection,
     connect_read_only,
+    explained,
     first_column,
     lookup,
     value,
 )
 from reviewdesk.store.events import desk_id, of_desk
-from reviewdesk.store.explain import explained
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
@@ -112,7 +113,7 @@ def verify(
         lambda conn: (text for _, text in run_problems(conn)),
         lambda conn: (text for _, text in rerun_problems(conn)),
         _migration_problems, _kind_problems, hidden_runs.problems,
-        connect.table_problems,
+        _table_problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search
@@ -259,6 +260,15 @@ def _migration_problems(conn: sqlite3.Connection) -> list[str]:
     found = set(first_column(conn, "SELECT name FROM migrations"))
     gone = [f"the record of the migration {name} is gone" for name in made - found]
     return sorted(gone) + [f"{len(found - made)} migrations are not ours"] * bool(found - made)
+
+
+def _table_problems(conn: sqlite3.Connection) -> Iterator[str]:
+    """Report the small tables that changed after the last transaction of a reviewdesk."""
+    stated = json.loads(lookup(conn, connect.STATED) or "{}")
+    made = connect.table_hashes(conn) if stated else {}
+    for table in sorted(stated.keys() | made.keys()):
+        if stated.get(table) != made.get(table):
+            yield f"{table} is not as it was written"
 
 
 def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:

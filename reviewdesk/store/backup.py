@@ -11,7 +11,7 @@ from time import sleep
 
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.file_output import whole_path
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained
 
 
 def is_own_file(desk: Path, path: Path) -> bool:

@@ -1,26 +1,27 @@
-"""Read and write single rows: one value, a record by its columns, a row by its names."""
+"""Open desk files, run statements whose errors are one sentence, and read and write rows."""
 
 from __future__ import annotations
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct, convert
 
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.errors import BusyError, DeskError
+from reviewdesk.errors import BusyError, DeskError, Ended, UsageError
 from reviewdesk.file_output import create_private
-from reviewdesk.store.explain import BUSIEST, ExplainedCursor, busy, explained
 from reviewdesk.system.locks import WriterPlace
+from reviewdesk.system.signals import asked_to_end
 
 T = TypeVar("T", bound=Struct)
 
@@ -81,18 +82,6 @@ def in_pages(
         yield from conn.execute(query.replace("IN (*)", f"IN ({marks})"), (*before, *page))
 
 
-@contextmanager
-def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[None]:
-    """Create temporary tables, given as name and columns, and drop them on exit or error."""
-    try:
-        for name, columns in tables.items():
-            conn.execute(f"CREATE TEMP TABLE {name} {columns}")
-        yield
-    finally:
-        for name in tables:
-            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
-
-
 def data_version(conn: sqlite3.Connection) -> int:
     """Return a number that changes when another connection writes to the desk."""
     return int(value(conn, "PRAGMA data_version"))
@@ -110,7 +99,7 @@ _HASHED = {
     "views": "run, reviewer, state",
 }
 _WHERE = {"meta": f"key <> '{HASHES}'"}
-_STATED = f"SELECT value FROM meta WHERE key = '{HASHES}'"
+STATED = f"SELECT value FROM meta WHERE key = '{HASHES}'"
 
 
 def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
@@ -131,17 +120,6 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
     }
 
 
-def table_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Report the tables that changed after the last transaction of a reviewdesk."""
-    stated = json.loads(lookup(conn, _STATED) or "{}")
-    made = table_hashes(conn)
-    yield from (
-        f"{table} is not as it was written"
-        for table in sorted(stated.keys() | made.keys() if stated else ())
-        if stated.get(table) != made.get(table)
-    )
-
-
 @contextmanager
 def renewed(conn: sqlite3.Connection) -> Iterator[None]:
     """Renew the hashes after a block inside a transaction, if they were right before it.
@@ -149,11 +127,118 @@ def renewed(conn: sqlite3.Connection) -> Iterator[None]:
     If a table cannot be read, the hashes stay, because a label does not need those tables.
     """
     before = table_hashes(conn)
-    stated = lookup(conn, _STATED) if before else None
+    stated = lookup(conn, STATED) if before else None
     yield
     after = table_hashes(conn) if stated in {None, json.dumps(before)} else {}
     if after and (after != before or not stated):
         conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (HASHES, json.dumps(after)))
+
+
+BUSIEST = 60.0
+"""Seconds for which one statement may keep SQLite busy."""
+
+
+@contextmanager
+def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence.
+
+    A statement that was stopped for another reason than ``ran_long`` raises KeyboardInterrupt.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        if was_stopped(error) and not ran_long():
+            raise interruption() from error
+        text = str(error).lower()
+        # The low byte is the error code; the bytes above it give the kind of busy error.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise busy(path) from error
+        for sign, sentence, hint in _SENTENCES:
+            if sign in text:
+                raise DeskError(f"{path}: {sentence}", hint) from error
+        if isinstance(error, sqlite3.IntegrityError):
+            raise DeskError(f"{path}: {error}") from error
+        raise damaged(path, _NO_TEXT if "could not decode" in text else str(error)) from error
+    except UnicodeDecodeError as error:
+        # SQLite repeats the bytes of a damaged schema in its errors.
+        raise damaged(path, _NO_TEXT) from error
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "a name or text holds bytes that are not UTF-8, and nothing was written",
+            "Give it in UTF-8.",
+        ) from error
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise DeskError(f"{path}: {reason}", "Name another desk with --desk.") from error
+
+
+_BUSY = "another process is writing", "Try again, or close the other window."
+_SENTENCES = (
+    (
+        "interrupted",
+        f"a statement ran for over {BUSIEST:.0f} seconds and was stopped",
+        "Ask desk verify whether the desk was changed.",
+    ),
+    ("too big", "a text in the desk is too long to read", "Restore a backup."),
+    ("locked", *_BUSY),
+    ("readonly", "the desk is read-only", "Make file and folder writable, or use another --desk."),
+    ("full", "the disk is full", "Nothing was written; free some space and try again."),
+    ("unable to open", "the desk cannot be opened", "Check the folder, or use another --desk."),
+    ("not a database", "not a desk file", "Name another with --desk."),
+    ("disk i/o", "the disk reports an error", "Check the disk; nothing was written."),
+)
+
+
+_NO_TEXT = "bytes that are not UTF-8 stand where a text should"
+
+
+def was_stopped(error: sqlite3.Error) -> bool:
+    """Return True if a statement was stopped while it ran."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+
+
+def interruption() -> KeyboardInterrupt:
+    """Return the error of a signal handler that ran inside SQLite, which cannot pass it on."""
+    number = asked_to_end()
+    return KeyboardInterrupt() if number is None else Ended(number)
+
+
+def busy(path: Path) -> BusyError:
+    """Return the error of a write that found the lock taken."""
+    return BusyError(f"{path}: {_BUSY[0]}", _BUSY[1])
+
+
+def damaged(path: Path, problem: str) -> DeskError:
+    """Return the error of a desk that cannot be read as it is."""
+    return DeskError(
+        f"{path}: the desk is damaged: {problem}", "Run desk restore BACKUP, or desk repair."
+    )
+
+
+class ExplainedCursor(sqlite3.Cursor):
+    """A cursor of an ExplainedConnection, which explains errors of reading rows."""
+
+    def _explained(self) -> AbstractContextManager[None]:
+        watched: Any = self.connection
+        return explained(watched.path, watched.ran_long)
+
+    def fetchone(self) -> Any:
+        with self._explained():
+            return super().fetchone()
+
+    def fetchmany(self, *args: Any, **named: Any) -> list[Any]:
+        with self._explained():
+            return super().fetchmany(*args, **named)
+
+    def fetchall(self) -> list[Any]:
+        with self._explained():
+            return super().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        """Yield the rest of the rows."""
+        with self._explained():
+            # ``super().__iter__`` returns the cursor itself; this calls its C method for each row.
+            yield from iter(super().__next__, None)
 
 
 APPLICATION_ID = 0x52444B31
@@ -169,19 +254,10 @@ _LONGEST_STEP = 0.05
 """The most seconds that count between two looks: the rest was spent on the rows, or waiting."""
 _MOST_BYTES = 1 << 28
 """The longest text or blob that is read or written."""
-PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
-
-_TEMPORARY = Path("the temporary folder")
-"""The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
 PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
-_known_desks: set[tuple[int, int]] = set()
-"""Files (device, inode) that this process has already recognized as desks.
-
-Reading one again through a descriptor and closing it would drop the locks that SQLite holds on it
-for the whole process, and another process would then delete a log that is in use.
-"""
+_open_desks: WeakSet[ExplainedConnection] = WeakSet()
 
 
 _BEGIN = "BEGIN IMMEDIATE"
@@ -243,6 +319,7 @@ class ExplainedConnection(sqlite3.Connection):
         """Close the desk, and give up the place among the waiting writers."""
         if self.place is not None:
             self.place.leave()
+        _open_desks.discard(self)
         super().close()
 
     def cursor(self, factory: Any = ExplainedCursor) -> Any:
@@ -321,8 +398,7 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
             conn.close()
             raise
         conn.identity = _identity(path)
-        if conn.identity is not None:
-            _known_desks.add(conn.identity)
+        _open_desks.add(conn)
         return conn
 
 
@@ -371,11 +447,13 @@ def refuse_read_only(conn: ExplainedConnection, problem: str = _UNSAVED) -> None
 
 
 def is_open_desk(path: Path) -> bool:
-    """Return True if this process has opened the file as a desk, and so must not read it as bytes.
+    """Return True if this process has the file open as a desk, and so must not read it as bytes.
 
-    Closing it again would drop the locks that SQLite holds.
+    Closing a descriptor of it would drop the locks that SQLite holds on it for the whole process,
+    and another process would then delete a log that is in use.
     """
-    return _identity(path) in _known_desks
+    identity = _identity(path)
+    return identity is not None and any(one.identity == identity for one in _open_desks)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -461,8 +539,14 @@ def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> It
     still_there(conn, path)
     with explained(path):
         _take_lock(conn, path)
-        with _transaction(conn), renewed(conn) if hashed else nullcontext():
-            yield
+        try:
+            with renewed(conn) if hashed else nullcontext():
+                yield
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
 
 
 def _take_lock(conn: ExplainedConnection, path: Path) -> None:
@@ -496,35 +580,6 @@ def _take_lock(conn: ExplainedConnection, path: Path) -> None:
     finally:
         if conn.waits:
             conn.execute(_WAIT)
-
-
-@contextmanager
-def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
-    """Commit the transaction that has begun, or roll it back if an error is raised."""
-    try:
-        yield
-        conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def staging_transaction(conn: ExplainedConnection) -> Iterator[PutAll]:
-    """Open a transaction over the temporary tables, which takes no lock on the desk.
-
-    Inside a transaction of the desk, such as a migration, the writes become part of that one.
-    """
-    # Bypasses the connection's own error text, which names the desk.
-    put = partial(sqlite3.Connection.executemany, conn)
-    with explained(_TEMPORARY, conn.ran_long):
-        if conn.in_transaction:
-            yield put
-            return
-        conn.execute("BEGIN")
-        with _transaction(conn):
-            yield put
 
 
 @contextmanager

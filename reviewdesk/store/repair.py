@@ -24,8 +24,7 @@ from msgspec import Struct
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import connect
-from reviewdesk.store.connect import APPLICATION_ID, first_column, lookup, value
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import APPLICATION_ID, explained, first_column, lookup, value
 
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeError)
 """The errors of reading a damaged file: a damaged length may ask for more memory than there is, and

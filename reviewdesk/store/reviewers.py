@@ -22,6 +22,7 @@ from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import (
     ExplainedConnection,
     connect_read_only,
+    explained,
     first_column,
     in_pages,
     insert,
@@ -31,7 +32,6 @@ from reviewdesk.store.connect import (
     writing,
 )  # fmt: skip
 from reviewdesk.store.events import NewEvent, append, changed_items, desk_id
-from reviewdesk.store.explain import explained
 from reviewdesk.store.schema import MIGRATIONS
 
 

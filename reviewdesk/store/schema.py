@@ -13,6 +13,7 @@ from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     APPLICATION_ID,
     ExplainedConnection,
+    damaged,
     first_column,
     lookup,
     refuse_read_only,
@@ -20,7 +21,6 @@ from reviewdesk.store.connect import (
     writing,
 )  # fmt: skip
 from reviewdesk.store.events import add_counters
-from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill, standing_events
 from reviewdesk.store.load import ingest
 

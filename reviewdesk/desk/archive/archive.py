@@ -47,8 +47,7 @@ from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew
 from reviewdesk.store import runs
-from reviewdesk.store.connect import refuse_read_only
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained, refuse_read_only
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
 from reviewdesk.views.words import plural
 

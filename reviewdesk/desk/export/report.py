@@ -26,7 +26,7 @@ from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, RunPage, diagram_s
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import measures, reviewers, runs, verdicts
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained
 from reviewdesk.views.overview import RunOverview
 
 Progress = Callable[[float, int], bool]

@@ -24,8 +24,7 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
-from reviewdesk.store.connect import reading
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained, reading
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
 

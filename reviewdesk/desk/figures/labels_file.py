@@ -24,7 +24,7 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

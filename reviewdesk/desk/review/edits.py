@@ -19,9 +19,8 @@ from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.file_output import may_write, whole_file
 from reviewdesk.store import audit, events, reviewers, verdicts
-from reviewdesk.store.connect import connect_read_only, writing
+from reviewdesk.store.connect import connect_read_only, explained, writing
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.explain import explained
 
 ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""

@@ -13,8 +13,7 @@ from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
 from reviewdesk.store import jurors, reviewers, verdicts
-from reviewdesk.store.connect import writing
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained, writing
 
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:

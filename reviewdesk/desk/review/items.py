@@ -42,8 +42,8 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.errors import DeskError
 from reviewdesk.store import events, queue, reruns, runs, verdicts
+from reviewdesk.store.connect import explained
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.explain import explained
 from reviewdesk.store.reviewers import Done, done
 
 _MOST_IDS = 200

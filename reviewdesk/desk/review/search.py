@@ -13,8 +13,7 @@ from reviewdesk.domain.query import filter as language
 from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.domain.records import Run
 from reviewdesk.store import search
-from reviewdesk.store.connect import writing
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import explained, writing
 
 _PAUSE = 0.02
 """Seconds between two batches, because others poll for the write lock only at intervals."""

@@ -10,9 +10,8 @@ from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.repeats import MOST_OPINIONS, NOTHING, Withheld, is_double
 from reviewdesk.domain.records import Applied, Head, Run
 from reviewdesk.store import reviewers, verdicts
-from reviewdesk.store.connect import writing
+from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import head, touched
-from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import marks
 from reviewdesk.store.queue import RunKeys
 

@@ -20,8 +20,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from reviewdesk.errors import DeskError
-from reviewdesk.store.connect import ExplainedConnection, insert, lookup, record, value, writing
-from reviewdesk.store.explain import explained
+from reviewdesk.store.connect import (
+    ExplainedConnection,
+    explained,
+    insert,
+    lookup,
+    record,
+    value,
+    writing,
+)
 from reviewdesk.store.label_state import displace_verdicts
 from reviewdesk.store.runs import by_hash
 

@@ -1,7 +1,7 @@
 """Load one report into the desk: many short transactions under a hidden run, then one shows it.
 
 Bodies, tags and packed ballots are written as they are read. The narrow rows depend on the whole
-run (the draw does), so they wait as columns in a temporary table and are written last.
+run (the draw does), so they wait as columns in a temporary file and are written last.
 """
 
 from __future__ import annotations
@@ -12,22 +12,24 @@ import sqlite3
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from itertools import chain, islice, repeat
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store import label_state, measures, runs
-from reviewdesk.store.connect import first_column, insert, staging_transaction, value, waiting
+from reviewdesk.store.connect import explained, first_column, insert, value
 from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.draw import Draw
     from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.details import RunMeasures
-    from reviewdesk.domain.run.window import Counts, VerdictWindow, WindowReader
+    from reviewdesk.domain.run.window import Counts, VerdictWindow
 
 LAYOUT = """CREATE TABLE IF NOT EXISTS orders (
             run INTEGER NOT NULL REFERENCES runs(key), name TEXT NOT NULL, first INTEGER NOT NULL,
@@ -89,6 +91,9 @@ _READING = 0.85
 """The share of a load that is done once every verdict has been read and its body written."""
 _SMALL = 200
 """A report of one window with at most so many verdicts is written in one transaction."""
+_IN_MEMORY = 8 << 20
+"""The bytes of waiting rows that are kept in memory; more are in a temporary file."""
+_TEMPORARY = Path("the temporary folder")
 _ORDER_ROWS = 32
 """How many rows of ``orders`` a transaction writes: half a megabyte."""
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
@@ -134,7 +139,7 @@ class ReadReport(Struct, frozen=True):
 
 
 class Ingest:
-    """Reads one report into the hidden run of a ``Hold``, inside ``staging``."""
+    """Reads one report into the hidden run of a ``Hold``."""
 
     def __init__(
         self, hold: Hold, new: NewRun, progress: Callable[[float, int], None], whole: ExitStack
@@ -151,6 +156,10 @@ class Ingest:
         self._new = new
         self._progress = progress
         self.whole = whole
+        self._spool = whole.enter_context(SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
+        """The names and the rows of each window, which wait until the run is drawn."""
+        self._sizes: list[tuple[int, int]] = []
+        """The bytes of both, for each window."""
         self.digest = RunDigest()
         self.tags = TagDigest()
         self.by_verdict = new.by_verdict
@@ -181,27 +190,31 @@ class Ingest:
             self.keep(window, position())
             if not small:
                 self._progress(_READING * position(), window.first + len(window.bodies))
-        return self._draw(reader, *notes())
+        noted, skipped = notes()
+        tally = reader.tally
+        # The default seed comes from the items and not from the panel's answers. So two runs over
+        # the same items draw the same ones, and the order of a blind queue does not hint at a
+        # decision.
+        seed = new.seed or tally.contents.hexdigest()
+        drawn, columns = self.draw(tally.final_flags(), tally.strata(), seed, new.audit_share)
+        found = measures.figures(self._conn, self._hold.hidden.run, reader)
+        told = with_undecided(noted, tally)
+        return ReadReport(new, tally, found, drawn, columns, seed, told, skipped)
 
     def keep(self, window: VerdictWindow, position: float) -> None:
-        """Write the bodies of the next window; its rows wait until the run is drawn."""
-        self._write(window, _READING * position)
-        ids, *columns = (list(column) for column in window.columns.values())
-        names = ids if self.by_verdict else window.names()
-        row = (window.first, *map(marshal.dumps, (ids, names, columns)))
-        with staging_transaction(self._conn) as put:
-            put("INSERT INTO staged_windows VALUES (?, ?, ?, ?)", [row])
-        self.digest.add("body", window.bodies)
-        for name, column in window.columns.items():
-            self.digest.add(name, column)
-        self.digest.add_packed(window.packed)
-        self.tags.add(window.tags)
+        """Write the bodies of the next window, except those that an earlier load has left.
 
-    def _write(self, window: VerdictWindow, share: float) -> None:
-        """Write the bodies of a window, except those that an earlier load has left."""
+        Its rows wait until the run is drawn.
+        """
         hidden = self._hold.hidden
         last = window.first + len(window.bodies)
-        for start, end in _slices(window, hidden.bodies):
+        start = max(window.first, hidden.bodies)
+        while start < last:
+            size = 0
+            end = start
+            while end < last and size < _MOST_BYTES:
+                size += len(window.bodies[end - window.first])
+                end += 1
             with self._hold.step():
                 self._conn.executemany(
                     "INSERT INTO bodies VALUES (?, CAST(? AS TEXT))",
@@ -214,28 +227,33 @@ class Ingest:
                     measures.put_window(self._conn, hidden.run, window)
                     tags = [(hidden.run, tag, hidden.first + pos) for pos, tag in window.tags]
                     self._conn.executemany("INSERT OR IGNORE INTO case_tags VALUES (?, ?, ?)", tags)
-                self._hold.advance(bodies=end, rows=0, share=share)
+                self._hold.advance(bodies=end, rows=0, share=_READING * position)
+            start = end
+        columns = [list(column) for column in window.columns.values()]
+        names = columns[0] if self.by_verdict else window.names()
+        parts = marshal.dumps(names), marshal.dumps(columns)
+        with explained(_TEMPORARY):
+            self._spool.writelines(parts)
+        self._sizes.append((len(parts[0]), len(parts[1])))
+        self.digest.add("body", window.bodies)
+        for name, column in window.columns.items():
+            self.digest.add(name, column)
+        self.digest.add_packed(window.packed)
+        self.tags.add(window.tags)
 
-    def _draw(self, reader: WindowReader, notes: list[str], skipped: int) -> ReadReport:
-        """Draw the strata, which are known only once the whole run has been read."""
-        new = self._new
-        tally = reader.tally
-        # The default seed comes from the items and not from the panel's answers. So two runs over
-        # the same items draw the same ones, and the order of a blind queue does not hint at a
-        # decision.
-        seed = new.seed or tally.contents.hexdigest()
-        drawn, columns = self.draw(tally.final_flags(), tally.strata(), seed, new.audit_share)
-        found = measures.figures(self._conn, self._hold.hidden.run, reader)
-        noted = with_undecided(notes, tally)
-        return ReadReport(new, tally, found, drawn, columns, seed, noted, skipped)
+    def _staged(self, part: int) -> Iterator[Any]:
+        """Yield the names (0) or the columns (1) of each window."""
+        at = 0
+        for sizes in self._sizes:
+            self._spool.seek(at + sizes[0] * part)
+            yield marshal.loads(self._spool.read(sizes[part]))  # noqa: S302 - our own
+            at += sum(sizes)
 
     def draw(self, flags: Any, strata: Any, seed: str, share: float) -> tuple[Draw, list[Any]]:
         """Draw the verdicts that were kept, and return the draw with the columns ``_DRAWN``."""
         from reviewdesk.domain.labels.draw import draw
 
-        rows = self._conn.execute("SELECT names FROM staged_windows ORDER BY first")
-        names = chain.from_iterable(marshal.loads(row[0]) for row in rows)  # noqa: S302 - our own
-        drawn = draw(names, strata, seed, share)
+        drawn = draw(chain.from_iterable(self._staged(0)), strata, seed, share)
         audit = drawn.audit + 2 * drawn.copies
         columns = [flags, drawn.stratum, drawn.rank, drawn.order, drawn.mixed, audit]
         for name, column in zip(_DRAWN, columns, strict=True):
@@ -249,7 +267,7 @@ class Ingest:
         from reviewdesk.domain.run.window import DERIVED
 
         hold = self._hold
-        hidden = self._hold.hidden
+        hidden = hold.hidden
         count = read.rows
         names = ", ".join(("key", "run", "pos", "id", "test", "item", *DERIVED, *_DRAWN))
         query = f"INSERT INTO verdicts ({names}) VALUES ({', '.join('?' * len(names.split()))})"
@@ -261,9 +279,21 @@ class Ingest:
         while some := list(islice(pieces_of, _ORDER_ROWS)):
             with hold.step():
                 put(self._conn, some)
+
+        def every() -> Iterator[tuple[Any, ...]]:
+            first = 0
+            for columns in self._staged(1):
+                end = first + len(columns[0])
+                drawn = [column[first:end].tolist() for column in read.columns]
+                keys = range(hidden.first + first, hidden.first + end)
+                yield from zip(
+                    keys, repeat(hidden.run), range(first, end), *columns, *drawn, strict=False
+                )
+                first = end
+
         # The time that bodies took does not predict that of rows.
         hold.pace = LockPace()
-        rows = self._rows(read)
+        rows = islice(every(), hidden.rows, None)
         while lines := list(islice(rows, hold.pace.rows)):
             start = hold.hidden.rows
             end = start + len(lines)
@@ -274,43 +304,6 @@ class Ingest:
                 hold.advance(bodies=count, rows=end, share=share)
             if end < count:
                 self._progress(share, count)
-
-    def _rows(self, read: ReadReport) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows that are to be written, as the staged columns and the draw give them."""
-        hidden = self._hold.hidden
-        query = "SELECT ids, columns FROM staged_windows WHERE first = ?"
-        first = 0
-        while staged := self._conn.execute(query, (first,)).fetchone():
-            ids, columns = map(marshal.loads, staged)
-            end = first + len(ids)
-            drawn = [column[first:end].tolist() for column in read.columns]
-            places = range(first, end)
-            keys = range(hidden.first + first, hidden.first + end)
-            rows = zip(keys, repeat(hidden.run), places, ids, *columns, *drawn, strict=False)
-            yield from islice(rows, max(0, hidden.rows - first), None)
-            first = end
-
-
-def staging(conn: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Create the temporary table for one report, and drop it on exit, also after an error."""
-    return waiting(
-        conn, {"staged_windows": "(first INTEGER PRIMARY KEY, ids BLOB, names BLOB, columns BLOB)"}
-    )
-
-
-def _slices(window: VerdictWindow, start: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of a window's verdicts from ``start``, a few megabytes at a time."""
-    last = window.first + len(window.bodies)
-    start = max(start, window.first)
-    size = 0
-    for place in range(start, last):
-        size += len(window.bodies[place - window.first])
-        if size >= _MOST_BYTES:
-            yield start, place + 1
-            start = place + 1
-            size = 0
-    if start < last:
-        yield start, last
 
 
 _UNDECIDED = (
