@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -37,20 +37,13 @@ _CONFIG = {
 }
 
 
-class Step(NamedTuple, Generic[Value]):
-    """The result of a task: a value, and the place to continue from; ``None`` at its end."""
-
-    value: Value
-    follows: int | None = None
-
-
 class Lost(Struct, frozen=True):
-    """The reason why a task has no result: it raised an error, or its workers died."""
+    """The reason why an item has no result: it cannot be read, or its workers died."""
 
     reason: str
 
 
-Task = Callable[[Item, int], Step[Value]]
+Task = Callable[[Item], Value | Lost]
 
 
 @dataclass(slots=True)
@@ -63,47 +56,38 @@ class Crew:
 
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
-    ) -> Iterator[tuple[int, Value | Lost, bool]]:
-        """Yield each result of an item's task, with the item's place and whether it is the last.
+    ) -> Iterator[tuple[int, Value | Lost]]:
+        """Yield the result of each item's task, with the item's place, as it comes.
 
-        A task that continues is sent out again after its result has been taken, so that results
-        do not pile up. If its worker dies, a task is run again on another worker.
+        If its worker dies, a task is run again on another worker.
         """
         from distributed import as_completed
 
         self._round += 1
         waiting = iter(enumerate(items))
-        running: dict[Future[Any], tuple[int, Item]] = {}
+        running: dict[Future[Any], int] = {}
         done = as_completed(loop=self.client.loop)
-
-        def give(place: int, item: Item, start: int) -> None:
-            key = f"reviewdesk-{self._token}-{self._round}-{place}-{start}"
-            future = self.client.submit(task, item, start, key=key, pure=False, retries=_TRIES)
-            running[future] = place, item
-            done.add(future)
-
         try:
             while True:
                 # The number of workers may change.
                 threads = sum(map(int, self.client.nthreads().values()))
                 room = max(_LEAST, _AHEAD * threads) - len(running)
                 for place, item in islice(waiting, max(0, room)):
-                    give(place, item, 0)
+                    key = f"reviewdesk-{self._token}-{self._round}-{place}"
+                    future = self.client.submit(task, item, key=key, pure=False, retries=_TRIES)
+                    running[future] = place
+                    done.add(future)
                 if not running:
                     return
                 future = next(done)
-                place, item = running.pop(future)
-                value, follows = _result(future)
+                yield running.pop(future), _result(future)
                 future.release()
-                if follows is not None:
-                    give(place, item, follows)
-                yield place, value, follows is None
         finally:
             if running:
                 self.client.cancel(list(running))
 
 
-def _result(future: Future[Any]) -> Step[Any]:
+def _result(future: Future[Any]) -> Any:
     """Return the result of a task; ``Lost`` if it has none."""
     from distributed.scheduler import KilledWorker
 
@@ -111,13 +95,12 @@ def _result(future: Future[Any]) -> Step[Any]:
         raise UsageError("the scheduler was lost before the parts were read", "Start again.")
     found = future.exception()
     if found is None:
-        made: Step[Any] = future.result()
-        return made
+        return future.result()
     if isinstance(found, KilledWorker):
-        return Step(Lost("each worker that read it died; perhaps its memory was too small"))
+        return Lost("each worker that read it died; perhaps its memory was too small")
     if isinstance(found, ImportError):
-        return Step(Lost(f"what reads it is not installed where it is read: {found}"))
-    return Step(Lost(str(found) or type(found).__name__))
+        return Lost(f"what reads it is not installed where it is read: {found}")
+    return Lost(str(found) or type(found).__name__)
 
 
 @contextmanager

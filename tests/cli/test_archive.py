@@ -36,7 +36,7 @@ class Interrupted(Here):
 
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
-    ) -> Iterator[tuple[int, Value | Lost, bool]]:
+    ) -> Iterator[tuple[int, Value | Lost]]:
         for made in super().run(task, items):
             yield made
             if not isinstance(items[0], str):

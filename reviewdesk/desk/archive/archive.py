@@ -12,40 +12,37 @@ import re
 import secrets
 from array import array
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from glob import has_magic
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.archive.parts import (
-    BadPart,
-    KeptPiece,
+    KeptPart,
+    KeptVerdicts,
     PartSummary,
     Reading,
     Scratch,
     Selection,
-    SummaryTask,
     default_reading,
-    opened,
+    kept_verdicts,
     select,
+    summary,
 )
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
-from reviewdesk.domain.report_model import json_of, verdict_model
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.packing import PackedRun
-from reviewdesk.domain.verdict import canonical_json, stored_body
-from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
+from reviewdesk.domain.verdict import canonical_json
+from reviewdesk.errors import UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
-from reviewdesk.scale.crew import Crew, Lost, Step, crew
+from reviewdesk.scale.crew import Crew, Lost, crew
 from reviewdesk.store import runs
 from reviewdesk.store.connect import explained, refuse_read_only
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
@@ -54,9 +51,7 @@ from reviewdesk.views.words import plural
 if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.records import Run
-    from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.stats import Stats
-    from reviewdesk.domain.run.window import VerdictWindow
     from reviewdesk.domain.stats.dense import Floats
 
 Told = Callable[[float, int], object]
@@ -92,7 +87,7 @@ def put_together(
     for pattern in patterns:
         refuse_keys(pattern)
     every: set[str] = set()
-    for place, some, _ in crew.run(_expanded, patterns):
+    for place, some in crew.run(expand, patterns):
         if isinstance(some, Lost):
             raise UsageError(f"{patterns[place]}: {some.reason}", "Check the address.")
         if not some:
@@ -108,10 +103,6 @@ def put_together(
         return Archived(run, new, len(found.names), tuple(found.bad.values()), stats, notes)
 
 
-def _expanded(pattern: str, _start: int) -> Step[list[str]]:
-    return Step(expand(pattern))
-
-
 @dataclass(slots=True)
 class _Reading:
     """The parts of an archive that were read so far; ``names`` are the names of the good parts."""
@@ -124,40 +115,40 @@ class _Reading:
     names: dict[int, str] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
 
+    def summary(self, part: int) -> PartSummary:
+        return self.scratch.get(part, PartSummary)
+
     def summarise(self) -> None:
         """Read every part for the first time, and leave out those with other defaults."""
         addresses = self.addresses
         count = 0
         named = part_names(addresses)
-        done = self.crew.run(SummaryTask(self.reading), addresses)
-        for number, (part, found, _) in enumerate(done, start=1):
-            if isinstance(found, PartSummary):
-                count += found.stats.counts.verdicts
-                self.scratch.put_summary(part, found)
-                self.names[part] = named[part]
+        done = self.crew.run(partial(summary, self.reading), addresses)
+        for number, (part, found) in enumerate(done, start=1):
+            if isinstance(found, Lost):
+                self._leave_out(part, found.reason)
             else:
-                self._leave_out(part, found)
+                count += found.stats.counts.verdicts
+                self.scratch.put(part, found)
+                self.names[part] = named[part]
             self.told(_SUMMARIES * number / len(addresses), count)
         self.names = dict(sorted(self.names.items()))
         first: tuple[int, list[object]] | None = None
         for part in list(self.names):
-            header = self.scratch.summary(part).header
+            header = self.summary(part).header
             rule = [header.get("defaults") or {}, header.get("generator") or {}]
             first = first or (part, rule)
             if rule != first[1]:
                 reason = (
-                    f"{addresses[part]}: its defaults or its generator are not those of "
-                    f"{addresses[first[0]]}. Archive such parts apart."
+                    f"its defaults or its generator are not those of {addresses[first[0]]}. "
+                    "Archive such parts apart."
                 )
-                self._leave_out(part, BadPart(reason))
+                self._leave_out(part, reason)
 
-    def _leave_out(self, part: int, found: BadPart | Lost) -> None:
-        text = (
-            f"{self.addresses[part]}: {found.reason}" if isinstance(found, Lost) else found.reason
-        )
-        self.bad[part] = text
+    def _leave_out(self, part: int, reason: str) -> None:
+        address = self.addresses[part]
+        self.bad[part] = reason if reason.startswith(address) else f"{address}: {reason}"
         self.names.pop(part, None)
-        self.scratch.drop(part)
 
     def keep(self) -> tuple[Selection, Stats]:
         """Read the parts again for the kept data; return it, and the statistics of all parts.
@@ -171,30 +162,27 @@ class _Reading:
         while self.names:
             stats = Stats()
             for part in self.names:
-                stats = stats.merge(self.scratch.summary(part).stats)
+                stats = stats.merge(self.summary(part).stats)
             stated = stats.counts.stated_escalation
             chosen = select(self.scratch, self.names, self.seed(), share, stated=stated)
             items = []
             for part, name in self.names.items():
-                one = self.scratch.summary(part)
+                one = self.summary(part)
                 renamed = chosen.renamed.get(part, b"")
                 address = self.addresses[part]
                 items.append(
                     KeptPart(address, name, one.sha256, one.streamed, chosen.kept[part], renamed)
                 )
             parts = list(self.names)
-            ended = 0
-            for place, found, last in self.crew.run(KeptTask(self.reading, self.hash()), items):
-                if isinstance(found, KeptPiece):
-                    self.scratch.put_piece(parts[place], found)
+            task = partial(kept_verdicts, self.reading, self.hash())
+            for ended, (place, found) in enumerate(self.crew.run(task, items), start=1):
+                if isinstance(found, Lost):
+                    self._leave_out(parts[place], found.reason)
                 else:
-                    self._leave_out(parts[place], found)
-                ended += last
+                    self.scratch.put(parts[place], found)
                 self.told(_SUMMARIES + _KEPT * ended / len(parts), stats.counts.verdicts)
             if len(self.names) == len(parts):
                 return chosen, stats
-            for part in parts:
-                self.scratch.drop_pieces(part)
         some = next(iter(self.bad.values()))
         raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
 
@@ -202,7 +190,7 @@ class _Reading:
         """Return the seed that was given, else the sha256 over the parts' own seeds, sorted."""
         if self.reading.options.seed:
             return self.reading.options.seed
-        seeds = sorted(self.scratch.summary(part).contents for part in self.names)
+        seeds = sorted(self.summary(part).contents for part in self.names)
         return hashlib.sha256("".join(seeds).encode()).hexdigest()
 
     def hash(self) -> str:
@@ -213,7 +201,7 @@ class _Reading:
 
     def files(self) -> list[list[str]]:
         """Return name and sha256 of each part."""
-        return [[name, self.scratch.summary(part).sha256] for part, name in self.names.items()]
+        return [[name, self.summary(part).sha256] for part, name in self.names.items()]
 
     def write(
         self, desk: OpenFile, selection: Selection, stats: Stats, patterns: Sequence[str]
@@ -230,7 +218,7 @@ class _Reading:
         notes: list[str] = []
         skipped = 0
         for part, name in self.names.items():
-            one = self.scratch.summary(part)
+            one = self.summary(part)
             formats.add(one.format)
             header = one.header if header is None else {
                 key: value
@@ -278,10 +266,10 @@ class _Reading:
         joined = JoinedWindows()
         strata = array("b")
         for number, part in enumerate(self.names):
-            for piece in self.scratch.pieces(part):
-                for window in piece.windows:
-                    made = joined.add(window, piece.names, piece.quorums)
-                    ingest.keep(made, number / len(self.names))
+            kept = self.scratch.get(part, KeptVerdicts)
+            for window in kept.windows:
+                made = joined.add(window, kept.names, kept.quorums)
+                ingest.keep(made, number / len(self.names))
             strata.frombytes(chosen.strata[part])
         counts = stats.counts
         flags = final_flags(joined.flags, stated=counts.stated_escalation)
@@ -290,16 +278,16 @@ class _Reading:
 
         def scores() -> Iterator[Floats]:
             for part in self.names:
-                found = self.scratch.summary(part)
+                found = self.summary(part)
                 yield score_units(
                     PackedRun({"seated": found.seated, "scores": found.scores}, (), ())
                 )
 
         measures = run_measures(joined.names, joined.quorums, scores, stats.alpha, stats.votes)
-        kept = (
+        held = (
             f"an archive of {plural(len(self.names), 'part')}, of which the desk keeps the flagged"
         )
-        about = f"{kept} verdicts and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
+        about = f"{held} verdicts and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
         return ReadReport(
             new=new,
             counts=counts,
@@ -357,95 +345,3 @@ def archive_source(patterns: Sequence[str], parts: int) -> str:
     if more > 0:
         where += f" and {more:,} more"
     return f"{parts:,} part{'' if parts == 1 else 's'} of {where}"
-
-
-_MOST_BYTES = 2 << 20
-"""About how many bytes of bodies a piece holds: at least one window."""
-_MOST_OPEN = 4
-"""How many parts a process keeps open between two pieces."""
-
-
-class KeptPart(Struct, frozen=True):
-    """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
-
-    address: str
-    name: str
-    sha256: str
-    streamed: bool
-    kept: bytes
-    renamed: bytes
-    """The verdicts whose ids occur in other parts too; their ids become ``NAME:ID``."""
-
-
-_Pieces = Generator[KeptPiece, None, None]
-_open: dict[tuple[str, str, int], _Pieces] = {}
-"""The parts that this process has read in part, by archive, address and next piece;
-each is taken out while it is read."""
-_lock = Lock()
-
-
-class KeptTask(Struct, frozen=True):
-    """The task that reads the kept verdicts of a part for the run with this hash."""
-
-    reading: Reading
-    run_hash: str
-
-    def __call__(self, part: KeptPart, start: int) -> Step[KeptPiece | BadPart]:
-        """Return the piece at ``start``, which counts pieces, or why the part cannot be read."""
-        key = self.run_hash, part.address
-        with _lock:
-            pieces = _open.pop((*key, start), None)
-        try:
-            if pieces is None:
-                pieces = self._pieces(part)
-                for _ in islice(pieces, start):
-                    pass
-            piece = next(pieces, None)
-        except ReviewDeskError as error:
-            return Step(BadPart(str(error)))
-        if piece is None:
-            return Step(KeptPiece([], (), ()))
-        with _lock:
-            _open[(*key, start + 1)] = pieces
-            # The oldest beyond the limit are closed.
-            closed = [_open.pop(one) for one in list(_open)[:-_MOST_OPEN]]
-        for one in closed:
-            one.close()
-        return Step(piece, start + 1)
-
-    def _pieces(self, part: KeptPart) -> _Pieces:
-        from reviewdesk.domain.run.window import WindowReader
-        from reviewdesk.reports import read
-
-        with opened(part.address, self.reading) as source:
-            if source.sha256() != part.sha256:
-                raise ReportError(
-                    part.address, "", "was changed while it was being read", "Start again."
-                )
-            report = read(source, self.reading.options, streamed=part.streamed)
-            reader = WindowReader(report.header, self.reading.options.identity(), self.run_hash)
-            windows: list[VerdictWindow] = []
-            size = 0
-            for window in reader.windows(_kept(part, report.written())):
-                windows.append(window)
-                size += sum(map(len, window.bodies))
-                if size > _MOST_BYTES:
-                    yield KeptPiece(windows, reader.names, reader.quorums)
-                    windows = []
-                    size = 0
-            if windows:
-                yield KeptPiece(windows, reader.names, reader.quorums)
-
-
-def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
-    """Yield the verdicts that are kept, those with ids of other parts renamed."""
-    for place, (verdict, text) in enumerate(written):
-        if _bit(part.kept, place) and _bit(part.renamed, place):
-            renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
-            yield verdict_model(renamed), renamed
-        elif _bit(part.kept, place):
-            yield verdict, text
-
-
-def _bit(bits: bytes, place: int) -> bool:
-    return place >> 3 < len(bits) and bool(bits[place >> 3] >> (place & 7) & 1)

@@ -10,34 +10,49 @@ import dataclasses
 import marshal
 import pickle
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
+from reviewdesk.domain.report_model import json_of, verdict_model
 from reviewdesk.domain.run.packing import Bar
-from reviewdesk.domain.verdict import drawn_name
+from reviewdesk.domain.verdict import drawn_name, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.scale.addresses import local_copy
-from reviewdesk.scale.crew import Step
+from reviewdesk.scale.crew import Lost
 
 if TYPE_CHECKING:
+    from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.window import VerdictWindow
     from reviewdesk.reports.bytes.source import Source
 
+Facts = TypeVar("Facts", "PartSummary", "KeptVerdicts")
 ESCALATED = 1 << 4
 """The bit of ``PartSummary.sides`` for a verdict that recomputation escalates."""
 OUTPUTLESS = 1 << 5
 """The bit for a verdict without an output, whose content no other verdict shares."""
 
 
-class KeptPiece(Struct, frozen=True):
-    """Consecutive windows of the kept verdicts; their columns index ``names`` and ``quorums``."""
+class KeptPart(Struct, frozen=True):
+    """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
+
+    address: str
+    name: str
+    sha256: str
+    streamed: bool
+    kept: bytes
+    renamed: bytes
+    """The verdicts whose ids occur in other parts too; their ids become ``NAME:ID``."""
+
+
+class KeptVerdicts(Struct, frozen=True):
+    """The kept verdicts of a part; the columns of the windows index ``names`` and ``quorums``."""
 
     windows: list[VerdictWindow]
     names: tuple[str, ...]
@@ -49,12 +64,6 @@ class Reading(Struct, frozen=True):
 
     options: LoadOptions
     max_size: int
-
-
-class BadPart(Struct, frozen=True):
-    """The reason why a part cannot be read, in a sentence that names the part."""
-
-    reason: str
 
 
 class PartSummary(Struct, frozen=True):
@@ -88,7 +97,7 @@ def part_stats(address: str, reading: Reading | None = None) -> Stats:
     Raises:
         ReportError: it cannot be read.
     """
-    return _summary(address, reading or default_reading()).stats
+    return _summary(reading or default_reading(), address).stats
 
 
 def default_reading() -> Reading:
@@ -98,26 +107,54 @@ def default_reading() -> Reading:
     return Reading(LoadOptions(), DEFAULT_MAX_SIZE)
 
 
-class SummaryTask(Struct, frozen=True):
-    """The task that reads a part for the first time."""
-
-    reading: Reading
-
-    def __call__(self, address: str, _start: int) -> Step[PartSummary | BadPart]:
-        """Return the facts of the part, or the reason why it cannot be read."""
-        try:
-            return Step(_summary(address, self.reading))
-        except ReviewDeskError as error:
-            return Step(BadPart(str(error)))
+def summary(reading: Reading, address: str) -> PartSummary | Lost:
+    """Read a part for the first time; return its facts, or why it cannot be read."""
+    try:
+        return _summary(reading, address)
+    except ReviewDeskError as error:
+        return Lost(str(error))
 
 
-def _summary(address: str, reading: Reading) -> PartSummary:
+def _summary(reading: Reading, address: str) -> PartSummary:
     """Read a part; if an error may come from not scanning it first, scan it and read it again."""
     with opened(address, reading) as source, garbage_waits():
         if not reading.options.skip_bad:
             with suppress(ReportError):
                 return _read(source, reading, streamed=True)
         return _read(source, reading, streamed=False)
+
+
+def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdicts | Lost:
+    """Read a part again for its kept verdicts, for the run with this hash."""
+    from reviewdesk.domain.run.window import WindowReader
+    from reviewdesk.reports import read
+
+    try:
+        with opened(part.address, reading) as source:
+            if source.sha256() != part.sha256:
+                raise ReportError(
+                    part.address, "", "was changed while it was being read", "Start again."
+                )
+            report = read(source, reading.options, streamed=part.streamed)
+            reader = WindowReader(report.header, reading.options.identity(), run_hash)
+            windows = list(reader.windows(_kept(part, report.written())))
+            return KeptVerdicts(windows, reader.names, reader.quorums)
+    except ReviewDeskError as error:
+        return Lost(str(error))
+
+
+def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
+    """Yield the verdicts that are kept, those with ids of other parts renamed."""
+    for place, (verdict, text) in enumerate(written):
+        if _bit(part.kept, place) and _bit(part.renamed, place):
+            renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
+            yield verdict_model(renamed), renamed
+        elif _bit(part.kept, place):
+            yield verdict, text
+
+
+def _bit(bits: bytes, place: int) -> bool:
+    return place >> 3 < len(bits) and bool(bits[place >> 3] >> (place & 7) & 1)
 
 
 @contextmanager
@@ -184,51 +221,30 @@ class Scratch:
         """Write into an existing folder that nobody else can write into."""
         self._folder = folder
 
-    def put_summary(self, part: int, summary: PartSummary) -> None:
-        self._path(part, "summary").write_bytes(pickle.dumps(summary))
+    def put(self, part: int, facts: PartSummary | KeptVerdicts) -> None:
+        """Keep one kind of facts of a part."""
+        self._path(part, type(facts)).write_bytes(pickle.dumps(facts))
 
-    def summary(self, part: int) -> PartSummary:
-        """Return the facts of a part."""
-        found: PartSummary = pickle.loads(self._path(part, "summary").read_bytes())  # noqa: S301 - written above
+    def get(self, part: int, kind: type[Facts]) -> Facts:
+        """Return the facts of this kind of a part, which must have some."""
+        found: Facts = pickle.loads(self._path(part, kind).read_bytes())  # noqa: S301 - by ours
         return found
 
-    def put_piece(self, part: int, piece: KeptPiece) -> None:
-        with self._path(part, "pieces").open("ab") as file:
-            pickle.dump(piece, file)
-
-    def pieces(self, part: int) -> Iterator[KeptPiece]:
-        """Yield the pieces of a part in their order."""
-        path = self._path(part, "pieces")
-        if not path.exists():
-            return
-        with path.open("rb") as file:
-            while file.peek(1):
-                yield pickle.load(file)  # noqa: S301 - written above
-
-    def drop(self, part: int) -> None:
-        """Delete the facts and the pieces of a part."""
-        self._path(part, "summary").unlink(missing_ok=True)
-        self.drop_pieces(part)
-
-    def drop_pieces(self, part: int) -> None:
-        self._path(part, "pieces").unlink(missing_ok=True)
+    def _path(self, part: int, kind: type) -> Path:
+        return self._folder / f"{part}.{kind.__name__}"
 
     def put_rows(self, bucket: int, rows: bytes) -> None:
-        """Append hashes of ids to a bucket."""
-        with self._path(bucket, "ids").open("ab") as file:
+        """Append rows to a bucket."""
+        with (self._folder / f"{bucket}.rows").open("ab") as file:
             file.write(rows)
 
     def clear_rows(self) -> None:
-        for path in self._folder.glob("*.ids"):
+        for path in self._folder.glob("*.rows"):
             path.unlink()
 
     def rows(self, bucket: int) -> bytes:
-        """Return the hashes in a bucket."""
-        path = self._path(bucket, "ids")
+        path = self._folder / f"{bucket}.rows"
         return path.read_bytes() if path.exists() else b""
-
-    def _path(self, number: int, kind: str) -> Path:
-        return self._folder / f"{number}.{kind}"
 
 
 def ids_of(summary: PartSummary) -> list[str]:
@@ -258,21 +274,44 @@ def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
     """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
-    from reviewdesk.domain.archive import BUCKETS, DrawnSizes, id_rows, kept_verdicts, repeated
+    from reviewdesk.domain import archive
 
+    buckets = range(archive.BUCKETS)
     scratch.clear_rows()
     for part in names:
-        for bucket, rows in id_rows(part, ids_of(scratch.summary(part))):
+        for bucket, rows in archive.id_rows(part, ids_of(scratch.get(part, PartSummary))):
             scratch.put_rows(bucket, rows)
     renamed: dict[int, set[int]] = {}
-    for bucket in range(BUCKETS):
-        for part, place in repeated(scratch.rows(bucket)):
+    for bucket in buckets:
+        for part, place in archive.repeated(scratch.rows(bucket)):
             renamed.setdefault(part, set()).add(place)
-    counts = _bucket_contents(scratch, names, renamed, seed, stated=stated)
-    drawn = DrawnSizes(map(scratch.rows, range(BUCKETS)))
+    scratch.clear_rows()
+    # Recomputed escalations count unless the report states any.
+    strata = (side & (ESCALATED - 1) for side in range(256))
+    table = bytes(
+        h % FIRST_REST if side & ESCALATED and not stated else h for side, h in enumerate(strata)
+    )
+    counts = {}
+    for part, name in names.items():
+        one = scratch.get(part, PartSummary)
+        ids = ids_of(one)
+        for place in renamed.get(part, ()):
+            ids[place] = f"{name}:{ids[place]}"
+        contents = [
+            drawn_name(
+                one.digests[_DIGEST * at : _DIGEST * (at + 1)],
+                ids[at] if side & OUTPUTLESS else None,
+            )
+            for at, side in enumerate(one.sides)
+        ]
+        sides = one.sides.translate(table)
+        for bucket, rows in archive.content_rows(part, contents, sides, seed):
+            scratch.put_rows(bucket, rows)
+        counts[part] = len(ids)
+    drawn = archive.DrawnSizes(map(scratch.rows, buckets))
     audited = audit_shares(drawn.sizes, share)
     chosen: dict[int, dict[int, int]] = {part: {} for part in names}
-    for part, place, h in kept_verdicts(map(scratch.rows, range(BUCKETS)), audited):
+    for part, place, h in archive.kept_verdicts(map(scratch.rows, buckets), audited):
         chosen[part][place] = h
     return Selection(
         {part: bits(set(found), counts[part]) for part, found in chosen.items()},
@@ -284,46 +323,9 @@ def select(
     )
 
 
-def bits(places: Sequence[int] | set[int], count: int) -> bytes:
+def bits(places: Collection[int], count: int) -> bytes:
     """Return ``count`` bits, the lowest of a byte first; the bits at ``places`` are set."""
     made = bytearray((count + 7) // 8)
     for place in places:
         made[place >> 3] |= 1 << (place & 7)
     return bytes(made)
-
-
-def _bucket_contents(
-    scratch: Scratch,
-    names: Mapping[int, str],
-    renamed: Mapping[int, set[int]],
-    seed: str,
-    *,
-    stated: bool,
-) -> dict[int, int]:
-    """Write the contents of all parts into buckets; return the number of verdicts by part."""
-    from reviewdesk.domain.archive import content_rows
-
-    scratch.clear_rows()
-    counts = {}
-    for part, name in names.items():
-        summary = scratch.summary(part)
-        ids = ids_of(summary)
-        for place in renamed.get(part, ()):
-            ids[place] = f"{name}:{ids[place]}"
-        drawn = [
-            drawn_name(
-                summary.digests[_DIGEST * at : _DIGEST * (at + 1)],
-                ids[at] if side & OUTPUTLESS else None,
-            )
-            for at, side in enumerate(summary.sides)
-        ]
-        # Recomputed escalations count unless the report states any.
-        table = bytearray(range(256))
-        for side in range(2 * FIRST_REST):
-            for alone in (0, OUTPUTLESS):
-                table[side | alone] = side
-                table[side | alone | ESCALATED] = side if stated else side % FIRST_REST
-        for bucket, rows in content_rows(part, drawn, summary.sides.translate(bytes(table)), seed):
-            scratch.put_rows(bucket, rows)
-        counts[part] = len(ids)
-    return counts

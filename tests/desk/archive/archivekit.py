@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.archive.archive import KeptPart
+from reviewdesk.desk.archive.parts import KeptPart
 from reviewdesk.scale.crew import Crew, Item, Lost, Task, Value
 from tests.helpers import open_desk, verdict
 
@@ -88,13 +88,8 @@ class Here(Crew):
 
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
-    ) -> Iterator[tuple[int, Value | Lost, bool]]:
+    ) -> Iterator[tuple[int, Value | Lost]]:
         for place, item in enumerate(items):
             name = item.name if isinstance(item, KeptPart) else item
-            if name in self._lost:
-                yield place, Lost("each worker that read it died"), True
-                continue
-            follows: int | None = 0
-            while follows is not None:
-                value, follows = task(item, follows)
-                yield place, value, follows is None
+            is_lost = name in self._lost
+            yield place, Lost("each worker that read it died") if is_lost else task(item)
