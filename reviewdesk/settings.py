@@ -1,6 +1,6 @@
 """The user's settings: options override the environment, which overrides the TOML file.
 
-Each setting is declared once, in ``_DECLARED``: its purpose, and its allowed values.
+Each setting is declared once, in ``Settings``: its type and bounds, its purpose, its default.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self, get_origin, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_type_hints
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from reviewdesk.errors import SettingsError
@@ -50,86 +50,95 @@ class Share(float):
 
 
 class Setting(Struct, frozen=True):
-    """One setting: its purpose, its allowed values in words, its variable and its bounds."""
+    """What a setting is for, its allowed values in words, and its environment variable, if any."""
 
     about: str
     wanted: str
     variable: str = ""
-    """The environment variable, if any."""
-    least: float | None = None
-    most: Any = None
-    each: type = str
-    """The type of the values of a table."""
     name: str = ""
-    kind: type = str
-
-    def read(self, value: Any) -> Any:
-        """Convert a value of the file for ``Settings``; raise ValueError if it is wrong."""
-        if self.kind is Mapping:
-            return _table_of(self.each, value)
-        if self.kind is tuple:
-            fits = _are_plain(value)
-        elif issubclass(self.kind, str):
-            fits = type(value) is str and is_plain(value)
-        elif issubclass(self.kind, Share):
-            fits = type(value) in {str, int, float}
-        else:
-            fits = type(value) is self.kind or (self.kind is float and type(value) is int)
-        if not fits or (self.least is not None and not self.least <= value <= self.most):
-            raise ValueError
-        return self.kind(value)
 
 
-def _are_plain(value: Any) -> bool:
-    return type(value) is list and all(type(one) is str and is_plain(one) for one in value)
-
-
-def _table_of(each: type, table: Any) -> dict[str, Any]:
-    """Return a table of keys by name: each a command in words, or the entry ``service/name``."""
-    if type(table) is not dict:
-        raise ValueError
-    for name, value in table.items():
-        if each is str:
-            fits = type(value) is str and is_plain(value) and all(value.rpartition("/"))
-        else:
-            fits = _are_plain(value) and any(value[:1])
-        if not fits or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-            raise ValueError
-    return {name: each(value) for name, value in table.items()}
-
-
-def is_plain(text: str) -> bool:
-    """Return True if a text has no control characters."""
-    return not any(char < " " or char == "\x7f" for char in text)
+_PLAIN = r"[^\x00-\x1f\x7f]"
+Plain = Annotated[str, Meta(pattern=rf"^{_PLAIN}*\Z")]
+"""A text without control characters."""
+_Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+_Entry = Annotated[str, Meta(pattern=rf"^{_PLAIN}+/{_PLAIN}*[^/\x00-\x1f\x7f]\Z")]
+_Command = Annotated[tuple[Plain, ...], Meta(min_length=1)]
 
 
 class Settings(Struct, frozen=True):
-    """The settings in force, and the place where each was set.
+    """The settings in force, each with its declaration, and the place where each was set.
 
-    If ``reviewer`` is empty, the login name applies; if ``desk`` is, a file in the user's data
-    folder; if ``panel`` is, the panel that the report names; if ``prices`` is, the packaged table.
-    ``repeat_guard`` is in milliseconds.
     ``keys`` maps actions to their keys as written in the file. ``sources`` maps each setting that
     was set to its place; keys have the name ``keys.ACTION``.
     """
 
-    theme: str = "desk"
-    blind: bool = False
-    feedback: Feedback = Feedback.AFTER
-    audit_share: float = 0.1
-    repeat_guard: int = 150
-    reviewer: str = ""
-    desk: str = ""
-    panel: str = ""
-    prices: str = ""
-    repeat: Share = Share(0)
-    double: Share = Share(0)
-    opinions: int = 2
-    tags: tuple[str, ...] = ()
-    tags_after_fail: bool = False
-    api_key_command: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    api_key_keyring: Mapping[str, str] = field(default_factory=dict)
-    backups: int = 7
+    # fmt: off
+    theme: Annotated[Plain, Setting(
+        "The colours.", "the name of a theme", "REVIEWDESK_THEME",
+    )] = "desk"
+    blind: Annotated[bool, Setting(
+        "Whether a run opens blind the first time.", "true or false",
+    )] = False
+    feedback: Annotated[Feedback, Setting(
+        "When a blind session tells what the panel said: after each label, at the end or never.",
+        '"after", "end" or "never"',
+    )] = Feedback.AFTER
+    audit_share: Annotated[float, Meta(ge=0, le=1), Setting(
+        "The share of a new run's unflagged verdicts that is drawn into its random check.",
+        "a number from 0 to 1",
+    )] = 0.1
+    repeat_guard: Annotated[int, Meta(ge=100, le=2000), Setting(
+        "How long an item must be on screen before a label key counts, in milliseconds.",
+        "a whole number of milliseconds from 100 to 2000",
+    )] = 150
+    reviewer: Annotated[Plain, Setting(
+        "Who labels; empty: the login name.", "a name in quotes", "REVIEWDESK_REVIEWER",
+    )] = ""
+    desk: Annotated[Plain, Setting(
+        "The desk file; empty: one in your data folder. A relative path starts at this file.",
+        "a path in quotes", "REVIEWDESK_DESK",
+    )] = ""
+    panel: Annotated[Plain, Setting(
+        "The panel file that the console asks again; empty: the panel that the report names.",
+        "a path in quotes",
+    )] = ""
+    prices: Annotated[Plain, Setting(
+        "A file of your own with what models cost; empty: the table that comes with the program.",
+        "a path in quotes",
+    )] = ""
+    repeat: Annotated[Share, Setting(
+        "The share of labels whose item a blind session gives again, unmarked; 0: none.",
+        'a share such as "5%", or a number from 0 to 1',
+    )] = Share(0)
+    double: Annotated[Share, Setting(
+        "The share of items that two people label, for everybody on the desk; 0: none.",
+        'a share such as "20%", or a number from 0 to 1',
+    )] = Share(0)
+    opinions: Annotated[int, Meta(ge=2, le=9), Setting(
+        "How many people label each of these items, for everybody on the desk.",
+        "a whole number from 2 to 9",
+    )] = 2
+    tags: Annotated[tuple[Plain, ...], Setting(
+        "The tags that get the first free digits of a desk; a tag keeps its digit there.",
+        "a list of tags in quotes",
+    )] = ()
+    tags_after_fail: Annotated[bool, Setting(
+        "Whether the line of tags opens after every label fail.", "true or false",
+    )] = False
+    api_key_command: Annotated[Mapping[_Name, _Command], Setting(
+        'The commands that print API keys; a panel\'s juror names one: api_key: "@openai".',
+        'a table such as {openai = ["pass", "show", "openai"]}, each a list of words',
+    )] = field(default_factory=dict)
+    api_key_keyring: Annotated[Mapping[_Name, _Entry], Setting(
+        "The keyring entries that hold API keys, named by jurors in the same way.",
+        'a table such as {openai = "service/name"}, each an entry of the keyring',
+    )] = field(default_factory=dict)
+    backups: Annotated[int, Meta(ge=0, le=1000), Setting(
+        "How many of the backups that are made by themselves are kept; 0: none are made.",
+        "a whole number from 0 to 1000",
+    )] = 7
+    # fmt: on
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,72 +161,12 @@ class Settings(Struct, frozen=True):
         return replace(self, **chosen, sources={**self.sources, **dict.fromkeys(chosen, KEPT)})
 
 
-_DECLARED = {
-    "theme": Setting("The colours.", "the name of a theme", "REVIEWDESK_THEME"),
-    "blind": Setting("Whether a run opens blind the first time.", "true or false"),
-    "feedback": Setting(
-        "When a blind session tells what the panel said: after each label, at the end or never.",
-        '"after", "end" or "never"',
-    ),
-    "audit_share": Setting(
-        "The share of a new run's unflagged verdicts that is drawn into its random check.",
-        "a number from 0 to 1", least=0, most=1,
-    ),
-    "repeat_guard": Setting(
-        "How long an item must be on screen before a label key counts, in milliseconds.",
-        "a whole number of milliseconds from 100 to 2000", least=100, most=2000,
-    ),
-    "reviewer": Setting(
-        "Who labels; empty: the login name.", "a name in quotes", "REVIEWDESK_REVIEWER"
-    ),
-    "desk": Setting(
-        "The desk file; empty: one in your data folder. A relative path starts at this file.",
-        "a path in quotes", "REVIEWDESK_DESK",
-    ),
-    "panel": Setting(
-        "The panel file that the console asks again; empty: the panel that the report names.",
-        "a path in quotes",
-    ),
-    "prices": Setting(
-        "A file of your own with what models cost; empty: the table that comes with the program.",
-        "a path in quotes",
-    ),
-    "repeat": Setting(
-        "The share of labels whose item a blind session gives again, unmarked; 0: none.",
-        'a share such as "5%", or a number from 0 to 1',
-    ),
-    "double": Setting(
-        "The share of items that two people label, for everybody on the desk; 0: none.",
-        'a share such as "20%", or a number from 0 to 1',
-    ),
-    "opinions": Setting(
-        "How many people label each of these items, for everybody on the desk.",
-        "a whole number from 2 to 9", least=2, most=9,
-    ),
-    "tags": Setting(
-        "The tags that get the first free digits of a desk; a tag keeps its digit there.",
-        "a list of tags in quotes",
-    ),
-    "tags_after_fail": Setting(
-        "Whether the line of tags opens after every label fail.", "true or false"
-    ),
-    "api_key_command": Setting(
-        'The commands that print API keys; a panel\'s juror names one: api_key: "@openai".',
-        'a table such as {openai = ["pass", "show", "openai"]}, each a list of words', each=tuple,
-    ),
-    "api_key_keyring": Setting(
-        "The keyring entries that hold API keys, named by jurors in the same way.",
-        'a table such as {openai = "service/name"}, each an entry of the keyring',
-    ),
-    "backups": Setting(
-        "How many of the backups that are made by themselves are kept; 0: none are made.",
-        "a whole number from 0 to 1000", least=0, most=1000,
-    ),
-}  # fmt: skip
-_TYPES = get_type_hints(Settings)
+_TYPES = get_type_hints(Settings, include_extras=True)
 SETTINGS = tuple(
-    replace(declared, name=name, kind=get_origin(_TYPES[name]) or _TYPES[name])
-    for name, declared in _DECLARED.items()
+    replace(about, name=name)
+    for name, kind in _TYPES.items()
+    for about in get_args(kind)
+    if isinstance(about, Setting)
 )
 """All settings but the table ``keys``, in the order of display."""
 _KNOWN = {setting.name: setting for setting in SETTINGS}
@@ -363,8 +312,8 @@ def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
             hint = near(name, known, f"Settings: {', '.join(known)}.")
             raise SettingsError(name, f"there is no setting {quoted(name)}", hint)
         try:
-            values[name] = _KNOWN[name].read(value)
-        except ValueError:
+            values[name] = convert(value, _TYPES[name], dec_hook=lambda kind, text: kind(text))
+        except (ValidationError, OverflowError):
             # Somebody may have written the key itself.
             found = "" if name.startswith("api_key") else f", found {_toml_text(value)}"
             problem = f"{name} must be {_KNOWN[name].wanted}{found}"
@@ -376,12 +325,14 @@ def _keys(actions: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(actions, dict):
         problem = f"keys must be a table, found {_toml_text(actions)}"
         raise SettingsError("keys", problem, 'Write [keys], and below it defer = "s".')
-    listed = {name: [keys] if isinstance(keys, str) else keys for name, keys in actions.items()}
-    for name, keys in listed.items():
-        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            problem = f"{name} must be a key or a list of keys in quotes, found {_toml_text(keys)}"
-            raise SettingsError(f"keys.{name}", problem, f'As in: "{name}" = ["p", "1"].')
-    return {name: tuple(keys) for name, keys in listed.items()}
+    found = {}
+    for name, keys in actions.items():
+        try:
+            found[name] = convert([keys] if isinstance(keys, str) else keys, tuple[str, ...])
+        except ValidationError:
+            said = f"{name} must be a key or a list of keys in quotes, found {_toml_text(keys)}"
+            raise SettingsError(f"keys.{name}", said, f'As in: "{name}" = ["p", "1"].') from None
+    return found
 
 
 def _toml_text(value: object) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import fields
 
 from reviewdesk.errors import ExitCode, SettingsError
 from reviewdesk.settings import (
@@ -80,13 +79,6 @@ def test_a_file_sets_everything(file: Path) -> None:
              "reviewer": 6, "desk": 7, "panel": 8, "tags": 9, "tags_after_fail": 10,
              "keys.label.pass": 13, "keys.defer": 14}  # fmt: skip
     assert found.sources == {name: f"{file}: line {line}" for name, line in where.items()}
-
-
-def test_every_field_is_a_setting() -> None:
-    named = {field.name for field in fields(Settings)} - {"keys", "sources"}
-    assert [setting.name for setting in SETTINGS] == [
-        field.name for field in fields(Settings) if field.name in named
-    ]
 
 
 @pytest.mark.parametrize("text", ["", "  \n\n", "# nothing\n", "\ufeff# from a Windows editor\r\n"])
