@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -167,6 +168,14 @@ def put_json(value: object) -> None:
     click.echo(dump(value))
 
 
+def put_result(shape: object, document: Document, *, as_json: bool) -> None:
+    """Print a result on stdout: its JSON shape, or its document as plain text."""
+    if as_json:
+        put_json(shape)
+    else:
+        put_document(document)
+
+
 def put_json_list(values: Iterable[object]) -> None:
     """Print a JSON array on stdout, a few hundred entries at a time."""
     left = iter(values)
@@ -183,6 +192,18 @@ def chosen_run(desk: Desk, name: str | None) -> Run:
     if name is None:
         say(f"run: {run.name}")
     return run
+
+
+def of_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option ``--run``; the command takes the open desk and the run that it names."""
+
+    @run_option
+    @wraps(command)
+    def call(run_name: str | None, **given: Any) -> None:
+        with open_desk() as desk:
+            command(desk, chosen_run(desk, run_name), **given)
+
+    return call
 
 
 class TerminalLine:

@@ -33,7 +33,7 @@ def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
     if as_example:
         if as_json:
             raise UsageError("--example prints TOML", "Leave out --json.")
-        put(_example())
+        put("\n".join(_example()))
         return
     facts = _facts(current_settings())
     if as_json:
@@ -87,48 +87,35 @@ def remove(*, name: str) -> None:
         say(f"@{name.removeprefix('@')}: removed")
 
 
-def _kept() -> dict[str, Any]:
-    """Return what the desk keeps of the reviewer's screen, by name; nothing is written."""
+def _facts(settings: Settings) -> dict[str, Any]:
+    """Return the settings in force, what the desk keeps for the screen, and the changed keys."""
     from reviewdesk.app.controllers.desk import usable
+    from reviewdesk.app.keys.keymap import checked, shown_key
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.desk.review.edits import peek
     from reviewdesk.domain.records import View
-
-    values, views = peek(
-        desk_path() or default_path(), current_settings().reviewer or default_reviewer()
-    )
-    parts = {
-        part: {
-            run: getattr(view, part)
-            for run, view in views.items()
-            if getattr(view, part) != getattr(View(), part)
-        }
-        for part in ("order", "filter")
-    }
-    return usable(values) | {part: runs for part, runs in parts.items() if runs}
-
-
-def _facts(settings: Settings) -> dict[str, Any]:
-    from reviewdesk.app.keys.keymap import checked, shown_key
-    from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
     path = settings_path()
     keymap = checked(settings)
-    kept = _kept()
+    chosen, views = peek(desk_path() or default_path(), settings.reviewer or default_reviewer())
+    kept = usable(chosen)
+    for part in ("order", "filter"):
+        usual = getattr(View(), part)
+        runs = {run: getattr(view, part) for run, view in views.items()}
+        if changed := {run: value for run, value in runs.items() if value != usual}:
+            kept[part] = changed
     settings = settings.with_kept(kept)
-    stand_ins = {"desk": default_path, "reviewer": default_reviewer}
     values = {setting.name: getattr(settings, setting.name) for setting in SETTINGS}
     for name in ("api_key_command", "api_key_keyring"):
         values[name] = dict.fromkeys(values[name], "set")
+    values["desk"] = values["desk"] or str(default_path())
+    values["reviewer"] = values["reviewer"] or default_reviewer()
     return {
         "file": str(path),
         "exists": path.exists(),
         "settings": {
-            name: {
-                "value": str(stand_ins[name]()) if name in stand_ins and not value else value,
-                "source": settings.source(name),
-            }
+            name: {"value": value, "source": settings.source(name)}
             for name, value in values.items()
         },
         "kept": {name: {"value": value, "source": KEPT} for name, value in kept.items()},
@@ -179,18 +166,13 @@ _KEYS = """\
 [keys]"""
 
 
-def _example() -> str:
-    """Return an example settings file that lists every setting and changes none."""
-    from reviewdesk.settings import settings_path
+def _example() -> Iterator[str]:
+    """Yield the lines of an example settings file that lists every setting and changes none."""
+    from reviewdesk.app.keys.actions import ACTIONS, THEMES
+    from reviewdesk.app.keys.keymap import Keymap, shown_key
+    from reviewdesk.settings import SETTINGS, Settings, settings_path
 
-    head = _HEAD.format(path=settings_path({}))
-    return "\n".join([head, *_example_settings(), _KEYS, *_example_keys()])
-
-
-def _example_settings() -> Iterator[str]:
-    from reviewdesk.app.keys.actions import THEMES
-    from reviewdesk.settings import SETTINGS, Settings
-
+    yield _HEAD.format(path=settings_path({}))
     for setting in SETTINGS:
         yield f"# {setting.about}"
         names = f": {', '.join(THEMES)}" if setting.name == "theme" else ""
@@ -198,12 +180,7 @@ def _example_settings() -> Iterator[str]:
         if setting.variable:
             yield f"# {setting.variable} overrides it."
         yield f"{setting.name} = {_value_text(getattr(Settings(), setting.name))}\n"
-
-
-def _example_keys() -> Iterator[str]:
-    from reviewdesk.app.keys.actions import ACTIONS
-    from reviewdesk.app.keys.keymap import Keymap, shown_key
-
+    yield _KEYS
     own = Keymap.of(ACTIONS)
     group = ""
     for name, action in ACTIONS.items():

@@ -12,10 +12,9 @@ import click
 
 from reviewdesk.cli.common import (
     ProgressLine,
-    chosen_run,
     flag,
     force_option,
-    open_desk,
+    of_run,
     options,
     output_option,
     say,
@@ -41,8 +40,9 @@ def _output_option(command: F) -> F:
 
 @export.command(epilog="Example: reviewdesk export report -o run.jsonl")
 @_output_option
-@options("run")
-def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
+@of_run
+@options()
+def report(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
     """Write a run as a canonical report.
 
     Loading it gives the same run, with the re-runs of this desk. Labels are not included: see
@@ -50,11 +50,9 @@ def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """
     from reviewdesk.desk.export.report import report as pieces
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        with ProgressLine(f"writing {run.name}") as bar:
-            made = pieces(desk, run, output, progress=bar)
-            _put(desk, run, output, made, force=force)
+    with ProgressLine(f"writing {run.name}") as bar:
+        made = pieces(desk, run, output, progress=bar)
+        _put(desk, run, output, made, force=force)
 
 
 def _put(
@@ -83,8 +81,9 @@ def _put(
 @export.command(epilog="Example: reviewdesk export html -o run.html")
 @flag("--full", "Add up to 1,000 more verdicts, and every figure.")
 @_output_option
-@options("run")
-def html(*, full: bool, output: Path | None, force: bool, run_name: str | None) -> None:
+@of_run
+@options()
+def html(desk: Desk, run: Run, *, full: bool, output: Path | None, force: bool) -> None:
     """Write how good the judge is as one HTML page.
 
     The page needs no other file, no network and no script, and prints on two pages. Without -o,
@@ -92,29 +91,27 @@ def html(*, full: bool, output: Path | None, force: bool, run_name: str | None) 
     """
     from reviewdesk.desk.export.report import html as pieces
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        with ProgressLine(f"writing {run.name}") as bar:
-            made = pieces(desk, run, full=full, progress=bar)
-            _put(desk, run, output, made, force=force, suffix=".html")
+    with ProgressLine(f"writing {run.name}") as bar:
+        made = pieces(desk, run, full=full, progress=bar)
+        _put(desk, run, output, made, force=force, suffix=".html")
 
 
 @export.command(epilog="Example: reviewdesk export markdown > summary.md")
 @_output_option
-@options("run")
-def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
+@of_run
+@options()
+def markdown(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
     """Write a short summary of a run in Markdown, for a pull request."""
     from reviewdesk.desk.export.report import summary
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        _put(desk, run, output, [summary(desk, run)], force=force)
+    _put(desk, run, output, [summary(desk, run)], force=force)
 
 
 @export.command(epilog="Example: reviewdesk export diagram -o diagram.svg")
 @_output_option
-@options("run")
-def diagram(*, output: Path | None, force: bool, run_name: str | None) -> None:
+@of_run
+@options()
+def diagram(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
     """Draw a judge's reliability diagram as SVG or PNG.
 
     It shows how often the judge is right by how sure it is. The name of the file says which
@@ -125,6 +122,4 @@ def diagram(*, output: Path | None, force: bool, run_name: str | None) -> None:
     kind = ".svg" if output is None else output.suffix.lower()
     if kind not in {".svg", ".png"}:
         raise UsageError(f"{output}: a diagram is SVG or PNG", "Name d.svg or d.png.")
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        _put(desk, run, output, [drawn(desk, run, as_png=kind == ".png")], force=force)
+    _put(desk, run, output, [drawn(desk, run, as_png=kind == ".png")], force=force)

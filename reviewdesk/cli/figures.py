@@ -10,19 +10,23 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     flag,
+    of_run,
     open_desk,
     option,
     options,
     put,
     put_document,
     put_json,
+    put_result,
     say,
 )
 from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
     from reviewdesk.domain.labels.question import RunAnswer
+    from reviewdesk.domain.records import Run
 
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
@@ -75,10 +79,7 @@ def calibrate(
         with open_desk() as desk:
             over = observed(desk, chosen_run(desk, run_name))
     page = calibrate_file(files.source(labels), over)
-    if as_json:
-        put_json(figures.filed(page))
-    else:
-        put_document(file_calibration(page, full=full))
+    put_result(figures.filed(page), file_calibration(page, full=full), as_json=as_json)
 
 
 def _of_run(
@@ -131,10 +132,11 @@ def _of_run(
 )
 @click.option("--level", type=float, default=0.95, help="The level of the interval.")
 @flag("--close closing", "Close the question that is open.")
-@options("run", "json")
+@of_run
+@options("json")
 def ask(
-    *, question: str | None, width: float | None, planned: int, level: float, closing: bool,
-    run_name: str | None, as_json: bool,
+    desk: Desk, run: Run, *, question: str | None, width: float | None, planned: int, level: float,
+    closing: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask how good the judge is, and when you may stop labelling.
 
@@ -149,23 +151,15 @@ def ask(
 
     if question and closing:
         raise UsageError("--close: a question is given too", "Leave out one of them.")
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        if question:
-            asked_now = parse_question(question, width, planned, level)
-            found: RunAnswer | None = questions.ask(desk, run, asked_now)
-        elif closing:
-            found = questions.close(desk, run)
-        else:
-            found = questions.answer(desk, run)
-        if found is None:
-            raise UsageError(
-                f"{run.name}: nothing was asked yet", 'Ask: reviewdesk ask "accuracy >= 0.9"'
-            )
-    if as_json:
-        put_json(asked(found))
+    found: RunAnswer | None
+    if question:
+        found = questions.ask(desk, run, parse_question(question, width, planned, level))
     else:
-        put_document(document(found))
+        found = questions.close(desk, run) if closing else questions.answer(desk, run)
+    if found is None:
+        hint = 'Ask: reviewdesk ask "accuracy >= 0.9"'
+        raise UsageError(f"{run.name}: nothing was asked yet", hint)
+    put_result(asked(found), document(found), as_json=as_json)
 
 
 @click.command(epilog="Example: reviewdesk compare support-bot support-bot-second-panel")
@@ -185,10 +179,7 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         first = chosen_run(desk, run if other is not None else None)
         found = panel_comparison(desk, first, desk.run(other or run))
-    if as_json:
-        put_json(figures.two_panels(found))
-    else:
-        put_document(two_panels(found))
+    put_result(figures.two_panels(found), two_panels(found), as_json=as_json)
 
 
 _EPILOG = """\b
@@ -245,17 +236,11 @@ def whatif(
     with open_desk() as desk:
         if verdict is None:
             table = what_if(desk, chosen_run(desk, run_name), variants)
-        else:
-            item = desk.item(named_verdict(desk, verdict, run_name)[1])
-    if verdict is None:
-        if as_json:
-            put_json(figures.what_if(table, every=every))
-        else:
-            put_document(views.what_if(table))
-        return
+            shape = figures.what_if(table, every=every)
+            put_result(shape, views.what_if(table), as_json=as_json)
+            return
+        item = desk.item(named_verdict(desk, verdict, run_name)[1])
     rows = what_if_item(item, variants)
-    if as_json:
-        put_json(figures.what_if_item(item, rows, every=every))
-        return
     bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rows if every]
-    put_document(views.policies(item, rows, bought))
+    shape = figures.what_if_item(item, rows, every=every)
+    put_result(shape, views.policies(item, rows, bought), as_json=as_json)

@@ -11,12 +11,14 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     flag,
+    of_run,
     open_desk,
     option,
     options,
     put,
     put_document,
     put_json,
+    put_result,
     say,
     say_section,
 )
@@ -25,7 +27,9 @@ from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, lim
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
     from reviewdesk.domain.labels.split import SplitLabels, WrittenCandidate
+    from reviewdesk.domain.records import Run
 
 _EPILOG = """\b
 Examples:
@@ -70,17 +74,15 @@ def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bo
     from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import improvement
 
-    if as_json:
-        put_json(improvement(labels, offers))
-    else:
-        put_document(views.improve(labels, offers))
+    put_result(improvement(labels, offers), views.improve(labels, offers), as_json=as_json)
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
 @flag("--open open_labels", "Also use labels that were not given blind.")
 @option("--seed", "TEXT", "Seed of the split; from the rubric if omitted.")
-@options("run", "json")
-def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None, as_json: bool) -> None:
     """Split the labels into a tuning half and a holdout.
 
     Near-copies stay together. Again, it adds the labels that came since; what is in a half stays
@@ -88,17 +90,16 @@ def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json:
     """
     from reviewdesk.desk.improve.split import make_split
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        labels = make_split(desk, run, open_labels=open_labels, seed=seed)
+    labels = make_split(desk, run, open_labels=open_labels, seed=seed)
     _put_page(labels, {}, as_json=as_json)
 
 
 @improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")
 @click.argument("change")
 @_NEEDED
-@options("run", "json")
-def make(*, change: str, panel: Path, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def make(desk: Desk, run: Run, *, change: str, panel: Path, as_json: bool) -> None:
     """Write a candidate beside its panel.
 
     CHANGE is strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, or
@@ -107,18 +108,18 @@ def make(*, change: str, panel: Path, run_name: str | None, as_json: bool) -> No
     from reviewdesk.desk.improve.candidates import made
     from reviewdesk.desk.improve.split import split_labels
 
-    with open_desk() as desk:
-        labels = split_labels(desk, chosen_run(desk, run_name))
-        _put_candidate(made(desk, labels, panel, change), as_json=as_json)
+    found = made(desk, split_labels(desk, run), panel, change)
+    _put_candidate(found, as_json=as_json)
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
 @click.argument("draft", required=False, type=click.Path(exists=True, dir_okay=False))
 @_NEEDED
 @option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=_PATH)
-@options("run", "json")
+@of_run
+@options("json")
 def edit(
-    *, draft: str | None, panel: Path, output: Path | None, run_name: str | None, as_json: bool
+    desk: Desk, run: Run, *, draft: str | None, panel: Path, output: Path | None, as_json: bool
 ) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
@@ -131,25 +132,23 @@ def edit(
     from reviewdesk.desk.improve.split import split_labels
     from reviewdesk.system.terminal import edited
 
-    with open_desk() as desk:
-        labels = split_labels(desk, chosen_run(desk, run_name))
-        if draft is not None:
-            text: str | None = Path(draft).read_bytes().decode("utf-8", "replace")
-        else:
-            text = candidates.draft(desk, labels, panel)
-            if output is not None:
-                put(text) if output == Path("-") else files.write(desk, output, [text])
-                return
-            if not can_ask():
-                raise UsageError(
-                    "there is no terminal for an editor",
-                    "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL.",
-                )
-            text = edited(text, ".yaml")
-        if text is None:
-            problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
-            raise Cancelled(problem)
-        _put_candidate(candidates.written(labels, panel, text), as_json=as_json)
+    labels = split_labels(desk, run)
+    text: str | None
+    if draft is not None:
+        text = Path(draft).read_bytes().decode("utf-8", "replace")
+    else:
+        text = candidates.draft(desk, labels, panel)
+        if output is not None:
+            put(text) if output == Path("-") else files.write(desk, output, [text])
+            return
+        if not can_ask():
+            hint = "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL."
+            raise UsageError("there is no terminal for an editor", hint)
+        text = edited(text, ".yaml")
+    if text is None:
+        problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
+        raise Cancelled(problem)
+    _put_candidate(candidates.written(labels, panel, text), as_json=as_json)
 
 
 def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
@@ -169,9 +168,10 @@ def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
 @_PARENT
 @limit_options
 @flag("--yes", "Send without asking.")
-@options("run", "json")
+@of_run
+@options("json")
 def try_(
-    *, candidate: Path, parent: Path | None, yes: bool, run_name: str | None, as_json: bool,
+    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, yes: bool, as_json: bool,
     **given: str | None,
 ) -> None:  # fmt: skip
     """Try a candidate on the holdout: better, not shown or worse.
@@ -188,28 +188,24 @@ def try_(
     from reviewdesk.views.panel import consent, fault_counts
 
     current_settings()  # they may name the keys
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        ready = tries.prepare(desk, run, candidate, parent, **limits(given))
-        if ready.plan is not None and not yes:
-            check_terminal()
-        say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
-        if ready.before is not None and not ready.resumes:
-            say(f"an earlier try of this candidate on this holdout says: {ready.before}")
-        if ready.plan is not None:
-            section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
-            if not consented(section, yes=yes):
-                say("nothing was sent")
-                click.get_current_context().exit(ExitCode.INTERRUPTED)
-        line = LiveLine("questions")
-        try:
-            found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line, noted=line.note))
-        except KeyboardInterrupt:
-            raise Cancelled(
-                "stopped: the answers are kept", "Give the same command again."
-            ) from None
-        finally:
-            line.done()
+    ready = tries.prepare(desk, run, candidate, parent, **limits(given))
+    if ready.plan is not None and not yes:
+        check_terminal()
+    say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
+    if ready.before is not None and not ready.resumes:
+        say(f"an earlier try of this candidate on this holdout says: {ready.before}")
+    if ready.plan is not None:
+        section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
+        if not consented(section, yes=yes):
+            say("nothing was sent")
+            click.get_current_context().exit(ExitCode.INTERRUPTED)
+    line = LiveLine("questions")
+    try:
+        found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line, noted=line.note))
+    except KeyboardInterrupt:
+        raise Cancelled("stopped: the answers are kept", "Give the same command again.") from None
+    finally:
+        line.done()
     if found.turnouts.failed:
         say(f"ballots lost: {plain(fault_counts(found.turnouts.why))}")
     if found.verdict is None:
@@ -226,9 +222,10 @@ def try_(
 @_CANDIDATE
 @_PARENT
 @flag("--anyway", "Adopt it even if its try was not better.")
-@options("run", "json")
+@of_run
+@options("json")
 def adopt(
-    *, candidate: Path, parent: Path | None, anyway: bool, run_name: str | None, as_json: bool
+    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway: bool, as_json: bool
 ) -> None:
     """Put a candidate in its parent's place.
 
@@ -239,26 +236,19 @@ def adopt(
     from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import adopted
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
-    if as_json:
-        put_json(adopted(made, panel=str(panel), kept=str(kept)))
-    else:
-        put_document(views.adoption(str(panel), str(kept), made))
+    panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
+    shape = adopted(made, panel=str(panel), kept=str(kept))
+    put_result(shape, views.adoption(str(panel), str(kept), made), as_json=as_json)
 
 
 @improve.command(epilog="Example: reviewdesk improve lineage --json")
-@options("run", "json")
-def lineage(*, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def lineage(desk: Desk, run: Run, *, as_json: bool) -> None:
     """Show the panels that were adopted, with their figures."""
     from reviewdesk.desk.improve.split import split_labels
     from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import adopted
 
-    with open_desk() as desk:
-        found = split_labels(desk, chosen_run(desk, run_name)).split.adopted
-    if as_json:
-        put_json([adopted(one) for one in found])
-    else:
-        put_document(views.lineage(found))
+    found = split_labels(desk, run).split.adopted
+    put_result([adopted(one) for one in found], views.lineage(found), as_json=as_json)

@@ -13,13 +13,15 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     flag,
+    force_option,
+    of_run,
     open_desk,
     options,
     output_option,
     put,
-    put_document,
     put_json,
     put_json_list,
+    put_result,
     report_event,
     say,
 )
@@ -27,10 +29,8 @@ from reviewdesk.desk.review.runs import GIVEN, label_named, named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.labels.transfer import ImportResult
+    from reviewdesk.desk.labels.rows import ExportedRows, SuiteExport
     from reviewdesk.domain.records import Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
@@ -137,42 +137,37 @@ def labels() -> None:
 @click.option("--for", "tool", type=click.Choice(_TOOLS), help="Write what this tool's API takes.")
 @click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
 @output_option("File to write; with suite, a folder.", folders=True)
-@options("force", "run")
+@force_option
+@of_run
+@options()
 def export(
-    *, kind: str, tool: str | None, confidence: str | None, output: Path | None, force: bool,
-    run_name: str | None,
+    desk: Desk, run: Run, *, kind: str, tool: str | None, confidence: str | None,
+    output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Export a run's labels for a gate, a desk or a tool."""
+    from reviewdesk.desk import files
+
     chosen = click.get_current_context().get_parameter_source("kind")
     if tool is not None and chosen is ParameterSource.COMMANDLINE:
         raise UsageError("--for and --format exclude each other", "Leave one of them out.")
-    kind = tool or kind
-    if kind == "suite" and output is None:
-        raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        warnings, summary = _put(desk, run, kind, confidence, output, force=force)
-        for warning in warnings:
-            say(f"warning: {warning}")
-        say(summary)
-
-
-def _put(
-    desk: Desk, run: Run, kind: str, confidence: str | None, output: Path | None, *, force: bool
-) -> tuple[tuple[str, ...], str]:
-    """Write or print an export; return its warnings and a few words about its content."""
-    from reviewdesk.desk import files
-
-    if kind == "suite" and output is not None:
-        suite = files.write_suite(desk, run, output, confidence, force=force)
-        summary = f"{suite.n} rows, confidence: {suite.source}; check them with: "
-        return suite.warnings, f"{summary}reviewdesk gate {output / 'suite.yml'}"
-    text, found = files.export(desk, run, kind, confidence)
-    if output is None:
-        click.echo(text, nl=False)
+    found: ExportedRows | SuiteExport
+    if kind == "suite" and tool is None:
+        if output is None:
+            raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
+        found = files.write_suite(desk, run, output, confidence, force=force)
+        end = f"; check them with: reviewdesk gate {output / 'suite.yml'}"
+        rows = found.n
     else:
-        files.write(desk, output, [text], force=force)
-    return found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
+        text, found = files.export(desk, run, tool or kind, confidence)
+        end = ""
+        rows = len(found.rows)
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            files.write(desk, output, [text], force=force)
+    for warning in found.warnings:
+        say(f"warning: {warning}")
+    say(f"{rows} rows, confidence: {found.source}{end}")
 
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
@@ -203,66 +198,55 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
             f"{would}{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
             f"{done.unknown} unknown, {done.conflicts} conflicts; {DESIGNS[done.design]}"
         )
-    for text in _import_remarks(done, file, run.name, every=dry_run):
-        say(text)
+    # Without --dry-run, the first unknown lines and conflicts are enough.
+    most = None if dry_run else _SHOWN
+    if done.places:
+        lines = ", ".join(map(str, done.places[:most]))
+        more = " and others" if len(done.places) > len(done.places[:most]) else ""
+        say(f"{file}: no verdict of {run.name} fits line {lines}{more}")
+    if done.unusable_tags:
+        say(f"{done.unusable_tags} tags left out: too long, or with a forbidden character")
+    if done.conflicts:
+        say(f"{done.conflicts} rows differ from a label the desk holds; the desk's stand")
+    for one in done.differing[:most]:
+        line = f"  line {one.line}: {one.id} by {one.reviewer} is {one.held} on the desk and"
+        say(f"{line} {one.truth} in the file")
     if rows and done.unknown == done.rows:
         raise click.exceptions.Exit(1)
 
 
-def _import_remarks(done: ImportResult, file: str, run: str, *, every: bool) -> Iterator[str]:
-    """Yield what an import left out and why; of unknown ids and conflicts, ``every`` one."""
-    from reviewdesk.domain.safetext import show_line
-
-    shown = None if every else _SHOWN
-    if done.places:
-        lines = ", ".join(map(str, done.places[:shown]))
-        more = " and others" if len(done.places) > len(done.places[:shown]) else ""
-        yield f"{file}: no verdict of {run} fits line {lines}{more}"
-    if done.unusable_tags:
-        yield f"{done.unusable_tags} tags left out: too long, or with a forbidden character"
-    if done.conflicts:
-        yield f"{done.conflicts} rows differ from a label the desk holds; the desk's stand"
-    for one in done.differing[:shown]:
-        name = show_line(f"{one.id} by {one.reviewer}", 120)
-        yield f"  line {one.line}: {name} is {one.held} on the desk and {one.truth} in the file"
-
-
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
-@options("run", "json")
-def list_(*, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def list_(desk: Desk, run: Run, *, as_json: bool) -> None:
     """List every label of a run."""
     from reviewdesk.desk.labels import transfer
     from reviewdesk.domain.safetext import show_line
 
-    with open_desk() as desk:
-        found = transfer.list_labels(desk, chosen_run(desk, run_name))
-        if as_json:
-            put_json_list(found)
-            return
-        put(f"{'label':8} {'panel':13} item  reviewer  at")
-        for row in found:
-            by = f"{'adjudicated by ' * row['adjudicated']}{row['reviewer']}"
-            who = show_line(f"{row['id']}  {by}  {row['at']}")
-            tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
-            put(f"{row['label']:8} {row['decision'] or '-':13} {who}{tags}")
+    found = transfer.list_labels(desk, run)
+    if as_json:
+        put_json_list(found)
+        return
+    put(f"{'label':8} {'panel':13} item  reviewer  at")
+    for row in found:
+        by = f"{'adjudicated by ' * row['adjudicated']}{row['reviewer']}"
+        who = show_line(f"{row['id']}  {by}  {row['at']}")
+        tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
+        put(f"{row['label']:8} {row['decision'] or '-':13} {who}{tags}")
 
 
 @labels.command(epilog="Example: reviewdesk labels agreement --run support-bot")
-@options("run", "json")
-def agreement(*, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def agreement(desk: Desk, run: Run, *, as_json: bool) -> None:
     """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import review as shapes
     from reviewdesk.views.team import team
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        page = team_page(desk, run)
-        found = disagreements(desk, run)
-    if as_json:
-        put_json(shapes.team(run, page, found))
-    else:
-        put_document(team(page, found))
+    page = team_page(desk, run)
+    found = disagreements(desk, run)
+    put_result(shapes.team(run, page, found), team(page, found), as_json=as_json)
 
 
 @labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")

@@ -24,6 +24,7 @@ from reviewdesk.cli.common import (
     put_document,
     put_json,
     put_json_list,
+    put_result,
     run_option,
     say,
     say_error,
@@ -443,10 +444,7 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item, history = with_reruns(desk, key)
-    if as_json:
-        put_json(shapes.verdict(item, history.reruns))
-    else:
-        put_document(views.verdict(item, history))
+    put_result(shapes.verdict(item, history.reruns), views.verdict(item, history), as_json=as_json)
 
 
 @click.group(invoke_without_command=True, epilog="Example: reviewdesk runs --json")

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import flag, option, options, put, put_document, put_json, say
+from reviewdesk.cli.common import (
+    flag,
+    option,
+    options,
+    put,
+    put_document,
+    put_json,
+    put_result,
+    say,
+)
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.live.options import check_terminal, consented
 from reviewdesk.errors import ExitCode, UsageError
@@ -39,10 +48,8 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
-    if as_json:
-        put_json(shapes.check(found))
-    else:
-        put_document(composition(found.panel, found.missing, found.malformed))
+    document = composition(found.panel, found.missing, found.malformed)
+    put_result(shapes.check(found), document, as_json=as_json)
 
 
 _EPILOG = """\b
