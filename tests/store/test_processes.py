@@ -187,7 +187,7 @@ def test_a_load_that_is_killed_leaves_nothing(path: Path) -> None:
 
 def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
     with closing(open_desk(path)) as first, closing(open_desk(path, "ben")) as second:
-        second.conn.execute("PRAGMA busy_timeout=0")
+        hurry(second, 0)
         key = first.find(first.run(), "v0")
         first.conn.execute("BEGIN IMMEDIATE")
         with pytest.raises(Exception, match="another process is writing"):

@@ -10,10 +10,10 @@ import pytest
 from reviewdesk.app.controllers.jobs import SAVING
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.widgets.queue_list import label_mark
+from reviewdesk.desk import core
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
-from reviewdesk.store import connect
 from tests.app.builders import SMALL
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, form_of, question_of, reviewing
@@ -240,7 +240,7 @@ def test_a_label_of_another_run_is_saved_for_its_own(
             first = review.current
             review.press("label.fail")
             # What runs in the background would wait for the lock here.
-            monkeypatch.setattr(connect, "BUSY_SECONDS", 0.001)
+            monkeypatch.setattr(core, "BUSY_SECONDS", 0.001)
             review.command(f"run {other.name}")
             assert review.session.run.hash == other.hash
             review.press("undo")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
@@ -66,7 +66,6 @@ def facts(desk: Desk, run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
 @given(_STEPS)
 def test_figures_are_the_same_with_and_without_repeats(steps: list[tuple[str, int, Truth]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
