@@ -67,10 +67,18 @@ class HttpTransport:
                 idle.append(httpx.AsyncHTTPTransport(verify=self._tls, proxy=proxy, limits=_ONE))
                 self._made.append(idle[-1])
             connection = idle.pop()
+            is_clean = False
             try:
-                return await _answer(connection, sent, request.limit)
+                answer = await _answer(connection, sent, request.limit)
+                # A body that must not be there would be read as the next answer.
+                is_clean = answer.status not in {204, 304}
             finally:
-                idle.append(connection)
+                if is_clean:
+                    idle.append(connection)
+                else:
+                    self._made.remove(connection)
+                    await connection.aclose()
+            return answer
         except TransportError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a failed call is a ballot
