@@ -21,6 +21,7 @@ from msgspec import Struct
 from reviewdesk.domain.panel.juror import Juror, Wire
 from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Clock, Exchange, ReplyStore
 from reviewdesk.live.replies.ballots import price_of
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
@@ -88,6 +89,11 @@ class Meter:
         """The amount reserved for each open request, by the key of its call."""
         self._open = 0
         self._freed = asyncio.Condition()
+
+    def stopped(self, left: str, hint: str) -> CeilingError:
+        """Return the error of a run that the ceiling has stopped; ``left`` says what is left."""
+        told = f"stopped before the ceiling of ${self.ceiling:.10g}: ${self.spent:.4f} is spent"
+        return CeilingError(told + left, hint)
 
     async def begin(self, call: Call) -> bool:
         """Reserve the worst case of a request; return ``False`` if the ceiling forbids it.

@@ -38,7 +38,7 @@ from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress, Turnouts
 from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import canonical_json
-from reviewdesk.errors import CeilingError, DeskError, UsageError
+from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.live.batch import (
     BatchProgress,
     CaseCalls,
@@ -272,11 +272,8 @@ async def carry_out(
                 done=lambda _one, _found: None, told=progress, noted=noted,
             )  # fmt: skip
             if meter.closed:
-                raise CeilingError(
-                    f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
-                    "spent",
-                    "The answers are kept; try the same again with a higher ceiling.",
-                )
+                hint = "The answers are kept; try the same again with a higher ceiling."
+                raise meter.stopped("", hint)
             journal.flush()
         found, turnouts = ready.judged(desk, journal, world.environment)
         if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):

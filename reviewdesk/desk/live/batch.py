@@ -29,16 +29,17 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan, LiveProgress
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import SLACK, CanonicalVerdict
-from reviewdesk.errors import (
-    Cancelled,
-    CeilingError,
-    PanelError,
-    ReviewDeskError,
-    TransportError,
-    UsageError,
-)
+from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, Unstored, World, ask_all
+from reviewdesk.live.batch import (
+    BatchProgress,
+    CaseCalls,
+    ReplyCache,
+    RunLimits,
+    Unstored,
+    World,
+    ask_all,
+)
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
@@ -51,6 +52,7 @@ from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.version import __version__
 
 _GO_ON: Final = "Continue with --resume."
+NOTHING_PLANNED: Final = ConsentPlan((), (), 0, 0.0, (), "")
 
 
 class Order(RunLimits, frozen=True, kw_only=True):
@@ -174,9 +176,7 @@ class BatchRun:
     came: str = "nothing was sent"
     """The progress of the run, in words."""
     _journal: ReportJournal | None = None
-    _plan: ConsentPlan | None = None
-    _count: int = 0
-    _calls: int = 0
+    _plan: ConsentPlan = NOTHING_PLANNED
     _checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
     """The results of the checks by place, for cases that did not pass them all."""
     _promised: float = 0.0
@@ -185,13 +185,16 @@ class BatchRun:
     """Whether the vendors' batch interfaces are used, as asked for or begun earlier."""
     _cache: ReplyCache | None = None
 
+    @property
+    def _path(self) -> Path:
+        return Path(self.order.report).expanduser()
+
     @contextmanager
     def begun(self) -> Iterator[None]:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
-        panel = self.panel
-        places = _panel_hosts(panel, self.world.environment)
-        unpriced = [juror.name for juror in panel.jurors if juror.price is None]
+        places = _panel_hosts(self.panel, self.world.environment)
+        unpriced = [juror.name for juror in self.panel.jurors if juror.price is None]
         if order.max_cost is not None and unpriced:
             hint = "Give each juror price: {input, output} in US dollars per million tokens."
             raise UsageError(f"--max-cost needs prices, and {', '.join(unpriced)} has none", hint)
@@ -201,13 +204,14 @@ class BatchRun:
             _check_output(self._path, order)
         if order.cache:
             self._cache = ReplyCache(Path(order.cache).expanduser())
+        is_old = is_begun(self._path, order.desk) if order.report else False
         with ExitStack() as opened:
-            if order.report and is_begun(self._path, order.desk):
+            if is_old:
                 self._open(opened)
             self._survey(places)
-            if self._plan is not None and self._plan.calls and not self.listener.agreed(self._plan):
+            if self._plan.calls and not self.listener.agreed(self._plan):
                 raise Cancelled("cancelled: nothing was sent")
-            if order.report and self._journal is None:
+            if order.report and not is_old:
                 self._open(opened)
             yield
 
@@ -217,16 +221,11 @@ class BatchRun:
         for note in self._journal.notes:
             self.listener.noted(note)
 
-    @property
-    def _path(self) -> Path:
-        return Path(self.order.report).expanduser()
-
     def _survey(self, places: ConsentPlan) -> None:
-        order = self.order
+        """Count what has no answer yet; without a report, all that may be asked."""
         panel = self.panel
-        journal = self._journal
-        waiting = {} if journal is None else journal.batches
-        self._in_batches = order.in_batches or bool(waiting)
+        waiting = self._journal.batches if self._journal else {}
+        self._in_batches = self.order.in_batches or bool(waiting)
         found = Survey(
             self.world.environment,
             self.store,
@@ -234,45 +233,53 @@ class BatchRun:
             in_batch=is_batched if self._in_batches else lambda _: False,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
+        count = 0
         for pending in check_cases(self.cases.read(), panel, self.cases.name):
-            self._count += 1
+            count += 1
             if not all(result.passed for result in pending.checks):
                 self._checked[pending.place] = pending.checks
-            if order.report:
+            if self.order.report:
                 found.add(pending.begin())
-        if not self._count:
+        if not count:
             raise PanelError(self.cases.name, "", "holds no cases", "Write one a line.")
         # Each juror is named beside its host, so that calls are not counted by host.
-        plan = replace(found.plan(), hosts=places.hosts, models=(), cases=self._count)
-        plan = replace(plan, missing_keys=places.missing_keys, unpriced=places.unpriced)
+        self._plan = replace(
+            found.plan(), hosts=places.hosts, models=(), cases=count,
+            missing_keys=places.missing_keys, unpriced=places.unpriced,
+        )  # fmt: skip
         if places.unpriced:
-            plan = replace(plan, worst_usd=None, again_usd=None)
+            self._plan = replace(self._plan, worst_usd=None, again_usd=None)
         if self._in_batches:
-            if panel.rule.stop_when_decided:
-                hint = "Leave --batch out, or change the panel."
-                problem = "--batch asks every juror, and the panel asks them in an order"
-                raise UsageError(problem, hint)
-            if all(interface(juror) is None for juror in panel.jurors):
-                hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
-                problem = "--batch: no juror of the panel has a vendor with a batch interface"
-                raise UsageError(problem, hint)
-            most = found.waiting_usd + (found.worst_usd or 0.0)
-            most += 0.0 if journal is None else journal.spent
-            if order.max_cost is not None and most > order.max_cost + SLACK:
-                raise UsageError(
-                    f"the run may cost ${most:.4f}, a batch cannot be stopped half-way, "
-                    f"and --max-cost is ${order.max_cost:.10g}",
-                    "Raise --max-cost, or judge fewer cases.",
-                )
-            self._promised = found.waiting_usd + found.batched_usd
-            live = (one for one in panel.jurors if interface(one) is None)
-            plan = replace(plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
-        self._plan = plan
-        # Without a report nobody is asked for consent, and the calls matter to the progress alone.
-        most = self._count * sum(juror.samples for juror in panel.jurors)
-        self._calls = plan.calls if order.report else most
+            self._check_batches(found)
 
-    # Asking
+    def _check_batches(self, found: Survey) -> None:
+        """Refuse what cannot be asked through batch interfaces, and note what else is asked."""
+        panel = self.panel
+        most = self.order.max_cost
+        if panel.rule.stop_when_decided:
+            hint = "Leave --batch out, or change the panel."
+            problem = "--batch asks every juror, and the panel asks them in an order"
+            raise UsageError(problem, hint)
+        live = [one for one in panel.jurors if interface(one) is None]
+        if len(live) == len(panel.jurors):
+            hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
+            problem = "--batch: no juror of the panel has a vendor with a batch interface"
+            raise UsageError(problem, hint)
+        worst = found.waiting_usd + (found.worst_usd or 0.0)
+        worst += self._journal.spent if self._journal else 0.0
+        if most is not None and worst > most + SLACK:
+            raise UsageError(
+                f"the run may cost ${worst:.4f}, a batch cannot be stopped half-way, "
+                f"and --max-cost is ${most:.10g}",
+                "Raise --max-cost, or judge fewer cases.",
+            )
+        self._promised = found.waiting_usd + found.batched_usd
+        self._plan = replace(self._plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
+
+    def _pending(self) -> Iterator[PendingCase]:
+        for place, case in enumerate(self.cases.read()):
+            passed = [CheckResult(one.name or one.kind, passed=True) for one in case.checks]
+            yield PendingCase(place, case, self.panel, self._checked.get(place) or tuple(passed))
 
     async def ask(self) -> BatchSummary:
         """Make the calls that no stored reply answers, and write the report."""
@@ -280,48 +287,38 @@ class BatchRun:
         panel = self.panel
         journal = self._journal
         held = self._commit()
+        count = self._plan.cases or 0
+        calls = self._plan.calls
+        if not order.report:
+            calls = count * sum(juror.samples for juror in panel.jurors)
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
-        self.came = f"0 of {self._count} cases are complete{at_vendors}"
-        priced = all(juror.price is not None for juror in panel.jurors)
-        spent = 0.0 if journal is None else journal.spent
+        self.came = f"0 of {count} cases are complete{at_vendors}"
+        priced = not self._plan.unpriced
+        spent = journal.spent if journal else 0.0
         meter = Meter(self.store, order.max_cost, spent, self._promised)
-        pending = (
-            PendingCase(
-                place,
-                case,
-                panel,
-                self._checked.get(place)
-                or tuple(CheckResult(one.name or one.kind, passed=True) for one in case.checks),
-            )
-            for place, case in enumerate(self.cases.read())
-        )
+        results = Results(panel, held, order.report)
+        replaces = order.resume or order.force
+        writer = ReportWriter(self._path, count, replace=replaces) if order.report else None
+
+        def done(one: PendingCase, found: CaseCalls) -> None:
+            body = results.verdict(one, found)
+            self.kept(one.place, body)
+            if writer is not None:
+                writer.put(one.place, body)
 
         def told(counts: BatchProgress) -> None:
-            self.came = f"{counts.cases} of {self._count} cases are complete{at_vendors}"
-            usd = meter.spent if priced else None
-            self.listener.told(counts.of(self._count, self._calls, usd))
+            self.came = f"{counts.cases} of {count} cases are complete{at_vendors}"
+            self.listener.told(counts.of(count, calls, meter.spent if priced else None))
 
-        writer = None
-        if order.report:
-            replaces = order.resume or order.force
-            writer = ReportWriter(self._path, self._count, replace=replaces)
-
-        def put(place: int, body: CanonicalVerdict) -> None:
-            self.kept(place, body)
-            if writer is not None:
-                writer.put(place, body)
-
-        results = Results(panel, held, put, order.report)
         try:
             counts = await ask_all(
-                pending, meter, order, self.world,
-                done=results.take, told=told, noted=self.listener.noted,
+                self._pending(), meter, order, self.world,
+                done=done, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
             if meter.closed:
-                raise CeilingError(
-                    f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
-                    f"spent, and {counts.cases} of {self._count} cases are complete",
+                raise meter.stopped(
+                    f", and {counts.cases} of {count} cases are complete",
                     "What was paid for is stored; continue with --resume and a higher --max-cost.",
                 )
             if counts.waiting or counts.unsent:
@@ -336,23 +333,18 @@ class BatchRun:
                 if writer is not None:
                     writer.close()
                 if journal is not None:
-                    left = self._count - results.summary.verdicts
-                    facts = {"left": left, "done": results.summary.verdicts, "stopped": left > 0}
-                    journal.append("rerun_ended", facts)
-        cost = meter.spent if priced else None
-        return results.finish(counts, cost, order.max_failed)
+                    made = results.summary.verdicts
+                    left = count - made
+                    journal.append("rerun_ended", {"left": left, "done": made, "stopped": left > 0})
+        return results.finish(counts, meter.spent if priced else None, order.max_failed)
 
     def _commit(self) -> CommitTimes:
         panel = self.panel
-        journal = self._journal
         plan = self._plan
-        if journal is None:
+        if self._journal is None:
             return CommitTimes(None, "", self.world.clock.now().isoformat(timespec="milliseconds"))
-        consent = {} if plan is None or not plan.calls else {
-            "how": "--yes" if self.order.yes else "asked",
-            "calls": plan.calls,
-            "payload_sha256": plan.payload_sha256,
-        }  # fmt: skip
+        how = "--yes" if self.order.yes else "asked"
+        consent = {"how": how, "calls": plan.calls, "payload_sha256": plan.payload_sha256}
         commitment = {
             "version": __version__,
             "panel": committed_panel(panel),
@@ -360,7 +352,7 @@ class BatchRun:
             "rule": panel.rule_body(panel.rubric, ()),
             "cases_sha256": self.cases.sha256(),
         }
-        held = journal.commit(commitment, self._count, consent)
+        held = self._journal.commit(commitment, plan.cases or 0, consent if plan.calls else {})
         if held.committed_at != held.started_at:
             self.listener.noted(
                 "panel or cases are not those that the stored replies were begun with: "

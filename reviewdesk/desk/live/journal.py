@@ -348,36 +348,27 @@ _COUNTS = {
 
 
 class Results:
-    """Turns every finished case into a verdict, passes it on, and sums up the run."""
+    """Turns every finished case into a verdict, and sums up the run."""
 
-    def __init__(
-        self,
-        panel: PanelSpec,
-        held: CommitTimes,
-        put: Callable[[int, CanonicalVerdict], None],
-        report: str,
-    ) -> None:
-        """Start with all counts at 0; ``put`` receives each verdict with the place of its case."""
+    def __init__(self, panel: PanelSpec, held: CommitTimes, report: str) -> None:
+        """Start with all counts at 0."""
         self._panel = panel
         self._held = held
-        self._put = put
         self._unverified = 0
         self.summary = BatchSummary(report)
 
-    def take(self, pending: PendingCase, found: CaseCalls) -> None:
-        """Make the verdict of a finished case, pass it on and count it."""
+    def verdict(self, pending: PendingCase, found: CaseCalls) -> CanonicalVerdict:
+        """Make the verdict of a finished case, and count it."""
         case = pending.case
-        checks = pending.checks
-        held = self._held
         figures = self.summary
         if pending.failed:
             figures.failed_checks += 1
-            body = failed_check_body(case, self._panel, checks)
+            body = failed_check_body(case, self._panel, pending.checks)
         else:
             ballots = seat_ballots(case, self._panel, found)
             body = verdict_body(
-                case, self._panel, ballots, committed_at=held.committed_at,
-                checks=[one.body for one in checks], run_id=held.run_id,
+                case, self._panel, ballots, committed_at=self._held.committed_at,
+                checks=[one.body for one in pending.checks], run_id=self._held.run_id,
             )  # fmt: skip
             verdict = verdict_from_body(body, Policy(), Generator())
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
@@ -386,7 +377,7 @@ class Results:
         figures.verdicts += 1
         name = _COUNTS.get(body.get("decision") or "", "no_decision")
         setattr(figures, name, getattr(figures, name) + 1)
-        self._put(pending.place, body)
+        return body
 
     def finish(self, counts: BatchProgress, cost: float | None, allowed: Allowance) -> BatchSummary:
         """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
@@ -397,21 +388,18 @@ class Results:
         turnouts = figures.turnouts
         lost = turnouts.failed
         ballots = turnouts.ballots
-        problem = None
         if self._unverified:
-            problem = (
-                f"the panel hash of {self._unverified} verdicts is not the one that was committed"
-            )
+            hashes = f"the panel hash of {self._unverified} verdicts"
+            figures.problem = f"{hashes} is not the one that was committed"
         elif allowed.is_passed(lost, ballots) and lost == ballots:
             kind, count = turnouts.why.most_common(1)[0]
-            why = turnouts.messages[kind]
-            problem = f"no juror answered any case: {why} ({count} of {ballots} ballots)"
+            why = f"{turnouts.messages[kind]} ({count} of {ballots} ballots)"
+            figures.problem = f"no juror answered any case: {why}"
         elif allowed.is_passed(lost, ballots):
-            problem = (
+            figures.problem = (
                 f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
                 f"{allowed.text}; --resume asks for them again"
             )
-        figures.problem = problem
         return figures
 
 

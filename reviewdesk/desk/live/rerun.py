@@ -40,14 +40,14 @@ from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
-from reviewdesk.errors import Cancelled, CeilingError, ReviewDeskError, UsageError
+from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.batch import BatchProgress, CaseCalls, RunLimits, World, ask_all
 from reviewdesk.live.keys import PROCESS, key_problem, redactor
 from reviewdesk.live.limits import Meter, booked
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, Exchange, calls_for
-from reviewdesk.live.replies.ballots import answer_of
+from reviewdesk.live.replies.ballots import answer_of, stopped
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
@@ -83,11 +83,7 @@ class PreparedRerun(Struct, frozen=True):
         """Return the new verdict; calls that are not in ``ballots``, by call, were stopped."""
         jurors = dict(self.seats.kept)
         for call in self.calls:
-            jurors[call.seat] = ballots.get(call.key) or {
-                **seat_body(call.juror),
-                "status": "error",
-                "error": {"type": "stopped", "message": "stopped before the answer came"},
-            }
+            jurors[call.seat] = ballots.get(call.key) or stopped(call)
         in_order = [jurors[seat] for seat in range(self.seats.size)]
         made = verdict_body(self.case, self.seats.panel, in_order, committed_at=committed_at)
         # The new verdict keeps the item's own texts in the form that its report gave them.
@@ -222,16 +218,9 @@ class ReadyRerun:
     @property
     def consent_facts(self) -> dict[str, Any]:
         """What the person is shown and agrees to, as events keep it."""
-        planned = self.plan
         first = self.first
-        return {
-            "rule": first.seats.panel.rule_body(first.case.rubric, first.case.tags),
-            "hosts": [host.name for host in planned.hosts],
-            "models": list(planned.models),
-            "calls": planned.calls,
-            "worst_case_usd": planned.worst_usd,
-            "payload_sha256": planned.payload_sha256,
-        }
+        rule = first.seats.panel.rule_body(first.case.rubric, first.case.tags)
+        return {"rule": rule, **self.plan.facts}
 
     @property
     def asked(self) -> RerunExtent:
@@ -330,11 +319,10 @@ def survey(
         journal.draw(one.calls, None)
     if problem is not None and not keys:
         raise problem
-    if order.max_cost is not None and calls.worst_usd is None:
-        hint = "Give each juror price: {input, output} in US dollars per million tokens."
-        raise UsageError("a ceiling needs prices, and a juror has none", hint)
+    planned = calls.plan()
+    planned.check_ceiling(order.max_cost)
     return ReadyRerun(
-        order, tuple(keys), calls.plan(), made, left_out, " or ".join(panels),
+        order, tuple(keys), planned, made, left_out, " or ".join(panels),
         tuple(sorted(contracts)), resumes, plans, environment,
     )  # fmt: skip
 
@@ -416,11 +404,8 @@ async def carry_out(
             journal.append("rerun_ended", facts, ready.first.item.run.hash)
             listener.ended(summary)
         if meter.closed:
-            raise CeilingError(
-                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
-                f"spent, and {summary.left:,} of {summary.verdicts:,} verdicts are left",
-                "The answers are kept; continue with a higher ceiling.",
-            )
+            left_over = f", and {summary.left:,} of {summary.verdicts:,} verdicts are left"
+            raise meter.stopped(left_over, "The answers are kept; continue with a higher ceiling.")
         return summary
 
 

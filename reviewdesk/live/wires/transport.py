@@ -72,13 +72,13 @@ class HttpTransport:
                 answer = await _answer(connection, sent, request.limit)
                 # A body that must not be there would be read as the next answer.
                 is_clean = answer.status not in {204, 304}
+                return answer
             finally:
                 if is_clean:
                     idle.append(connection)
                 else:
                     self._made.remove(connection)
                     await connection.aclose()
-            return answer
         except TransportError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a failed call is a ballot
