@@ -189,17 +189,9 @@ def uncover(conn: sqlite3.Connection) -> None:
         conn.execute(row["sql"])
 
 
-def hide_public_views(conn: sqlite3.Connection) -> None:
-    """Put the view of ballots from before ``add_public_views`` in the place of the public views."""
-    conn.execute("DROP VIEW IF EXISTS verdicts_flat")
-    conn.execute("DROP VIEW IF EXISTS ballots")
-    conn.execute(schema._BALLOTS)
-    conn.execute("DELETE FROM migrations WHERE name = 'add_public_views'")
-
-
 def unmeasure(conn: sqlite3.Connection) -> None:
     """Take a desk back to the schema before runs were measured, as an older version left it."""
-    hide_public_views(conn)
+    schema.drop_views(conn)
     for name in ("packed", "measures"):
         conn.execute(f"DROP TABLE {name}")
     for name in ("range", "mass", "marks", "agreement_source", "ours_band"):
@@ -229,7 +221,7 @@ def undraw_contents(conn: sqlite3.Connection) -> None:
 
     Replies have no costs then.
     """
-    hide_public_views(conn)
+    schema.drop_views(conn)
     for table, names in (("runs", ("contents",)), ("strata", ("passed", "failed"))):
         there = {row["name"] for row in conn.execute(f"PRAGMA table_info({table})")}
         for name in there.intersection(names):
@@ -238,16 +230,16 @@ def undraw_contents(conn: sqlite3.Connection) -> None:
         conn.execute("ALTER TABLE replies DROP COLUMN usd")
         conn.execute("DROP INDEX replies_by_call")
         conn.execute("CREATE INDEX replies_by_plan ON replies (plan, seat)")
-    conn.execute("DELETE FROM migrations WHERE name IN ('draw_contents', 'add_reply_costs')")
+    names = "'draw_contents', 'add_public_views', 'add_reply_costs'"
+    conn.execute(f"DELETE FROM migrations WHERE name IN ({names})")
 
 
 def drop_label_state(conn: sqlite3.Connection) -> None:
     """Drop the tables beside the log, as a desk has none before ``keep_label_state``."""
-    # Views that lack their tables would stop it later.
+    schema.drop_views(conn)  # else no column could be dropped
     if "archive" in {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}:
         conn.execute("ALTER TABLE runs DROP COLUMN archive")
     undraw_contents(conn)
-    conn.execute("DROP VIEW IF EXISTS replayed_events")
     for name in ("current_events", "label_marks", "tag_uses", "event_places"):
         conn.execute(f"DROP TABLE IF EXISTS {name}")
 

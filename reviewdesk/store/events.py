@@ -343,8 +343,6 @@ def add_counters(conn: sqlite3.Connection) -> None:
     if places:
         at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
         append(conn, DESK, [NewEvent(COUNTED, at, detail={"chains": places})])
-    label_state.order_by_counters(conn)
-    label_state.fill(conn)
 
 
 def _items_of_action(

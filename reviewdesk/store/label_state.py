@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
+from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, Covered, covered
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store.connect import ExplainedConnection, first_column, in_pages, lookup
@@ -29,27 +29,7 @@ from reviewdesk.store.connect import ExplainedConnection, first_column, in_pages
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""
 
-_NEWEST = "max(key) AS key, NULL AS label, 0 AS tentative, 1 AS seen FROM standing_events d"
-_REPLAYED = f"""CREATE VIEW replayed_events AS
-            SELECT item, 'label' AS slot, author, max(key) AS key, label, tentative,
-                   ifnull(json_extract(detail, '$.seen'), 1) AS seen
-            FROM standing_events WHERE kind = 'label' GROUP BY item, author
-            UNION ALL SELECT item, 'mark' AS slot, author, {_NEWEST}
-            WHERE kind = 'mark' GROUP BY item, author
-            UNION ALL SELECT item, 'defer' AS slot, author, {_NEWEST}
-            WHERE kind = 'defer' AND NOT EXISTS (
-                SELECT 1 FROM standing_events l
-                WHERE l.item = d.item AND l.kind = 'label' AND l.author = d.author)
-            GROUP BY item, author
-            UNION ALL SELECT item, 'tags' AS slot, author, {_NEWEST}
-            WHERE kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'
-            GROUP BY item, author
-            UNION ALL SELECT item, 'note' AS slot, author, {_NEWEST}
-            WHERE json_type(detail, '$.note') = 'text' GROUP BY item, author"""
-
 LAYOUT = (
-    *(f"DROP VIEW {name}" for name in ("item_marks", "item_tags", "truths", "labels")),
-    _REPLAYED,
     """CREATE TABLE current_events (
             item BLOB NOT NULL, slot TEXT NOT NULL, author TEXT NOT NULL, key INTEGER NOT NULL,
             label TEXT, tentative INTEGER NOT NULL, seen INTEGER NOT NULL,
@@ -63,64 +43,8 @@ LAYOUT = (
     """CREATE TABLE tag_uses (
             author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
             PRIMARY KEY (author, tag)) WITHOUT ROWID""",
-    """CREATE VIEW labels AS
-            SELECT c.item, c.author, c.label, c.tentative, e.reviewer, e.at, e.run, e.verdict,
-                   e.detail, c.key
-            FROM current_events c JOIN label_events e ON e.key = c.key WHERE c.slot = 'label'""",
-    """CREATE VIEW truths AS
-            SELECT item, iif(min(label) = max(label), min(label), 'disputed') AS truth,
-                   max(tentative) AS tentative, max(seen) AS seen
-            FROM current_events WHERE slot = 'label' GROUP BY item""",
-    # Labels files imported by earlier versions left their tags unnormalized in the log.
-    """CREATE VIEW item_tags AS
-            SELECT c.item AS item, c.author AS author,
-                   lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
-            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
-                 CROSS JOIN json_each(e.detail, '$.tags') t
-            WHERE c.slot = 'tags' AND c.label IS NULL""",
-    """CREATE VIEW item_marks AS
-            SELECT c.item AS item, c.author AS reviewer
-            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
-            WHERE c.slot = 'mark' AND c.label IS NULL AND json_extract(e.detail, '$.on')""",
 )
-"""The statements that make the tables of the current state, and the views over them."""
-
-
-def standing_events(kinds: str) -> str:
-    """Return the statement that makes the view of the events of some kinds that are not undone."""
-    listed = ", ".join(f"'{kind}'" for kind in kinds.split())
-    return f"""CREATE VIEW standing_events AS
-            SELECT e.* FROM label_events e
-            WHERE e.kind IN ({listed})
-              AND ifnull((SELECT u.kind FROM label_events u
-                          WHERE u.target = e.action AND u.desk = e.desk
-                            AND u.reviewer = e.reviewer
-                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'"""
-
-
-_SETTLED = """
-            UNION ALL SELECT item, 'adjudication' AS slot, '' AS author, max(key) AS key, label,
-                             0 AS tentative, 1 AS seen
-            FROM standing_events WHERE kind = 'adjudicate' GROUP BY item"""
-_TRUTHS = """CREATE VIEW truths AS
-            SELECT item,
-                   coalesce(max(iif(slot = 'adjudication', label, NULL)),
-                            iif(min(label) = max(label), min(label), 'disputed')) AS truth,
-                   iif(max(slot = 'adjudication'), 0, max(tentative)) AS tentative,
-                   max(seen) AS seen
-            FROM current_events WHERE slot IN ('label', 'adjudication') GROUP BY item
-            HAVING max(slot = 'label')"""
-
-
-def add_adjudications(conn: sqlite3.Connection) -> None:
-    """Make the newest adjudication of an item its truth, and keep the labels that it settles."""
-    for name in ("truths", "replayed_events", "standing_events"):
-        conn.execute(f"DROP VIEW {name}")
-    standing = standing_events("label note defer tags mark repeat adjudicate")
-    for statement in (standing, _REPLAYED + _SETTLED, _TRUTHS):
-        conn.execute(statement)
-
-
+"""The statements that make the tables of the current state."""
 _COLUMNS = "item, slot, author, key, label, tentative, seen"
 _TAGS = "SELECT DISTINCT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
 _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
@@ -183,10 +107,37 @@ _ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
 )
 
 
-def order_by_counters(conn: sqlite3.Connection) -> None:
-    """Let the counter, and not the key, decide which event of an item and person is current."""
-    conn.execute("DROP VIEW replayed_events")
-    conn.execute(_ORDERED)
+_KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
+VIEWS = (
+    f"""CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ({_KINDS})
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+    _ORDERED,
+    """CREATE VIEW truths AS
+            SELECT item,
+                   coalesce(max(iif(slot = 'adjudication', label, NULL)),
+                            iif(min(label) = max(label), min(label), 'disputed')) AS truth,
+                   iif(max(slot = 'adjudication'), 0, max(tentative)) AS tentative,
+                   max(seen) AS seen
+            FROM current_events WHERE slot IN ('label', 'adjudication') GROUP BY item
+            HAVING max(slot = 'label')""",
+    # Labels files imported by earlier versions left their tags unnormalized in the log.
+    """CREATE VIEW item_tags AS
+            SELECT c.item AS item, c.author AS author,
+                   lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
+            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
+                 CROSS JOIN json_each(e.detail, '$.tags') t
+            WHERE c.slot = 'tags' AND c.label IS NULL""",
+    """CREATE VIEW item_marks AS
+            SELECT c.item AS item, c.author AS reviewer
+            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
+            WHERE c.slot = 'mark' AND c.label IS NULL AND json_extract(e.detail, '$.on')""",
+)
+"""The views over the log and the current state."""
 
 
 def are_kept(conn: sqlite3.Connection) -> bool:

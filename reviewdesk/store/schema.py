@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.store import reruns, runs
+from reviewdesk.store import label_state, reruns, runs
 from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     APPLICATION_ID,
@@ -21,19 +21,10 @@ from reviewdesk.store.connect import (
     writing,
 )  # fmt: skip
 from reviewdesk.store.events import add_counters
-from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill, standing_events
 from reviewdesk.store.load import ingest
 
 Migration = Callable[[sqlite3.Connection], None]
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
-
-_BALLOTS = """CREATE VIEW ballots AS
-            SELECT v.key AS verdict, v.run AS run, j.key AS seat,
-                   json_extract(j.value, '$.id') AS id, json_extract(j.value, '$.model') AS model,
-                   json_extract(j.value, '$.score') AS score,
-                   json_extract(j.value, '$.pass') AS pass,
-                   json_extract(j.value, '$.reason') AS reason
-            FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j"""
 
 _GUARDS = (
     """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
@@ -76,7 +67,6 @@ def create_runs(conn: sqlite3.Connection) -> None:
             audit INTEGER NOT NULL)""",
         """CREATE TABLE bodies (
             verdict INTEGER PRIMARY KEY REFERENCES verdicts(key), body TEXT NOT NULL)""",
-        _BALLOTS,
         """CREATE TABLE strata (
             run INTEGER NOT NULL REFERENCES runs(key), stratum INTEGER NOT NULL,
             size INTEGER NOT NULL, audit INTEGER NOT NULL, PRIMARY KEY (run, stratum))
@@ -89,7 +79,7 @@ def create_runs(conn: sqlite3.Connection) -> None:
 
 
 def create_label_log(conn: sqlite3.Connection) -> None:
-    """Create the append-only log of label events, and the labels as views over it."""
+    """Create the append-only log of label events, and the last views."""
     _run(
         conn,
         """CREATE TABLE label_events (
@@ -102,15 +92,6 @@ def create_label_log(conn: sqlite3.Connection) -> None:
         "CREATE INDEX label_events_by_item ON label_events (item, kind)",
         """CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
             WHERE target IS NOT NULL""",
-        standing_events("label note defer"),
-        """CREATE VIEW labels AS
-            SELECT item, author, label, tentative, reviewer, at, run, verdict, detail,
-                   max(key) AS key
-            FROM standing_events WHERE kind = 'label' GROUP BY item, author""",
-        """CREATE VIEW truths AS
-            SELECT item, iif(min(label) = max(label), min(label), 'disputed') AS truth,
-                   max(tentative) AS tentative
-            FROM labels GROUP BY item""",
         """CREATE TABLE views (
             run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
             state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID""",
@@ -123,28 +104,6 @@ def create_drafts(conn: sqlite3.Connection) -> None:
         """CREATE TABLE drafts (
             item BLOB NOT NULL, reviewer TEXT NOT NULL, text TEXT NOT NULL,
             PRIMARY KEY (item, reviewer)) WITHOUT ROWID"""
-    )
-
-
-def add_tags_and_marks(conn: sqlite3.Connection) -> None:
-    """Make tags and marks current until undone, like labels, and add views of the current ones."""
-    _run(
-        conn,
-        "DROP VIEW standing_events",
-        standing_events("label note defer tags mark"),
-        # Labels files imported by earlier versions left their tags unnormalized in the log.
-        """CREATE VIEW item_tags AS
-            SELECT e.item AS item, e.author AS author,
-                   lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
-            FROM (SELECT item, author, detail, max(key) FROM standing_events
-                  WHERE kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'
-                  GROUP BY item, author) e,
-                 json_each(e.detail, '$.tags') t""",
-        """CREATE VIEW item_marks AS
-            SELECT item, reviewer
-            FROM (SELECT item, reviewer, json_extract(detail, '$.on') AS shown, max(key)
-                  FROM standing_events WHERE kind = 'mark' GROUP BY item, reviewer)
-            WHERE shown""",
     )
 
 
@@ -260,15 +219,6 @@ def add_kept_settings(conn: sqlite3.Connection) -> None:
     )
 
 
-def let_repeats_stand(conn: sqlite3.Connection) -> None:
-    """Make the second label of an item current until undone, like a label, but not a label."""
-    _run(
-        conn,
-        "DROP VIEW standing_events",
-        standing_events("label note defer tags mark repeat"),
-    )
-
-
 def add_loads(conn: sqlite3.Connection) -> None:
     """Add the runs that are being loaded, which are hidden, and the content hash of a run."""
     _run(
@@ -282,9 +232,8 @@ def add_loads(conn: sqlite3.Connection) -> None:
 
 
 def keep_label_state(conn: sqlite3.Connection) -> None:
-    """Keep the current labels, tags and marks in tables, which replace the views over the log."""
-    _run(conn, *LAYOUT)
-    fill(conn)
+    """Add the tables of the current labels, tags and marks."""
+    _run(conn, *label_state.LAYOUT)
 
 
 def cover_runs(conn: sqlite3.Connection) -> None:
@@ -311,6 +260,11 @@ _FLAGS = (
     "regime_sensitive", "single_juror", "dispute", "mismatch", "trimmed_dissent",
     "suspicious_text", "no_verdict", "position_flip",
 )  # fmt: skip
+VIEWS = (
+    "standing_events", "replayed_events", "truths", "item_tags", "item_marks", "labels",
+    "verdicts_flat", "ballots",
+)  # fmt: skip
+"""The names of the views of all versions."""
 _PUBLIC_VIEWS = (
     """CREATE VIEW labels AS
             SELECT lower(hex(c.item)) AS item_hash, c.label, c.author,
@@ -357,10 +311,28 @@ _PUBLIC_VIEWS = (
 )
 
 
-def add_public_views(conn: sqlite3.Connection) -> None:
-    """Create the views for users' own SQL; ``docs/reference/desk-file.md`` lists their columns."""
-    names = ("labels", "verdicts_flat", "ballots")
-    _run(conn, *(f"DROP VIEW IF EXISTS {name}" for name in names), *_PUBLIC_VIEWS)
+def _only_views(name: str) -> Migration:
+    """Return a step that changed nothing but views, which are made anew after all steps."""
+
+    def step(_: sqlite3.Connection) -> None:
+        pass
+
+    step.__name__ = name
+    return step
+
+
+def make_views(conn: sqlite3.Connection) -> None:
+    """Make every view anew, and fill the tables of the current state through them."""
+    drop_views(conn)
+    _run(conn, *label_state.VIEWS, *_PUBLIC_VIEWS)
+    if lookup(conn, "SELECT 1 FROM label_events LIMIT 1"):
+        label_state.fill(conn)
+
+
+def drop_views(conn: sqlite3.Connection) -> None:
+    """Drop the views of any version; the steps read none."""
+    for name in VIEWS:
+        conn.execute(f"DROP VIEW IF EXISTS {name}")
 
 
 def add_reply_costs(conn: sqlite3.Connection) -> None:
@@ -385,7 +357,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
     create_drafts,
-    add_tags_and_marks,
+    _only_views("add_tags_and_marks"),
     add_search,
     add_measures,
     add_reruns,
@@ -393,18 +365,18 @@ MIGRATIONS: tuple[Migration, ...] = (
     pair_agreement_and_band,
     measure_every_run,
     add_kept_settings,
-    let_repeats_stand,
+    _only_views("let_repeats_stand"),
     add_loads,
     keep_label_state,
     cover_runs,
     keep_orders,
-    add_adjudications,
+    _only_views("add_adjudications"),
     runs.keep_archives,
     add_claims,
     add_counters,
     derive_by_rules_2,
     runs.draw_contents,
-    add_public_views,
+    _only_views("add_public_views"),
     add_reply_costs,
 )
 
@@ -438,6 +410,7 @@ def migrate(
     if version and copies:
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
     with writing(conn, path):
+        drop_views(conn)
         # Another process may have migrated the desk while this one waited for the lock.
         version = value(conn, "PRAGMA user_version")
         conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -455,6 +428,8 @@ def migrate(
                     problem = f"{migration.__name__} cannot read it: {what}"
                     raise damaged(path, problem) from fault
                 conn.execute(f"PRAGMA user_version={number}")
+        if last in {None, len(MIGRATIONS)}:
+            make_views(conn)
 
 
 def is_current(path: Path) -> bool:

@@ -24,7 +24,6 @@ from tests.helpers import (
     contents,
     drop_label_state,
     figures_of,
-    hide_public_views,
     load,
     mark,
     numbered,
@@ -66,7 +65,7 @@ def outdated(desk: Desk) -> None:
     )
     desk.conn.execute("UPDATE packed SET decision = zeroblob(length(decision))")
     desk.conn.execute("UPDATE measures SET alpha = 7, names = '[]'")
-    hide_public_views(desk.conn)
+    schema.drop_views(desk.conn)
     for name in ("agreement_source", "ours_band"):
         desk.conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
     place = schema.MIGRATIONS.index(schema.pair_agreement_and_band)
@@ -174,10 +173,7 @@ def test_a_run_without_measures_is_measured(tmp_path: Path) -> None:
         assert desk.rows(desk.queue(desk.run(), "id~share"))[0].band is None
 
 
-SINCE_LABELS = {
-    schema.let_repeats_stand, schema.keep_label_state, label_state.add_adjudications,
-    events.add_counters, schema.add_public_views,
-}  # fmt: skip
+SINCE_LABELS = {schema.keep_label_state, events.add_counters}
 
 
 @dataclass(frozen=True)
@@ -214,6 +210,7 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk.conn.execute("DROP TABLE case_tags")
         unmeasure(desk.conn)
         desk.conn.execute(label_state.PLACES)
+        schema.make_views(desk.conn)
         desk.conn.execute("PRAGMA user_version=3")
         place = desk.find(run, "v1")
         desk.label(place, Truth.PASS, note="n")
@@ -324,7 +321,7 @@ def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, c
         ("DELETE FROM verdicts", "is not what was loaded; "),
         ("DELETE FROM strata WHERE stratum = 0", "is not what was loaded; its header, counts"),
         ("DELETE FROM packed", "is not what was loaded; packed decision"),
-        ("DELETE FROM measures", "holds a value of a wrong kind"),
+        ("DELETE FROM measures", "a value of a wrong kind stands"),
         ("DELETE FROM runs WHERE key = 1", "is in the log and not in the desk"),
     ],
 )

@@ -343,8 +343,6 @@ def without_counters(path: Path) -> None:
         for guard in guards:
             conn.execute(guard["sql"])
         conn.execute("DROP TABLE event_places")
-        conn.execute("DROP VIEW replayed_events")
-        conn.execute(label_state._REPLAYED + label_state._SETTLED)
         undraw_contents(conn)
         place = [one.__name__ for one in schema.MIGRATIONS].index("add_counters")
         later = [(one.__name__,) for one in schema.MIGRATIONS[place:]]
