@@ -230,8 +230,8 @@ def undraw_contents(conn: sqlite3.Connection) -> None:
         conn.execute("ALTER TABLE replies DROP COLUMN usd")
         conn.execute("DROP INDEX replies_by_call")
         conn.execute("CREATE INDEX replies_by_plan ON replies (plan, seat)")
-    names = "'draw_contents', 'add_public_views', 'add_reply_costs'"
-    conn.execute(f"DELETE FROM migrations WHERE name IN ({names})")
+    gone = "'draw_contents', 'add_public_views', 'add_reply_costs'"
+    conn.execute(f"DELETE FROM migrations WHERE name IN ({gone})")
 
 
 def drop_label_state(conn: sqlite3.Connection) -> None:
