@@ -10,7 +10,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import flag, json_option, open_desk, option, options, put, put_json, say
-from reviewdesk.cli.invocation import current_settings
+from reviewdesk.cli.invocation import desk_path
 from reviewdesk.cli.review import load_options, reading_options, size_limit
 from reviewdesk.errors import NotFoundError
 
@@ -70,6 +70,7 @@ def gate(
     rows that nothing flagged.
     """
     from reviewdesk.desk import files
+    from reviewdesk.desk.core import default_path
     from reviewdesk.desk.gates.new_report import compared_with
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
@@ -82,9 +83,17 @@ def gate(
         None if name is None else files.source(name, limit) for name in (against, baseline)
     )
     with ExitStack() as stack:
+
+        def desk() -> Desk:
+            path = desk_path() or default_path()
+            if not path.exists():
+                hint = "Name it with --desk, or use report:."
+                raise NotFoundError(f"there is no desk at {path}", hint)
+            return stack.enter_context(open_desk())
+
         found = run_suite(
             suite,
-            lambda: _desk(stack),
+            desk,
             keep=None if as_json else _MOST_KEPT,
             report=None if report is None else files.source(report, limit),
             options=options,
@@ -104,14 +113,3 @@ def gate(
     if markdown is not None:
         write_markdown(found, Path(markdown), representative=strict)
     click.get_current_context().exit(found.exit_code(strict=strict))
-
-
-def _desk(stack: ExitStack) -> Desk:
-    """Open the desk that holds the runs; raise NotFoundError rather than create one."""
-    from reviewdesk.desk.core import default_path
-
-    named = current_settings().desk
-    path = Path(named) if named else default_path()
-    if not path.exists():
-        raise NotFoundError(f"there is no desk at {path}", "Name it with --desk, or use report:.")
-    return stack.enter_context(open_desk())

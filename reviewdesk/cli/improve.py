@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,7 @@ from reviewdesk.cli.common import (
     say_section,
 )
 from reviewdesk.cli.invocation import current_settings
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
 @options("json")
 def try_(
     desk: Desk, run: Run, *, candidate: Path, parent: Path | None, yes: bool, as_json: bool,
-    **given: str | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Try a candidate on the holdout: better, not shown or worse.
 
@@ -188,7 +188,7 @@ def try_(
     from reviewdesk.views.panel import consent, fault_counts
 
     current_settings()  # they may name the keys
-    ready = tries.prepare(desk, run, candidate, parent, **limits(given))
+    ready = tries.prepare(desk, run, candidate, parent, **given)
     if ready.plan is not None and not yes:
         check_terminal()
     say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))

@@ -51,8 +51,28 @@ def demo() -> None:
 
 
 def put_next_steps() -> None:
-    """Print what the program is and what to do next."""
-    steps = list(_next_steps())
+    """Print what the program is and what to do next: by the desk, or by the reports here."""
+    from reviewdesk.desk.setup import reports
+
+    steps: list[tuple[str, str]] = []
+    with _own_desk() as desk:
+        if desk is not None and desk.runs():
+            run = desk.run()
+            progress = desk.progress(run)
+            if progress.labelled < progress.verdicts:
+                done = f"{progress.labelled:,} of {progress.verdicts:,} labelled"
+                steps.append(("reviewdesk open", f"continues {run.name}: {done}"))
+            if progress.labelled:
+                what = f"shows how far the judge of {run.name} can be trusted"
+                steps.append(("reviewdesk calibrate", what))
+    steps += [
+        (f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder")
+        for name in islice(reports(Path()), _MOST_NAMED)
+    ]
+    steps = steps or [
+        ("reviewdesk open report.json", "reviews a report of yours"),
+        ("reviewdesk demo", "reviews a sample, on a desk of its own"),
+    ]
     wide = max(len(command) for command, _ in steps)
     text = (
         "reviewdesk reviews what juries of LLM judges decided, and measures how far to trust them."
@@ -63,35 +83,6 @@ def put_next_steps() -> None:
         put(f"  {command:<{wide}}  {what}")
     put()
     put("reviewdesk --help lists every command.")
-
-
-def _next_steps() -> Iterator[tuple[str, str]]:
-    """Yield commands and what they do here: verdicts wait, a report lies in the folder, or none."""
-    from reviewdesk.desk.setup import reports
-
-    found = False
-    with _own_desk() as desk:
-        for step in _of_desk(desk) if desk is not None else ():
-            found = True
-            yield step
-    for name in islice(reports(Path()), _MOST_NAMED):
-        found = True
-        yield f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder"
-    if not found:
-        yield "reviewdesk open report.json", "reviews a report of yours"
-        yield "reviewdesk demo", "reviews a sample, on a desk of its own"
-
-
-def _of_desk(desk: Desk) -> Iterator[tuple[str, str]]:
-    if not desk.runs():
-        return
-    run = desk.run()
-    progress = desk.progress(run)
-    if progress.labelled < progress.verdicts:
-        done = f"{progress.labelled:,} of {progress.verdicts:,} labelled"
-        yield "reviewdesk open", f"continues {run.name}: {done}"
-    if progress.labelled:
-        yield "reviewdesk calibrate", f"shows how far the judge of {run.name} can be trusted"
 
 
 @click.command(epilog="Example: reviewdesk init --floor 0.8")

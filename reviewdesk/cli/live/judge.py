@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -20,7 +20,7 @@ from reviewdesk.cli.common import (
     say_section,
 )
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ Examples:
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
     stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
-    as_json: bool, **given: str | None,
+    as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask a panel about every case of CASES; write a report.
 
@@ -90,7 +90,7 @@ def judge(
     order = Order(
         cases=cases, panel=panel, report=report, resume=resume, force=force, yes=yes,
         stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
-        desk=desk_path() if settings.source("desk") == "--desk" else None, **limits(given),
+        desk=desk_path() if settings.source("desk") == "--desk" else None, **given,
     )  # fmt: skip
     _judge(order, stdin, as_json=as_json)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli.common import TerminalLine, say, say_section
+from reviewdesk.cli.common import TerminalLine, option, say, say_section
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,76 +17,22 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LIMITS = (
-    ("--max-cost", "USD", None, "Stop before spending more."),
-    ("--concurrency", "N", "16", "Simultaneous calls; 16 by default."),
-    ("--per-host", "N", None, "Simultaneous calls to one host."),
-    (
-        "--deadline", "SECONDS", None,
-        "Seconds to keep trying for each ballot; 600 by default.",
-    ),
-    (
-        "--max-wait", "SECONDS", None,
-        "Longest pause of a model before its jurors are skipped; 600 by default.",
-    ),
-    (
-        "--max-failed", "N", "0",
-        "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
-    ),
-)  # fmt: skip
 
+class _Amount(click.FloatRange):
+    """A finite number in a range, with or without a dollar sign."""
 
-def limit_options(command: F) -> F:
-    """Add the options of what a run may spend, open, wait for and lose."""
-    for name, metavar, default, text in reversed(_LIMITS):
-        command = click.option(name, metavar=metavar, default=default, help=text)(command)
-    return command
-
-
-def limits(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse what the options of ``limit_options`` say, by the names of an order's fields."""
-    most = given["max_cost"]
-    usd = None if most is None else most.removeprefix("$")
-    return {
-        "max_cost": _number("--max-cost", usd, "an amount", "US dollars, such as 2.50", shown=most),
-        "concurrency": _calls("--concurrency", given["concurrency"]),
-        "per_host": _calls("--per-host", given["per_host"]),
-        "deadline": _seconds("--deadline", given["deadline"]),
-        "max_wait": _seconds("--max-wait", given["max_wait"]),
-        "max_failed": allowance(given["max_failed"]),
-    }
-
-
-def _calls(option: str, text: str | None) -> int | None:
-    about = "a number of calls", "one from 1 to 1000"
-    found = _number(option, text, *about, pattern="[1-9][0-9]{0,3}", most=1000)
-    return None if found is None else int(found)
-
-
-def _seconds(option: str, text: str | None) -> float | None:
-    about = "a number of seconds", "one above 0, up to 86400"
-    return _number(
-        option, text, *about, pattern=r"(?=.*[1-9])[0-9]{1,6}(\.[0-9]{1,3})?", most=86_400
-    )
-
-
-def _number(
-    option: str, text: str | None, noun: str, hint: str, *,
-    pattern: str = ".*", most: float = math.inf, shown: str | None = None,
-) -> float | None:  # fmt: skip
-    """Parse a number from 0 on that an option gives; ``None`` if it is not there."""
-    if text is None:
-        return None
-    try:
-        found = float(text) if re.fullmatch(pattern, text) else math.nan
-    except ValueError:
-        found = math.nan
-    if 0 <= found <= most and math.isfinite(found):
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Parse the number; not a number at all, ``nan`` and ``inf`` are refused."""
+        text: Any = str(value).removeprefix("$")
+        found: float = super().convert(text, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return found
-    raise UsageError(f"{option}: {shown or text!r} is not {noun}", f"Write {hint}.")
 
 
-def allowance(text: str) -> Allowance:
+def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
     """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
     from reviewdesk.domain.panel.turnout import Allowance
 
@@ -98,11 +43,44 @@ def allowance(text: str) -> Allowance:
     except ValueError:
         value = math.nan
     if not (0 <= value <= 1 if is_share else text.isdecimal() and text.isascii()):
-        raise UsageError(
-            f"--max-failed: {text!r} is neither a count nor a share of ballots",
-            "Write a whole number such as 3, or a share such as 5% or 0.05.",
-        )
+        hint = "Write a whole number such as 3, or a share such as 5% or 0.05."
+        raise click.BadParameter(f"{text!r} is neither a count nor a share of ballots. {hint}")
     return Allowance(value, is_share)
+
+
+_CALLS = click.IntRange(1, 1000)
+_SECONDS = _Amount(0, 86_400, min_open=True)
+_LIMITS = (
+    option("--max-cost", "USD", "Stop before spending more.", type=_Amount(0)),
+    option("--concurrency", "N", "Simultaneous calls; 16 by default.", type=_CALLS, default=16),
+    option("--per-host", "N", "Simultaneous calls to one host.", type=_CALLS),
+    option(
+        "--deadline",
+        "SECONDS",
+        "Seconds to keep trying for each ballot; 600 by default.",
+        type=_SECONDS,
+    ),
+    option(
+        "--max-wait",
+        "SECONDS",
+        "Longest pause of a model before its jurors are skipped; 600 by default.",
+        type=_SECONDS,
+    ),
+    option(
+        "--max-failed",
+        "N",
+        "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
+        default="0",
+        callback=_allowance,
+    ),
+)
+
+
+def limit_options(command: F) -> F:
+    """Add the options of what a run may spend, open, wait for and lose: the fields of an order."""
+    for add in reversed(_LIMITS):
+        command = add(command)
+    return command
 
 
 class LiveLine(TerminalLine):

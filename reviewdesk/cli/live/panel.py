@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,10 +20,6 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.live.options import check_terminal, consented
 from reviewdesk.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.live.panel_new import PanelDraft
-    from reviewdesk.domain.panel.spec import PanelSpec
 
 
 @click.group()
@@ -78,6 +73,8 @@ def new(
     case costs. Only --probe sends anything; it exits 1 if a juror gives no answer.
     """
     from reviewdesk.desk.live import panel_new
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import panel as composition
 
     if report and jurors:
         raise UsageError("--from and --juror choose different jurors", "Give one of them.")
@@ -91,17 +88,7 @@ def new(
     else:
         draft = panel_new.from_environment(rubric=rubric)
     panel_new.write_panel(draft, Path(path), force=force)
-    _tell(path, draft, as_json=as_json)
-    if probe and not _probe(path, yes=yes):
-        click.get_current_context().exit(ExitCode.FAILED)
-
-
-def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
-    from reviewdesk.desk.live.panel_new import check_panel
-    from reviewdesk.views.json import figures as shapes
-    from reviewdesk.views.panel import panel as composition
-
-    found = check_panel(path)
+    found = panel_new.check_panel(path)
     if as_json:
         put_json({**shapes.check(found), "notes": list(draft.notes)})
     else:
@@ -109,9 +96,11 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
         for note in draft.notes:
             put(f"note      {note}")
         put(f"written   {path}")
+    if probe:
+        _probe(path, yes=yes)
 
 
-def _probe(path: str, *, yes: bool) -> bool:
+def _probe(path: str, *, yes: bool) -> None:
     import asyncio
 
     from reviewdesk.cli.live.rerun import plain_ballot
@@ -119,7 +108,7 @@ def _probe(path: str, *, yes: bool) -> bool:
     from reviewdesk.desk.live.rerun import panel_from
     from reviewdesk.views.panel import consent
 
-    spec: PanelSpec = panel_from(path)
+    spec = panel_from(path)
     if not consented(consent(panel_new.probe_plan(spec)), yes=yes):
         say("nothing was sent")
         click.get_current_context().exit(ExitCode.INTERRUPTED)
@@ -129,4 +118,5 @@ def _probe(path: str, *, yes: bool) -> bool:
         seconds = (ballot.get("latency_ms") or 0) / 1000
         price = "" if cost is None else f" · ${cost:.2g}"
         say(f"{plain_ballot(ballot)} · {seconds:.1f} s{price}")
-    return all(ballot.get("status") in {"ok", "abstained"} for ballot in ballots)
+    if not all(ballot.get("status") in {"ok", "abstained"} for ballot in ballots):
+        click.get_current_context().exit(ExitCode.FAILED)

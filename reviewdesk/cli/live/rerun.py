@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,7 @@ from reviewdesk.cli.common import (
     say,
     say_section,
 )
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
@@ -51,7 +51,7 @@ Examples:
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
     missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
-    as_json: bool, **given: str | None,
+    as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask jurors again, about verdicts or a filter.
 
@@ -61,7 +61,8 @@ def rerun(
     juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
     --max-failed allows.
     """
-    from reviewdesk.desk.live.rerun import RerunOrder, payloads
+    from reviewdesk.desk.live.rerun import RerunOrder, payloads, survey_rest
+    from reviewdesk.desk.review.items import unfinished
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
     if jurors and missing:
@@ -70,9 +71,8 @@ def rerun(
         raise UsageError(
             "--juror asks one juror, and more than one is named", "Ask them one after the other."
         )
-    wish = RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL)
-    if jurors:
-        wish = RerunRequest(RerunScope.JUROR, jurors[0])
+    scope = RerunScope.MISSING if missing else RerunScope.JUROR if jurors else RerunScope.PANEL
+    wish = RerunRequest(scope, *jurors[:1])
     if sum((bool(verdicts), filter_ is not None, resume, give_up)) != 1:
         raise UsageError(
             "rerun takes verdicts, --filter, --resume or --give-up",
@@ -80,18 +80,22 @@ def rerun(
         )
     if not (yes or dry_run or give_up):
         check_terminal()
-    order = RerunOrder(wish=wish, source=panel or "", yes=yes, **limits(given))
+    order = RerunOrder(wish=wish, source=panel or "", yes=yes, **given)
     with open_desk() as desk:
         if give_up:
             _give_up(desk)
             return
-        found = _unfinished(desk, order) if resume else [
-            _chosen(desk, order, verdicts, filter_, run_name)
-        ]  # fmt: skip
+        found = (
+            [survey_rest(desk, record, order) for record in unfinished(desk)]
+            if resume
+            else [_chosen(desk, order, verdicts, filter_, run_name)]
+        )
+        if not found:
+            hint = "Begin one with --filter, or name verdicts."
+            raise UsageError("no re-run was cut off", hint)
         if dry_run:
-            for body in payloads(
-                ready.prepared(desk, key) for ready in found for key in ready.keys
-            ):
+            asked = (ready.prepared(desk, key) for ready in found for key in ready.keys)
+            for body in payloads(asked):
                 click.echo(dump(body))
             return
         for one in found:
@@ -115,16 +119,6 @@ def _chosen(
     if not keys:
         raise UsageError(f"{run.name}: no verdict passes the filter", "Try it with queue --filter.")
     return survey(desk, replace(order, keys=keys, shown=text))
-
-
-def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
-    from reviewdesk.desk.live.rerun import survey_rest
-    from reviewdesk.desk.review.items import unfinished
-
-    found = [survey_rest(desk, one, order) for one in unfinished(desk)]
-    if not found:
-        raise UsageError("no re-run was cut off", "Begin one with --filter, or name verdicts.")
-    return found
 
 
 def _give_up(desk: Desk) -> None:
