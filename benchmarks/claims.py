@@ -18,10 +18,9 @@ from coverage import Drawn, Run
 from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.strata import juror_rates
-from reviewdesk.domain.labels.team import Labels, RatedStratum, second_opinions
+from reviewdesk.domain.labels.team import Labels, RatedStratum, second_opinions, sensitivity
 from reviewdesk.domain.run.columns import DECISIONS
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import Decision
 

@@ -17,8 +17,13 @@ import numpy.typing as npt
 
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledRow,
+    LabelledVerdict,
+    RunFigures,
+    stratum,
+)
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from coverage import PROCESSES, SIZE, Process, Run
 
+from reviewdesk.domain.labels.answers import ConfidenceSequence, DrawnGroup, Learned, shares
 from reviewdesk.domain.labels.question import PLANNED
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.sequence import ConfidenceSequence, DrawnGroup, Learned, shares
 from reviewdesk.domain.stats.stratified import stratified_rate
 
 AT = (PLANNED // 2, PLANNED, 2 * PLANNED)

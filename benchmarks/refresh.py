@@ -25,9 +25,14 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum
-from reviewdesk.domain.labels.summary import summarise
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledRow,
+    LabelledVerdict,
+    RunFigures,
+    stratum,
+)
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store import events, figures
@@ -135,7 +140,7 @@ def anew(desk: Desk, run: Run) -> Calibration:
     with closing(desk.reader()) as reader:
         PaceReader().pace(reader, run)
         found = figures.labelled(reader.conn, run.key)
-        return summarise(found, figures.run_figures(reader.conn, run.key))
+        return make_rows(found, figures.run_figures(reader.conn, run.key)).lines
 
 
 def followed(strip: LiveStrip, desk: Desk, run: Run) -> Calibration:

@@ -16,7 +16,7 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
-from reviewdesk.domain.labels.summary import summarise
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Event, Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
@@ -152,7 +152,7 @@ def events_of(desk: Desk, run: Run) -> list[Event]:
 def figures_of(desk: Desk, run: Run) -> Calibration:
     """The calibration of a run's judge by the labels given so far, without a page around it."""
     found = figures.labelled(desk.conn, run.key)
-    return summarise(found, figures.run_figures(desk.conn, run.key))
+    return make_rows(found, figures.run_figures(desk.conn, run.key)).lines
 
 
 def contents(desk: Desk) -> dict[str, list[Any]]:

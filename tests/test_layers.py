@@ -20,7 +20,6 @@ NUMPY = {
     "domain/assessment/assess.py",
     "domain/audit/mismatches.py",
     "domain/audit/trail.py",
-    "domain/gates/no_worse.py",
     "domain/gates/such_items.py",
     "domain/jurors/bias.py",
     "domain/jurors/drift.py",
@@ -48,7 +47,7 @@ NUMPY = {
     "domain/stats/dense.py",
     "domain/stats/intervals.py",
     "domain/stats/reliability.py",
-    "domain/stats/sequence.py",
+    "domain/labels/answers.py",
     "domain/whatif/table.py",
 }
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""

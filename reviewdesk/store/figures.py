@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.labels.segments import SegmentVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.report_model import verdict_model

@@ -22,8 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, Covered, covered
-from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
-from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.domain.labels.sampling import AUDIT, COPY, FIRST_REST, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.store.connect import ExplainedConnection, first_column, in_pages, lookup
 
 WINDOW = 4096

@@ -13,8 +13,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
-from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
-from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.sampling import AUDIT, COPY, FLAGGED, STRATA, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
 from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth

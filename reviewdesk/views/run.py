@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.assessment.result import WORDS, Breach
-from reviewdesk.domain.labels.composite import Composite
-from reviewdesk.domain.labels.segments import SegmentFigures
+from reviewdesk.domain.labels.segments import Composite, SegmentFigures
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
-from reviewdesk.domain.labels.team import Disagreement, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import EDGE, AlternativeTest, Disagreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.alternative import EDGE, AlternativeTest
 from reviewdesk.domain.stats.calibration_page import PeopleErr
 from reviewdesk.views.document import (
     Block,

@@ -18,8 +18,7 @@ from reviewdesk.domain.jury.scores import (
     votes_agreement,
     weighted_average,
 )
-from reviewdesk.domain.labels.rows import LabelledRow, confidence
-from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, confidence, weigh
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import (
     Rows,

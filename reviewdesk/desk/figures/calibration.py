@@ -13,10 +13,17 @@ from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.composite import UNNAMED, Composite, composites
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
-from reviewdesk.domain.labels.segments import BY, SegmentFigures, SegmentVerdict, segment_table
+from reviewdesk.domain.labels.segments import (
+    BY,
+    UNNAMED,
+    Composite,
+    SegmentFigures,
+    SegmentVerdict,
+    composites,
+    segment_table,
+)
 from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, of_strata
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
 
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.labels.rows import LabelledRow
+    from reviewdesk.domain.labels.sampling import LabelledRow
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
@@ -146,8 +153,9 @@ def calibration_page(
 ) -> CalibrationPage:
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
     from reviewdesk.domain.labels import summary
-    from reviewdesk.domain.labels.rows import chosen_source
+    from reviewdesk.domain.labels.sampling import chosen_source
     from reviewdesk.domain.labels.summary import make_rows
+    from reviewdesk.domain.stats.calibration import bin_index
     from reviewdesk.domain.stats.reliability import fit
 
     with reading(desk.conn, desk.path):
@@ -167,7 +175,7 @@ def calibration_page(
             else {}
         )
     made = make_rows(labels, totals, source)
-    found = summary.both_lines(made)
+    found = made.lines
     places = [verdict.place for verdict in labels]
     reached = strata(places, made.weighing, totals.sizes, totals.audits, totals.decided)
     lacking = summary.described(made)
@@ -178,7 +186,7 @@ def calibration_page(
     )
     page = CalibrationPage(
         calibration=found,
-        split=summary.split(made, given),
+        split=summary.split(made.verdicts, made.rows, given),
         alone=summary.alone(labels, given, source, fits=FitScope.ALONE in fits),
         gates=default_checks(found.headline),
         strata=reached,
@@ -188,7 +196,7 @@ def calibration_page(
         ),
         honest=of_strata(made.pass_parts, lacking),
         accuracy=of_strata(made.right_parts, lacking),
-        bins=summary.bin_counts(made),
+        bins=dict(Counter(bin_index(made.rows.confidence).tolist())),
         jurors=counted,
         tags=tags,
         blockers=blockers(desk, run, found.gaps),
@@ -252,7 +260,7 @@ def simulation(
     desk: Desk, run: Run, runs: int, source: str | None = None
 ) -> tuple[SimulatedFigure, ...]:
     """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
-    from reviewdesk.domain.labels.rows import chosen_source
+    from reviewdesk.domain.labels.sampling import chosen_source
     from reviewdesk.domain.labels.simulation import simulate
 
     with reading(desk.conn, desk.path):

@@ -8,10 +8,10 @@ from reviewdesk.desk.figures.jurors import bias_probes
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.labels.segments import BY, segment_table
+from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
 from reviewdesk.domain.stats.figures import Estimate
-from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.store import figures
 from reviewdesk.store.connect import reading
 

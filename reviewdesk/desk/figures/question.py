@@ -11,7 +11,7 @@ from reviewdesk.domain.labels.question import (
     RunQuestion,
     with_raters,
 )
-from reviewdesk.domain.labels.rows import LabelledRow
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, jurors, measures, questions

@@ -13,7 +13,7 @@ from reviewdesk.desk.figures.calibration import blockers, labelled
 from reviewdesk.desk.figures.question import answer, question
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.team.claims import told_marks
-from reviewdesk.domain.labels.rows import RunFigures
+from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.records import Applied, Blocker, Calibration, Head, Metrics, Pace, Run
 from reviewdesk.store import figures, queue, verdicts
 from reviewdesk.store.connect import reading
@@ -91,7 +91,7 @@ class LiveStrip:
                     if self._copies:
                         # The weight of a content depends on every stratum with one of its verdicts.
                         rows = sorted(labelled(desk, run), key=lambda one: one.key)
-                        calibration = summary.summarise(rows, totals)
+                        calibration = summary.make_rows(rows, totals).lines
                         alone = summary.alone(rows, {}).metrics
                     else:
                         span = self._span = self._span or queue.span(desk.conn, run.key)
@@ -132,7 +132,7 @@ class LiveStrip:
         self, desk: Desk, span: queue.RunKeys, totals: RunFigures
     ) -> tuple[Calibration, Metrics]:
         """Count the labels, after reading the facts of newly labelled verdicts."""
-        from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
+        from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
 
         known = self._columns or LabelColumns.none()
         self._columns = known.following(
@@ -140,4 +140,4 @@ class LiveStrip:
             span.first,
             lambda fresh: figures.label_columns(desk.conn, span.first, fresh),
         )
-        return strip_lines(totals, self._columns), labelled_alone(self._columns)
+        return both_lines(totals, self._columns), labelled_alone(self._columns)

@@ -25,7 +25,7 @@ from reviewdesk.store.connect import reading
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
     """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
-    from reviewdesk.domain.labels import summary
+    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.domain.whatif import table
     from reviewdesk.store import figures, runs
 
@@ -53,7 +53,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
             f"{run.name} is an archive, which keeps no counts of {missing[0].name}",
             "It keeps those of the table that whatif prints without options.",
         )
-    found = summary.summarise(labels, totals)
+    found = make_rows(labels, totals).lines
     return WhatIfTable(
         verdicts=standing.verdicts,
         design=found.design,

@@ -35,16 +35,15 @@ from reviewdesk.domain.gates.targets import (
     CalibrationReadings,
     Reliability,
 )
-from reviewdesk.domain.labels.composite import composite_low
-from reviewdesk.domain.labels.segments import worst_low
+from reviewdesk.domain.labels.segments import composite_low, worst_low
 from reviewdesk.domain.labels.summary import (
     LabelledRows,
     as_wrong_and_right,
-    both_lines,
     described,
     make_rows,
     panel_intervals,
 )
+from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
@@ -52,7 +51,6 @@ from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Ranged, Target, widest
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.domain.stats.reviewers import sensitivity
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
@@ -261,7 +259,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     A ``reliability`` block in the suite replaces the confusion of the labels, and an observed rate
     in the suite replaces the run's.
     """
-    found = both_lines(made)
+    found = made.lines
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
     rate = None

@@ -23,13 +23,15 @@ from reviewdesk.domain.gates.join import (
     DrawnLabel,
     JoinCounts,
     Joined,
+    PanelDecisions,
     ReportContent,
     SuiteLabels,
+    change,
     join,
+    pairs,
     sizes_by_weight,
 )
-from reviewdesk.domain.gates.no_worse import PanelDecisions, change, pairs
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision

@@ -11,8 +11,7 @@ from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
-from reviewdesk.domain.labels.rows import LabelledRow, confidence
-from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, confidence
 from reviewdesk.domain.labels.split import Half
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth

@@ -155,7 +155,7 @@ def import_labels(
     Raises:
         UsageError: another window took the import back while it ran.
     """
-    from reviewdesk.domain.labels.summary import summarise
+    from reviewdesk.domain.labels.summary import make_rows
 
     unknown: list[int] = []
     differing: list[LabelConflict] = []
@@ -191,7 +191,7 @@ def import_labels(
     design = Design.NONE
     if run is not None:
         found = figures.labelled(desk.conn, run.key)
-        design = summarise(found, figures.run_figures(desk.conn, run.key)).design
+        design = make_rows(found, figures.run_figures(desk.conn, run.key)).weighing.design
     return ImportResult(
         rows=len(rows),
         labelled=len(rows) - len(unknown) - len(differing),

@@ -14,21 +14,20 @@ from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.repeats import is_double, self_agreement
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import decided_strata, weigh
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata, weigh
 from reviewdesk.domain.labels.team import (
     Disagreement,
     Labels,
     Opinion,
     RatedStratum,
+    ReviewerError,
     TeamMember,
     TeamPage,
+    alternative_test,
     rater_agreement,
     second_opinions,
 )
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.stats.alternative import alternative_test
-from reviewdesk.domain.stats.reviewers import ReviewerError
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, reviewers, verdicts

@@ -14,8 +14,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
+from reviewdesk.domain.labels.sampling import (
+    STRATA,
+    LabelledRow,
+    LabelledVerdict,
+    RunFigures,
+    stratum,
+    weigh,
+)
 from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows

@@ -30,8 +30,7 @@ from reviewdesk.domain.jury.panels import code
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.question import PANEL, QuestionItems
-from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
-from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefixes
+from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledVerdict, prefixes
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names

@@ -3,18 +3,241 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.labels.question import Given, QuestionItems, Reply, RunAnswer, RunQuestion
-from reviewdesk.domain.labels.rows import RunFigures, confidence
-from reviewdesk.domain.labels.sampling import decided_strata
+from reviewdesk.domain.labels.sampling import RunFigures, confidence, decided_strata
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Look
-from reviewdesk.domain.stats.sequence import ConfidenceSequence, DrawnGroup, Learned, shares
 from reviewdesk.domain.verdict import SLACK, Decision
+
+GRID = 2_001
+"""The most candidates that are tried: totals in a run of fewer contents, shares in a larger one."""
+FLOOR = 0.1
+"""The part of the chances in proportion to the contents left, so that no stratum starves."""
+FARTHEST = 10_000
+"""The most labels that a forecast looks ahead."""
+_PRIOR = 4.0
+_LEAST = 0.01
+_CAP = 0.75
+_SIGNS = np.array([[1.0], [-1.0]])
+
+
+class DrawnGroup(Struct, frozen=True):
+    """One stratum as a question finds it: contents left, and the mean that the votes predict.
+
+    ``known`` contents were labelled before the question; their values add up to ``low`` if those
+    without a clear label count 0, and to ``high`` if they count 1.
+    """
+
+    left: int
+    guess: float
+    known: int = 0
+    low: float = 0.0
+    high: float = 0.0
+
+
+def shares(left: Mapping[int, float], means: Mapping[int, float]) -> dict[int, float]:
+    """Return the chance of each stratum to give the next label.
+
+    Nine tenths are split in proportion to ``R_h·√max(a_h(1-a_h), .01)``, R_h the contents left and
+    a_h their predicted mean; a tenth in proportion to R_h.
+    """
+    spread = {h: n * math.sqrt(_spread(means[h])) for h, n in left.items() if n > 0}
+    rest = sum(left[h] for h in spread)
+    total = sum(spread.values())
+    return {h: (1 - FLOOR) * spread[h] / total + FLOOR * left[h] / rest for h in spread}
+
+
+def _spread(mean: float) -> float:
+    return max(mean * (1 - mean), _LEAST)
+
+
+@dataclass
+class Learned:
+    """What is left of each stratum, and its predicted mean ``a_h = (k_h + 4 m_h)/(n_h + 4)``."""
+
+    left: dict[int, float]
+    sums: dict[int, float]
+    counts: dict[int, float]
+
+    @staticmethod
+    def of(groups: Mapping[int, DrawnGroup]) -> Learned:
+        """Start from the guesses and from what was known before the question."""
+        return Learned(
+            {h: float(one.left) for h, one in groups.items()},
+            {h: (one.low + one.high) / 2 + _PRIOR * one.guess for h, one in groups.items()},
+            {h: one.known + _PRIOR for h, one in groups.items()},
+        )
+
+    def means(self) -> dict[int, float]:
+        """Return the predicted mean of each stratum."""
+        return {h: total / self.counts[h] for h, total in self.sums.items()}
+
+    def count(self, h: int, value: float) -> None:
+        """Learn from the value of one more content that was drawn from a stratum."""
+        self.sums[h] += value
+        self.counts[h] += 1
+
+    def precision(self, size: int, means: Mapping[int, float]) -> float:
+        """Return ``(N/R)²/s²``: what the next label adds to the precision of the mean."""
+        rest = sum(self.left.values())
+        q = shares(self.left, means)
+        return (size / rest) ** 2 / _variance(self.left, rest, q, means)
+
+    def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
+        """Return how many labels reach a precision, if means are as predicted, and what they add.
+
+        Stop after ``most`` labels, or once less than one content is left.
+        """
+        means = self.means()
+        future = Learned(dict(self.left), self.sums, self.counts)
+        found = 0.0
+        for count in range(most):
+            if found >= wanted or sum(future.left.values()) < 1:
+                return count, found
+            found += future.precision(size, means)
+            for h, share in shares(future.left, means).items():
+                future.left[h] = max(future.left[h] - share, 0.0)
+        return most, found
+
+
+def _variance(
+    left: Mapping[int, float], rest: float, q: Mapping[int, float], means: Mapping[int, float]
+) -> float:
+    """Return ``s² = Σ q_h (R_h/(R·q_h))²·max(a_h(1-a_h), .01)``."""
+    return sum(
+        share * (left[h] / (rest * share)) ** 2 * _spread(means[h]) for h, share in q.items()
+    )
+
+
+@dataclass
+class ConfidenceSequence:
+    """An interval for a mean over a run that stays valid at every look, however often one looks.
+
+    It bets against each candidate total of values in 0 to 1; the stratum of each label is drawn
+    with chances that depend on the labels before it. Source: Shekhar, Xu, Lipton, Liang and Ramdas,
+    UAI 2023 (arXiv 2305.06884); Waudby-Smith and Ramdas, JRSS-B 2024.
+    """
+
+    groups: Mapping[int, DrawnGroup]
+    planned: int = 100
+    level: float = 0.95
+    whole: bool = True
+    """Whether every value is 0 or 1, so that the totals are whole numbers."""
+    labels: int = 0
+    gained: float = 0.0
+    """The precision of the labels so far."""
+
+    def __post_init__(self) -> None:
+        """Fix the bets for the number of labels planned, before the first of them.
+
+        At most half of the contents left are planned for: near the end of a census each label tells
+        so much that bets planned for it would be too small before.
+        """
+        self.size = sum(one.left + one.known for one in self.groups.values())
+        self.learned = Learned.of(self.groups)
+        self.threshold = math.log(2 / (1 - self.level))
+        ahead = min(self.planned, max(round(self._rest / 2), 1))
+        _, planned = self.learned.ahead(self.size, math.inf, ahead)
+        self.bet = math.sqrt(2 * self.threshold / planned) if planned else 0.0
+        count = min(self.size, GRID - 1) + 1
+        self.candidates = np.linspace(0, self.size, count)
+        # The bets that the mean is higher than each candidate, and that it is lower: in two rows.
+        known = [sum(getattr(one, end) for one in self.groups.values()) for end in ("low", "high")]
+        self.totals = np.array(known, np.float64)
+        self.wealth = np.zeros((2, count))
+        self._values = {h: [(one.low + one.high) / 2, one.known] for h, one in self.groups.items()}
+        self._ends = known[0] / self.size, (known[1] + self._rest) / self.size
+
+    @property
+    def _rest(self) -> float:
+        return sum(self.learned.left.values())
+
+    def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
+        """Add the label of the next content drawn, in stratum ``h``; ``None`` counts as 0 and as 1.
+
+        ``q`` are the chances with which its stratum was drawn.
+        """
+        left = self.learned.left
+        rest = self._rest
+        means = self.learned.means()
+        centre = sum(n / rest * means[g] for g, n in left.items())
+        scale = {g: left[g] / (rest * share) for g, share in q.items()}
+        variance = _variance(left, rest, q, means)
+        bet = self.bet * self.size / rest / variance
+        least = min(centre - scale[g] * means[g] for g in q)
+        most = max(centre + scale[g] * (1 - means[g]) for g in q)
+        x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
+        mean = np.clip((self.candidates - self.totals[:, None]) / rest, 0.0, 1.0)
+        room = np.maximum(_SIGNS * (mean - [[least], [most]]), 1e-12)
+        gain = centre + scale[h] * (x - means[h]) - mean
+        self.wealth += np.log1p(_SIGNS * np.minimum(bet, _CAP / room) * gain)
+        self.totals += x[:, 0]
+        self.gained += (self.size / rest) ** 2 / variance
+        middle = 0.5 if value is None else value
+        self.learned.left[h] -= 1
+        self.learned.count(h, middle)
+        self._values[h][0] += middle
+        self._values[h][1] += 1
+        self.labels += 1
+        now = self._now()
+        self._ends = max(self._ends[0], now[0]), min(self._ends[1], now[1])
+
+    def _now(self) -> tuple[float, float]:
+        """Return the ends of the candidates that no bet refutes, rounded outward."""
+        low, high = self.totals.tolist()
+        kept = np.flatnonzero(
+            (self.wealth < self.threshold).all(axis=0)
+            & (self.candidates >= low - 1e-9 - self._step)
+            & (self.candidates <= high + self._rest + 1e-9 + self._step)
+        )
+        least = low / self.size
+        most = (high + self._rest) / self.size
+        if not len(kept):
+            return least, most
+        first = (self.candidates[kept[0]] - self._step) / self.size
+        last = (self.candidates[kept[-1]] + self._step) / self.size
+        return max(float(first), least), min(float(last), most)
+
+    @property
+    def _step(self) -> float:
+        """The distance between candidates if some totals are not candidates, else 0."""
+        return 0.0 if self.whole and self.size < GRID else self.size / (len(self.candidates) - 1)
+
+    def look(self) -> Look:
+        """Return the estimate and its interval as of now."""
+        known = all(n for _, n in self._values.values())
+        estimate = None
+        if known:
+            left = self.learned.left
+            estimate = (
+                sum(total + left[h] * total / n for h, (total, n) in self._values.items())
+                / self.size
+            )
+        return Look(self.labels, estimate, *self._ends, *self._now())
+
+    def more(self, distance: float) -> int:
+        """Return about how many more labels bring an end of the interval this near to the estimate.
+
+        It uses the rates so far; at most the contents left, and at most ``FARTHEST``.
+        """
+        rest = int(self._rest)
+        speed = self.bet * distance - self.bet**2 / 2
+        if speed <= 0 or not rest:
+            return rest
+        count, _ = self.learned.ahead(
+            self.size, self.threshold / speed - self.gained, min(rest, FARTHEST)
+        )
+        return count
+
 
 BLOCK = 10
 """How many contents are drawn with the same chances, and may be labelled in any order."""

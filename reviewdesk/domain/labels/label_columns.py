@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
-from reviewdesk.domain.labels.rows import COPY, TRUTH, TRUTHS, UNSEEN, RunFigures, chosen_source
 from reviewdesk.domain.labels.sampling import (
+    COPY,
     FIRST_REST,
     STRATA,
+    TRUTH,
+    TRUTHS,
+    UNSEEN,
+    LabelledRow,
+    RunFigures,
+    Weighing,
+    chosen_source,
     decided_strata,
     empty_strata,
     gaps,
@@ -23,71 +29,10 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
-from reviewdesk.domain.stats.correction import CorrectionStatus, Counters
+from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Floats
 
 ESCALATED_ONLY = "describes escalated verdicts only"
-
-
-class RunCounts(Struct, frozen=True):
-    """Counts over the labelled contents of a run, independent of their draw.
-
-    A content with several verdicts is ``usable`` or ``decided`` if one of them is.
-    """
-
-    every: Counters
-    """The rows of all labelled verdicts, at weight 1."""
-    labelled: int
-    usable: int
-    decided: int
-    no_verdict: int
-    truths: Mapping[Truth, int]
-
-
-def calibration_of(
-    figures: RunFigures,
-    source: str,
-    found: RunCounts,
-    counted: Mapping[int, int],
-    weighted: Callable[[], Counters],
-    gaps: tuple[DrawGap, ...] = (),
-) -> Calibration:
-    """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
-
-    ``counted`` is how many labels of each stratum count; the others wait behind ``gaps``.
-    """
-    design = run_design(found.usable, figures.sizes, counted, figures.decided)
-    empty = empty_strata(figures.sizes, counted, figures.decided)
-    line = found.every.metrics(figures.observed)
-    population = weighted().metrics(figures.observed) if design.stands else None
-    shown = population or line
-    warnings = []
-    if shown.n == 0:
-        warnings.append("no labels yet: ECE is 0 by definition, not by merit")
-    if design is Design.ESCALATED_ONLY:
-        warnings.append(coverage_text(empty, figures))
-    if design is Design.AD_HOC:
-        warnings.append("labels outside the draw: they describe themselves only")
-    warnings += left_out_warnings(found.decided - line.n) + one_class_warnings(shown)
-    if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
-        # Rounded, because sums in another order differ in their last bits.
-        youden = round(shown.youden_j or 0.0, 9)
-        warnings.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
-    if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
-        warnings.append("the judge carries no signal: the observed rate is left as it is")
-    return Calibration(
-        labelled=line,
-        population=population,
-        design=design,
-        confidence_source=source,
-        unsure=found.truths.get(Truth.UNSURE, 0),
-        disputed=found.truths.get(Truth.DISPUTED, 0),
-        no_verdict=found.no_verdict,
-        rowless=found.labelled - line.n,
-        waiting=line.n - population.n if population else 0,
-        warnings=tuple(warnings),
-        gaps=gaps,
-    )
 
 
 def left_out_warnings(count: int) -> list[str]:
@@ -124,23 +69,8 @@ _PASS = _DECISIONS.index("pass")
 _FAIL = _DECISIONS.index("fail")
 
 
-class Contents(Struct, frozen=True):
-    """The entries of columns by content.
-
-    ``number`` is the content of each entry, in the order of first entries; the entries of content i
-    are ``order[bounds[i] : bounds[i + 1]]``.
-    """
-
-    number: Ints
-    order: Ints
-    bounds: Ints
-
-    def any_of(self, found: Bools) -> Bools:
-        """Return for each content whether ``found`` is true for one of its entries."""
-        if not len(found):
-            return found
-        made: Bools = np.logical_or.reduceat(found[self.order], self.bounds[:-1])
-        return made
+_SHARES = ("score", "stated_score", "confidence")
+_COUNTS = ("passes", "answered")
 
 
 @dataclass(frozen=True)
@@ -161,21 +91,49 @@ class LabelColumns:
     answered: Column
     stratum: Column
     rank: Column
+    content: Column | None = None
 
     @staticmethod
     def of(found: Mapping[str, Any]) -> LabelColumns:
         """Build the columns from arrays in which infinity stands for a missing number."""
         columns = {name: np.frombuffer(one, one.typecode) for name, one in found.items()}
-        for name in ("score", "stated_score", "confidence"):
+        for name in _SHARES:
             columns[name] = np.where(np.isinf(columns[name]), np.nan, columns[name])
         return LabelColumns(**columns)
+
+    @staticmethod
+    def of_rows(rows: Sequence[LabelledRow]) -> LabelColumns:
+        """Arrange labelled verdicts, in their order."""
+        places = [one.place for one in rows]
+        contents: dict[object, int] = {}
+        content = [contents.setdefault(one.content or one.unit, len(contents)) for one in places]
+        codes = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) for one in places]
+        mark = np.array(codes, np.uint8)
+        if len(contents) < len(rows):
+            mark |= COPY
+        none = len(_DECISIONS)
+        decided = [_DECISIONS.index(one.decision) if one.decision else none for one in rows]
+        columns: dict[str, Any] = {}
+        for name in ("key", *_COUNTS):
+            columns[name] = np.array([getattr(one, name) for one in rows], np.int64)
+        for name in ("stratum", "rank"):
+            columns[name] = np.array([getattr(one, name) for one in places], np.int64)
+        for name in _SHARES:
+            # A missing number becomes NaN.
+            columns[name] = np.array([getattr(one, name) for one in rows], np.float64)
+        return LabelColumns(
+            mark=mark,
+            decision=np.array(decided, np.int8),
+            content=np.array(content, np.int64),
+            **columns,
+        )
 
     @staticmethod
     def none() -> LabelColumns:
         """Return columns without labels."""
         kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
-        kinds |= dict.fromkeys(("score", "stated_score", "confidence"), np.float64)
-        kinds |= dict.fromkeys(("passes", "answered", "stratum", "rank"), np.int32)
+        kinds |= dict.fromkeys(_SHARES, np.float64)
+        kinds |= dict.fromkeys((*_COUNTS, "stratum", "rank"), np.int32)
         return LabelColumns(**{name: np.empty(0, kind) for name, kind in kinds.items()})
 
     def following(
@@ -197,6 +155,7 @@ class LabelColumns:
         columns = {
             name: np.concatenate([getattr(self, name)[stays], getattr(added, name)])[order]
             for name in self.__dataclass_fields__
+            if name != "content"
         }
         return LabelColumns(**{**columns, "mark": held[every[order] - first]})
 
@@ -245,79 +204,131 @@ class LabelColumns:
         return np.where(self.passed, score, 1 - score)
 
     @cached_property
-    def contents(self) -> Contents:
-        """The entries by content; those of one content share a place in the draw."""
+    def contents(self) -> tuple[Ints, Ints]:
+        """The content of each entry, and the first entry of each content.
+
+        Those of one content share a place in the draw, unless ``content`` tells them.
+        """
         if not np.any(self.mark & COPY):
-            every = np.arange(len(self) + 1)
-            return Contents(every[:-1], every[:-1], every)
-        codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
-        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-        # In file order, which is the order of the entries.
-        number = np.argsort(np.argsort(first))[place.reshape(-1)]
-        order = np.argsort(number, kind="stable")
-        return Contents(number, order, np.searchsorted(number[order], np.arange(len(first) + 1)))
+            every = np.arange(len(self))
+            return every, every
+        codes = self.content
+        if codes is None:
+            codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
+        _, leads, number = np.unique(codes, return_index=True, return_inverse=True)
+        return number.reshape(-1), leads
 
-    def rows(self, source: str, *, scores_stated: bool, where: Bools | None = None) -> Rows:
-        """Return the rows of the entries that give one, each at weight 1."""
+    def any_of(self, found: Bools) -> Bools:
+        """Return for each content whether ``found`` is true for one of its entries."""
+        number, leads = self.contents
+        made: Bools = np.bincount(number, found, minlength=len(leads)) > 0
+        return made
+
+    def rows(self, source: str, *, scores_stated: bool) -> tuple[Rows, Ints]:
+        """Return the rows of the entries that give one, each at weight 1, and their entries."""
         sure = self.confidences(source, scores_stated=scores_stated)
-        kept = self.decided & ~np.isnan(sure)
-        kept = kept if where is None else kept & where
+        kept = np.flatnonzero(self.decided & ~np.isnan(sure))
         right = self.passed == self.is_truth(Truth.PASS)
-        several = len(self.contents.bounds) <= len(self)
-        content = self.contents.number[kept] if several else None
-        return Rows(sure[kept], right[kept], np.ones(int(kept.sum())), self.passed[kept], content)
+        number, leads = self.contents
+        content = number[kept] if len(leads) < len(self) else None
+        return Rows(sure[kept], right[kept], np.ones(len(kept)), self.passed[kept], content), kept
+
+    @property
+    def own_source(self) -> tuple[str, bool]:
+        """The confidence mapping of a blind session, and whether scores are the stated ones.
+
+        It depends on the labelled verdicts alone, as a run's own does on all of its verdicts.
+        """
+        stated = bool((~np.isnan(self.stated_score)).any())
+        score = self.stated_score if stated else self.score
+        scoreless = bool((self.judged & np.isnan(score)).any())
+        return "vote_share" if scoreless else "support", stated
+
+    def weigh(self, sizes: Mapping[int, int]) -> tuple[Floats, dict[int, int], tuple[DrawGap, ...]]:
+        """Weigh every entry as ``sampling.weigh`` does, if contents were drawn.
+
+        Return the weights, how many labels of each stratum count, and the gaps.
+        """
+        ends: dict[int, tuple[int, int]] = {}
+        counted: dict[int, int] = {}
+        weight = np.zeros(len(self))
+        number, leads = self.contents
+        counts = self.any_of(self.counts)
+        for h in np.unique(self.stratum).tolist():
+            mine = np.flatnonzero((self.stratum[leads] == h) & self.seen[leads])
+            ranks = self.rank[leads[mine]].astype(np.int64)
+            end = int(np.argmin(np.append(np.sort(ranks), -1) == np.arange(len(mine) + 1)))
+            ends[h] = end, len(mine)
+            held = np.zeros(len(leads), np.bool_)
+            held[mine[ranks < end]] = True
+            if count := int((counts & held).sum()):
+                counted[h] = count
+                weight[held[number] & self.counts] = sizes[h] / count
+        return weight, counted, gaps(ends)
 
 
-def strip_lines(figures: RunFigures, found: LabelColumns, source: str | None = None) -> Calibration:
+def both_lines(
+    figures: RunFigures,
+    found: LabelColumns,
+    source: str | None = None,
+    weighing: Weighing | None = None,
+) -> Calibration:
     """Return both lines of the strip: the labels alone, and the population if it is defined.
 
-    They equal ``summary.summarise`` of the same verdicts: words and counts exactly, floats to
-    1e-12. ``source`` replaces the run's own confidence mapping.
+    ``labelled`` weighs every row 1, ``population`` weighs by the draw; it is ``None`` unless the
+    design is weighted or a census. ``source`` replaces the run's own confidence mapping, and
+    ``weighing`` the weights of the draw, as it must where verdicts were drawn.
     """
     used = chosen_source(figures, source)
-    leads = found.contents.order[found.contents.bounds[:-1]]
-    ends: dict[int, tuple[int, int]] = {}
-    counted: dict[int, int] = {}
-    inside: dict[int, Counters] = {}
-    for h in np.unique(found.stratum).tolist():
-        contents = np.flatnonzero((found.stratum[leads] == h) & found.seen[leads])
-        ranks = np.sort(found.rank[leads[contents]].astype(np.int64))
-        end = int(np.argmin(np.append(ranks, -1) == np.arange(len(ranks) + 1)))
-        ends[h] = end, len(ranks)
-        held = np.zeros(len(leads), dtype=np.bool_)
-        held[contents[found.rank[leads[contents]] < end]] = True
-        if count := int((found.contents.any_of(found.counts) & held).sum()):
-            counted[h] = count
-            where = held[found.contents.number]
-            rows = found.rows(used, scores_stated=figures.scores_stated, where=where)
-            inside[h] = counters_of(rows)
-    codes = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
-    strata = np.isin(found.stratum, decided_strata(figures.sizes, figures.decided))
-    counts = RunCounts(
-        every=counters_of(found.rows(used, scores_stated=figures.scores_stated)),
-        labelled=len(leads),
-        usable=int(found.contents.any_of(found.decided & strata).sum()),
-        decided=int(found.contents.any_of(found.decided).sum()),
-        no_verdict=len(leads) - int(found.contents.any_of(found.judged).sum()),
-        truths={truth: n for truth, n in zip(TRUTHS, codes, strict=True) if truth},
-    )
-    return calibration_of(
-        figures,
-        used,
-        counts,
-        counted,
-        lambda: Counters.blend((inside[h], figures.sizes[h] / n) for h, n in counted.items()),
-        gaps(ends),
+    rows, kept = found.rows(used, scores_stated=figures.scores_stated)
+    if weighing is None:
+        weight, counted, waiting = found.weigh(figures.sizes)
+    else:
+        weight, counted = np.array(weighing.weights), weighing.counted
+        waiting = weighing.gaps
+    any_of = found.any_of
+    _, leads = found.contents
+    strata = decided_strata(figures.sizes, figures.decided)
+    usable = int(any_of(found.decided & np.isin(found.stratum, strata)).sum())
+    design = run_design(usable, figures.sizes, counted, figures.decided)
+    line = counters_of(rows).metrics(figures.observed)
+    population = None
+    if design.stands:
+        population = counters_of(rows.weighted(weight[kept])).metrics(figures.observed)
+    shown = population or line
+    warnings = []
+    if shown.n == 0:
+        warnings.append("no labels yet: ECE is 0 by definition, not by merit")
+    if design is Design.ESCALATED_ONLY:
+        empty = empty_strata(figures.sizes, counted, figures.decided)
+        warnings.append(coverage_text(empty, figures))
+    if design is Design.AD_HOC:
+        warnings.append("labels outside the draw: they describe themselves only")
+    warnings += left_out_warnings(int(any_of(found.decided).sum()) - line.n)
+    warnings += one_class_warnings(shown)
+    if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
+        # Rounded, because sums in another order differ in their last bits.
+        youden = round(shown.youden_j or 0.0, 9)
+        warnings.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
+    if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
+        warnings.append("the judge carries no signal: the observed rate is left as it is")
+    truths = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
+    return Calibration(
+        labelled=line,
+        population=population,
+        design=design,
+        confidence_source=used,
+        unsure=truths[TRUTHS.index(Truth.UNSURE)],
+        disputed=truths[TRUTHS.index(Truth.DISPUTED)],
+        no_verdict=len(leads) - int(any_of(found.judged).sum()),
+        rowless=len(leads) - line.n,
+        waiting=line.n - population.n if population else 0,
+        warnings=tuple(warnings),
+        gaps=waiting,
     )
 
 
 def labelled_alone(found: LabelColumns) -> Metrics:
-    """Return the figures for a blind session, which depend on the labelled verdicts alone.
-
-    They equal those of ``summary.alone``.
-    """
-    stated = bool((~np.isnan(found.stated_score)).any())
-    score = found.stated_score if stated else found.score
-    scoreless = bool((found.judged & np.isnan(score)).any())
-    source, by_stated = ("vote_share", False) if scoreless else ("support", stated)
-    return counters_of(found.rows(source, scores_stated=by_stated)).metrics()
+    """Return the figures for a blind session, which depend on the labelled verdicts alone."""
+    source, stated = found.own_source
+    return counters_of(found.rows(source, scores_stated=stated)[0]).metrics()

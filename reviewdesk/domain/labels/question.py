@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.rows import LabelledRow
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Look

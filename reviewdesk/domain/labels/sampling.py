@@ -13,11 +13,12 @@ from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.stats.rates import beta_cdf, bisect
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.errors import UsageError
 
 STRATA = ("flagged/pass", "flagged/fail", "flagged/none", "rest/pass", "rest/fail", "rest/none")
 _SIDES = {Decision.PASS: 0, Decision.FAIL: 1}
@@ -351,3 +352,102 @@ def upper_bound(errors: int, k: int) -> float:
     if errors >= k:
         return 1.0
     return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > RISK, errors / k, 1.0)
+
+
+SOURCES = ("support", "score", "reported", "vote_share")
+
+
+class LabelledRow(Struct, frozen=True):
+    """One labelled verdict, with the values that confidence can be taken from."""
+
+    key: int
+    id: str
+    item: bytes
+    decision: Decision | None
+    score: float | None
+    stated_score: float | None
+    confidence: float | None
+    passes: int
+    answered: int
+    place: LabelledVerdict
+    test: str = ""
+    """The case, which several contents may share: one for each epoch."""
+
+    @property
+    def decided(self) -> bool:
+        # Tuples, because to hash an enum costs more than to compare it.
+        truth = self.place.truth
+        return self.decision in (Decision.PASS, Decision.FAIL) and truth in (Truth.PASS, Truth.FAIL)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
+        truth = self.place.truth
+        return self.place.decided and truth in (Truth.UNSURE, Truth.DISPUTED)
+
+    @property
+    def correct(self) -> bool:
+        return str.__eq__(self.decision or "", self.place.truth)
+
+    @property
+    def cell(self) -> str:
+        if self.place.truth is Truth.PASS:
+            return "tp" if self.correct else "fn"
+        return "tn" if self.correct else "fp"
+
+
+class RunFigures(Struct, frozen=True):
+    """The facts of a whole run that calibration needs."""
+
+    passed: int
+    failed: int
+    confidence_source: str
+    scores_stated: bool
+    sizes: Mapping[int, int]
+    audits: Mapping[int, int] = field(default_factory=dict)
+    """The number of contents in the audit, by stratum."""
+    decided: Decided = NOT_STATED
+
+    @property
+    def observed(self) -> float | None:
+        decided = self.passed + self.failed
+        return self.passed / decided if decided else None
+
+
+def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
+    """Return how sure the panel is of its decision, by one declared mapping; ``None`` if unknown.
+
+    ``support`` is the score of a pass, and 1 less the score of a fail; ``vote_share`` the share of
+    votes for the decision; ``score`` the score itself; ``reported`` the mean that jurors report.
+    """
+    passed = verdict.decision is Decision.PASS
+    score = verdict.stated_score if scores_stated else verdict.score
+    if source == "score":
+        return score
+    if source == "reported":
+        return verdict.confidence
+    if source == "vote_share":
+        score = verdict.passes / verdict.answered if verdict.answered else None
+    if score is None:
+        return None
+    return score if passed else 1 - score
+
+
+def chosen_source(figures: RunFigures, source: str | None) -> str:
+    """Return the confidence mapping ``source``, else the run's own; raise UsageError if unknown."""
+    source = source or figures.confidence_source
+    if source not in SOURCES:
+        raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
+    return source
+
+
+TRUTHS = (None, Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED)
+"""The truth of a verdict's item, by the three lowest bits of its byte."""
+TRUTH = 7
+TENTATIVE = 8
+UNSEEN = 16
+FLAGGED = 32
+AUDIT = 64
+COPY = 128
+"""The bits of a byte; a verdict without a label has 0. Another verdict on the same content stands
+for a copy, so that the content is counted once."""

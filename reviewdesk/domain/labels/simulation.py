@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.rows import LabelledRow, confidence
+from reviewdesk.domain.labels.sampling import LabelledRow, confidence
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure

@@ -12,22 +12,23 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.labels.label_columns import (
-    RunCounts,
-    calibration_of,
+    LabelColumns,
+    both_lines,
     coverage_text,
     left_out_warnings,
     one_class_warnings,
 )
-from reviewdesk.domain.labels.rows import (
+from reviewdesk.domain.labels.sampling import (
     LabelledRow,
     RunFigures,
-    by_content,
+    Weighing,
     chosen_source,
-    confidence,
+    decided_strata,
+    decided_verdicts,
+    weigh,
 )
-from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
 from reviewdesk.domain.records import Calibration, Design, Truth
-from reviewdesk.domain.stats.calibration import Rows, bin_index, counters_of, measure
+from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
@@ -150,6 +151,12 @@ class LabelledRows:
         return self.clusters.effect(RIGHT, WRONG, target) if self.clusters else ALONE
 
     @cached_property
+    def lines(self) -> Calibration:
+        """Both lines of the strip."""
+        columns = LabelColumns.of_rows(self.labelled)
+        return both_lines(self.figures, columns, self.source, self.weighing)
+
+    @cached_property
     def headline(self) -> Rows:
         return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
 
@@ -160,23 +167,14 @@ def make_rows(
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
-    sure = [
-        confidence(one, source, scores_stated=figures.scores_stated) if one.decided else None
-        for one in labelled
-    ]
-    kept = [place for place, value in enumerate(sure) if value is not None]
-    verdicts = [labelled[place] for place in kept]
+    columns = LabelColumns.of_rows(labelled)
+    rows, kept = columns.rows(source, scores_stated=figures.scores_stated)
     return LabelledRows(
         labelled=labelled,
         figures=figures,
-        verdicts=verdicts,
-        rows=Rows.of(
-            [value for value in sure if value is not None],
-            [one.correct for one in verdicts],
-            passed=[one.decision is Decision.PASS for one in verdicts],
-            content=[one.place.content or one.place.unit for one in verdicts],
-        ),
-        weights=[weighing.weights[place] for place in kept],
+        verdicts=[labelled[place] for place in kept.tolist()],
+        rows=rows,
+        weights=[weighing.weights[place] for place in kept.tolist()],
         weighing=weighing,
         source=source,
     )
@@ -211,60 +209,19 @@ def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[La
     )
 
 
-def summarise(
-    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
-) -> Calibration:
-    """Compute both lines: ``labelled`` weighs every row 1, ``population`` weighs by the draw.
-
-    ``population`` is ``None`` unless the design is weighted or a census.
-    """
-    return both_lines(make_rows(labelled, figures, source))
-
-
-def both_lines(made: LabelledRows) -> Calibration:
-    """Compute both lines, as ``summarise`` does, from rows that are already built."""
-    contents = by_content(made.labelled)
-    strata = decided_strata(made.figures.sizes, made.figures.decided)
-    counts = RunCounts(
-        every=counters_of(made.rows),
-        labelled=len(contents),
-        usable=sum(
-            any(one.place.usable and one.place.stratum in strata for one in verdicts)
-            for verdicts in contents
-        ),
-        decided=sum(any(one.decided for one in verdicts) for verdicts in contents),
-        no_verdict=sum(
-            all(one.decision not in {Decision.PASS, Decision.FAIL} for one in verdicts)
-            for verdicts in contents
-        ),
-        truths=Counter(verdicts[0].place.truth for verdicts in contents),
-    )
-    weighing = made.weighing
-    return calibration_of(
-        made.figures,
-        made.source,
-        counts,
-        weighing.counted,
-        lambda: counters_of(made.headline),
-        weighing.gaps,
-    )
-
-
-def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
+def split(
+    verdicts: Sequence[LabelledRow], rows: Rows, given: Mapping[bytes, bool | None]
+) -> BlindSplit:
     """Compute the figures of rows labelled blind, and of all others.
 
     ``given`` says by item whether it was labelled blind; ``None`` if its labels do not record it.
     """
-    ways = [given.get(verdict.item) for verdict in made.verdicts]
+    ways = [given.get(verdict.item) for verdict in verdicts]
     return BlindSplit(
-        blind=measure(made.rows.weighted([float(way is True) for way in ways]), None),
-        open=measure(made.rows.weighted([float(way is not True) for way in ways]), None),
+        blind=measure(rows.weighted([float(way is True) for way in ways]), None),
+        open=measure(rows.weighted([float(way is not True) for way in ways]), None),
         unsaid=ways.count(None),
     )
-
-
-def bin_counts(made: LabelledRows) -> dict[int, int]:
-    return dict(Counter(bin_index(made.rows.confidence).tolist()))
 
 
 def alone(
@@ -279,26 +236,19 @@ def alone(
     The confidence mapping, too, is chosen from these verdicts. ``fits`` asks for the fit as well.
     """
     # In file order, because the order of the draw depends on the strata of all verdicts.
-    rows = sorted(labelled, key=lambda verdict: verdict.key)
-    decided = [row for row in rows if row.decision in {Decision.PASS, Decision.FAIL}]
-    stated = any(row.stated_score is not None for row in rows)
-    scores = [row.stated_score if stated else row.score for row in decided]
-    figures = RunFigures(
-        passed=0,
-        failed=0,
-        confidence_source="vote_share" if None in scores else "support",
-        scores_stated=stated,
-        sizes=Counter(h for h, _ in {row.place.unit for row in rows}),
-    )
-    made = make_rows(rows, figures, source)
-    line = measure(made.rows, None)
-    fitted = fit(made.rows) if fits else None
+    held = sorted(labelled, key=lambda verdict: verdict.key)
+    columns = LabelColumns.of_rows(held)
+    own, stated = columns.own_source
+    rows, kept = columns.rows(source or own, scores_stated=stated)
+    line = measure(rows, None)
+    fitted = fit(rows) if fits else None
+    left_out = sum(verdict.decided for verdict in held) - len(kept)
     return BlindFigures(
         metrics=line,
-        split=split(made, given),
+        split=split([held[place] for place in kept.tolist()], rows, given),
         gates=default_checks(line, fitted.null if fitted else None),
-        confidence_source=made.source,
-        warnings=tuple(left_out_warnings(made.left_out) + one_class_warnings(line)),
+        confidence_source=source or own,
+        warnings=tuple(left_out_warnings(left_out) + one_class_warnings(line)),
         fit=fitted,
     )
 
@@ -360,6 +310,27 @@ def _of_answers(
     found = stratified_rates(made.voted, target, made.clusters)
     effect = made.right_effect(target)
     brier, gap = _losses(made, target, effect, sums)
+    # Undefined without a label, and if chance alone would agree on all.
+    kappa = None
+    value = counters_of(made.rows.weighted(made.weights)).cells.kappa
+    if value is not None:
+        parts = []
+        passed = []
+        for one in made.voted:
+            whole = right_part(one, effect.deff)
+            cells = one.counted
+            each = whole.labelled / cells.n if cells.n else 0.0
+            for decision, count, right, wrong in (
+                (True, one.passes, cells.tp, cells.fp),
+                (False, one.fails, cells.tn, cells.fn),
+            ):
+                share = count / one.size
+                labelled = (right + wrong) * each
+                if count:
+                    size = max(whole.size * share, labelled)
+                    parts.append(Part(size, labelled, right * each, whole.share * share))
+                    passed.append(decision)
+        kappa = _holding(kappa_interval(parts, passed, target, effect.z), value)
     counted = round(sum(one.labels for one in made.voted))
     return PanelIntervals(
         target=target,
@@ -370,7 +341,7 @@ def _of_answers(
         specificity=found.specificity,
         brier=brier,
         gap=gap,
-        kappa=_kappa(made, target, effect),
+        kappa=kappa,
     )
 
 
@@ -413,31 +384,3 @@ def _losses(
 def _holding(found: Interval, value: float | None) -> Interval:
     """Return an interval, widened to hold the estimate that is printed beside it."""
     return found if value is None else Interval(min(found.low, value), max(found.high, value))
-
-
-def _kappa(made: LabelledRows, target: Target, effect: Effect) -> Interval | None:
-    """Return the interval of kappa; ``None`` without a label, or if chance would agree on all."""
-    value = counters_of(made.rows.weighted(made.weights)).cells.kappa
-    if value is None:
-        return None
-    found = [one for voted in made.voted for one in _by_decision(voted, effect.deff)]
-    ends = kappa_interval([part for part, _ in found], [one for _, one in found], target, effect.z)
-    return _holding(ends, value)
-
-
-def _by_decision(found: Voted, deff: float) -> list[tuple[Part, bool]]:
-    """Return the labels of a stratum's passes and of its fails, each with the decision."""
-    whole = right_part(found, deff)
-    cells = found.counted
-    each = whole.labelled / cells.n if cells.n else 0.0
-    made = []
-    for passed, count, right, wrong in (
-        (True, found.passes, cells.tp, cells.fp),
-        (False, found.fails, cells.tn, cells.fn),
-    ):
-        share = count / found.size
-        labelled = (right + wrong) * each
-        if count:
-            size = max(whole.size * share, labelled)
-            made.append((Part(size, labelled, right * each, whole.share * share), passed))
-    return made

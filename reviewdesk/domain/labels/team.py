@@ -1,4 +1,4 @@
-"""What several people did on the items of a run: their labels, their work, their disagreements."""
+"""What several people did on the items of a run, how far they agree, and how often they err."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import fmean, stdev
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
-from reviewdesk.domain.stats.alternative import AlternativeTest
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged
-from reviewdesk.domain.stats.rates import kappa_of, wilson
-from reviewdesk.domain.stats.reviewers import ReviewerError, reviewer_error
+from reviewdesk.domain.stats.rates import benjamini_hochberg, bisect, kappa_of, t_two_sided, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -168,6 +168,189 @@ def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
     if all(one.n and one.size for one in strata):
         return strata
     return [RatedStratum(one.items) for one in strata]
+
+
+_MOST = 100_000
+"""The most second opinions that the search looks ahead."""
+
+
+class ReviewerError(Struct, frozen=True):
+    """How often a reviewer's label is wrong, from ``n`` items that two people labelled blind.
+
+    ``ceiling`` is the accuracy that a perfect panel would get from such labels, and ``more`` the
+    number of further second opinions that would halve the interval of ``rate``.
+    """
+
+    n: int
+    disagreement: Ranged
+    rate: Ranged
+    more: int
+
+    @property
+    def ceiling(self) -> float | None:
+        """The share of labels that are right: no panel can be measured to agree with more."""
+        return None if self.rate.value is None else 1 - self.rate.value
+
+
+class SensitivityBand(Struct, frozen=True):
+    """What an accuracy may be, given that people err: sensitivity, not a confidence interval.
+
+    ``corrected`` is ``(a - e)/(1 - 2e)``, right if people's errors are independent of the
+    panel's; ``None`` if e is a half or more.
+    """
+
+    corrected: float | None
+    low: float
+    high: float
+
+
+def error_rate(disagreement: float) -> float:
+    """Return ``e = (1 - √(1 - 2d))/2``, at most a half: the error rate of people who differ on d.
+
+    Their errors are taken to be independent; errors that both make do not show.
+    """
+    return (1 - math.sqrt(max(1 - 2 * disagreement, 0.0))) / 2
+
+
+def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
+    """Estimate the error rate from the share of items on which two labels are alike.
+
+    ``alike`` is through the draw, with its 95% interval. Undefined without an item.
+    """
+    if not n or alike.estimate is None:
+        reason = "no item has two labels of different people"
+        return ReviewerError(n, Ranged(None, reason=reason), Ranged(None, reason=reason), 0)
+    d = Ranged(1 - alike.estimate, 1 - alike.high, 1 - alike.low)
+    ends = (error_rate(1 - alike.high), error_rate(1 - alike.low))
+    share = 1 - alike.estimate
+
+    def width(items: float) -> float:
+        low, high = wilson(share * items, items)
+        return error_rate(high) - error_rate(low)
+
+    needed = bisect(lambda items: width(items) > width(n) / 2, n, _MOST)
+    rate = Ranged(error_rate(share), *ends)
+    return ReviewerError(n, d, rate, math.ceil(needed - 1e-9) - n)
+
+
+def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | None:
+    """Return the band of an accuracy a under people's error e; ``None`` if either is undefined.
+
+    It contains ``(a - e)/(1 - 2e)``, for errors independent of the panel's, and ``a - e`` to
+    ``a + e``, for errors that follow or oppose the panel's. Its lower end reaches ``a - d``, d the
+    share of items on which two people differ: people who err where the panel errs, up to half the
+    time there, are wrong that often and differ no more. The intervals are joined as by MOVER:
+    ``a - d - √((a - l)² + (u - d)²)``, and the upper end likewise with e. Source: Zou and Donner
+    2008 for the joining; Rogan and Gladen 1978 for the correction.
+    """
+    a = accuracy.estimate
+    d = error.disagreement
+    e = error.rate
+    if a is None or d.value is None or d.high is None or e.value is None or e.high is None:
+        return None
+    low = a - d.value - math.hypot(a - accuracy.low, d.high - d.value)
+    high = a + e.value + math.hypot(accuracy.high - a, e.high - e.value)
+    corrected = None
+    if e.value < 0.5:
+        corrected = min(max((a - e.value) / (1 - 2 * e.value), 0.0), 1.0)
+        low = min(low, corrected)
+        high = max(high, corrected)
+    return SensitivityBand(corrected, max(low, 0.0), min(high, 1.0))
+
+
+REVIEWERS = 3
+"""The fewest reviewers for the test."""
+ITEMS = 30
+"""The fewest items that a reviewer must share with two others."""
+EDGE = 0.15
+"""How much worse a panel may be, because people cost more: .2 for experts, .1 for a crowd."""
+_RATE = 0.05
+
+
+class LeftOut(Struct, frozen=True):
+    """One reviewer compared with the panel, by how often each agrees with the other reviewers.
+
+    ``panel`` and ``person`` are the shares of the ``items`` on which each agrees with at least as
+    many of the others as the opponent does; ``p`` tests that the panel is worse by ``EDGE``.
+    """
+
+    reviewer: str
+    items: int
+    panel: float
+    person: float
+    p: float
+    won: bool = False
+
+
+class AlternativeTest(Struct, frozen=True):
+    """The test over all reviewers; ``reason`` says why it was not possible."""
+
+    reviewers: tuple[LeftOut, ...] = ()
+    reason: str = ""
+
+    @property
+    def winning(self) -> float | None:
+        """The share of reviewers whom the panel may stand in for."""
+        found = self.reviewers
+        return fmean(one.won for one in found) if found else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the panel may stand in for at least half of the reviewers."""
+        return (self.winning or 0.0) >= 0.5
+
+
+def alternative_test(
+    labels: Sequence[Sequence[str | None]], panel: Sequence[str | None], names: Sequence[str]
+) -> AlternativeTest:
+    """Test whether a panel may stand in for a person, against each reviewer in turn.
+
+    ``labels`` has each item's label by each of the ``names``, ``panel`` its decision; an item is
+    used for a reviewer if two others labelled it. A paired t-test compares the difference of both
+    shares with ``EDGE``; Benjamini and Yekutieli bound the false discoveries over reviewers at 5%.
+    Source: Calderon, Reichart and Dror 2025, arXiv 2501.10970.
+    """
+    found = []
+    for j, name in enumerate(names):
+        differences = []
+        panels = []
+        persons = []
+        for given, decided in zip(labels, panel, strict=True):
+            others = [one for k, one in enumerate(given) if k != j and one is not None]
+            if given[j] is None or decided is None or len(others) < REVIEWERS - 1:
+                continue
+            mine = sum(one == given[j] for one in others)
+            its = sum(one == decided for one in others)
+            panels.append(its >= mine)
+            persons.append(mine >= its)
+            differences.append(float(persons[-1]) - float(panels[-1]))
+        if len(differences) >= ITEMS:
+            p = _less(differences, EDGE)
+            found.append(LeftOut(name, len(differences), fmean(panels), fmean(persons), p))
+    if len(found) < REVIEWERS:
+        return AlternativeTest(
+            reason=f"it takes {REVIEWERS} reviewers with {ITEMS} items in common with two others"
+        )
+    # Benjamini and Yekutieli's adjustment is that of Benjamini and Hochberg times Σ 1/i.
+    harmonic = sum(1 / i for i in range(1, len(found) + 1))
+    adjusted = benjamini_hochberg([one.p for one in found])
+    return AlternativeTest(
+        tuple(
+            replace(one, won=q is not None and q * harmonic <= _RATE)
+            for one, q in zip(found, adjusted, strict=True)
+        )
+    )
+
+
+def _less(values: Sequence[float], than: float) -> float:
+    """Return the p of Student's test that the mean of ``values`` is less than a number."""
+    apart = fmean(values) - than
+    spread = stdev(values)
+    if not spread:
+        return 0.0 if apart < 0 else 1.0
+    t = apart / (spread / math.sqrt(len(values)))
+    half = t_two_sided(t, len(values) - 1) / 2
+    return half if t < 0 else 1 - half
 
 
 class TeamMember(Struct, frozen=True):

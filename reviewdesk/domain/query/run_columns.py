@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
+from reviewdesk.domain.labels.sampling import TRUTH, TRUTHS
 from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
 from reviewdesk.domain.query.words import (
     CODES,

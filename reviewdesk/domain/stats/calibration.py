@@ -139,7 +139,6 @@ def counters_of(rows: Rows) -> Counters:
     off = rows.confidence - rows.correct
     weight = rows.weight
     right = rows.correct
-    made = Counters(decided=rows.passed is not None)
     share = rows.share
     counts = [0.0] * len(CELLS)
     masses = [0.0] * len(CELLS)
@@ -147,11 +146,13 @@ def counters_of(rows: Rows) -> Counters:
         cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
         counts = [float(share[cell].sum()) for cell in cells]
         masses = [float(weight[cell].sum()) for cell in cells]
-    made.counts = [rows.labels, *counts]
     totals = (weight, weight**2 / share, off * weight, right * weight, off**2 * weight)
     bins = np.bincount(bin_index(rows.confidence), weights=weight * off, minlength=BINS)
-    made.sums = [*(float(total.sum()) for total in totals), *masses, *bins.tolist()]
-    return made
+    return Counters(
+        rows.passed is not None,
+        [rows.labels, *counts],
+        [*(float(total.sum()) for total in totals), *masses, *bins.tolist()],
+    )
 
 
 def ece(rows: Rows) -> float:

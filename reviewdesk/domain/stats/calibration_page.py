@@ -13,6 +13,7 @@ from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
+from reviewdesk.domain.labels.team import ReviewerError, SensitivityBand
 from reviewdesk.domain.records import (
     Blocker,
     Calibration,
@@ -32,7 +33,6 @@ from reviewdesk.domain.stats.figures import (
     Part,
     Target,
 )
-from reviewdesk.domain.stats.reviewers import ReviewerError, SensitivityBand
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 

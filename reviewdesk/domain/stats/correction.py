@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from msgspec import Struct
@@ -178,42 +176,23 @@ EDGE = 1e-9
 """The number of bins, and by how much of a bin a confidence may miss its bin's lower edge."""
 _MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
 _BINS = _CELLS + len(CELLS)
-_PLACES = _BINS + BINS
 
 
-@dataclass(slots=True)
-class Counters:
-    """Counts and weighted sums over labelled rows, and the figures that follow from them.
+class Counters(Struct, frozen=True):
+    """Counts and weighted sums over labelled rows, and the figures that follow from them."""
 
-    ``calibration.counters_of`` fills them from columns, ``blend`` from strata.
-    """
-
-    decided: bool = True
+    decided: bool
     """Whether the rows say what the judge decided; if not, the confusion is undefined."""
-    counts: list[float] = field(default_factory=lambda: [0.0] * (1 + len(CELLS)))
+    counts: list[float]
     """The number of all labels, then of those in each cell.
 
     A label whose content the judge decided in several ways is shared between cells.
     """
-    sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
+    sums: list[float]
     """Weights, squared weights, confidence less right, right, squared error, cells, bins.
 
     A cell's sum is its weight, a bin's that of confidence less right.
     """
-
-    @staticmethod
-    def blend(parts: Iterable[tuple[Counters, float]]) -> Counters:
-        """Return the combined counters of sets of rows, the weights of each times its factor."""
-        made = Counters()
-        columns = []
-        for one, factor in parts:
-            made.counts = [a + b for a, b in zip(made.counts, one.counts, strict=True)]
-            column = [total * factor for total in one.sums]
-            column[_SQUARES] *= factor
-            columns.append(column)
-        if columns:
-            made.sums = [math.fsum(places) for places in zip(*columns, strict=True)]
-        return made
 
     @property
     def n(self) -> int:

@@ -18,8 +18,7 @@ from reviewdesk.domain.jury.panels import Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
 from reviewdesk.domain.jury.scores import VALUES
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import weigh
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, weigh
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, seat_names

@@ -299,7 +299,7 @@ class QuestionModel(SuitePart):
 
     text: Text
     asked_at: Text = ""
-    labels_before: Count = 0
+    labels_before: CellCount = 0
 
 
 class Entry(SuitePart):

@@ -10,9 +10,8 @@ from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.jurors.tries import gain_of
-from reviewdesk.domain.labels.composite import Composite
 from reviewdesk.domain.labels.question import RunAnswer
-from reviewdesk.domain.labels.segments import SegmentFigures
+from reviewdesk.domain.labels.segments import Composite, SegmentFigures
 from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body

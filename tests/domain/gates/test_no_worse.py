@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reviewdesk.domain.gates.no_worse import PairedDecision, change
+from reviewdesk.domain.gates.join import PairedDecision, change
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.rates import midp, tango

@@ -17,7 +17,7 @@ from reviewdesk.domain.jurors.facts import (
     suggested_weights,
 )
 from reviewdesk.domain.jurors.strata import pairs
-from reviewdesk.domain.labels.rows import TENTATIVE, UNSEEN
+from reviewdesk.domain.labels.sampling import TENTATIVE, UNSEEN
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.run.volatility import volatile

@@ -7,10 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.composite import Composite, composite_low, composites
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.segments import SegmentVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.segments import Composite, SegmentVerdict, composite_low, composites
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Part, Target

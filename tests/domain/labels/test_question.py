@@ -15,8 +15,7 @@ from reviewdesk.domain.labels.question import (
     parse_question,
     with_raters,
 )
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError

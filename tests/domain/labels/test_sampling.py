@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels import draw as drawing
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import (
     AUDIT_SHARE,
     FIRST_REST,
     STRATA,
+    LabelledRow,
     LabelledVerdict,
+    RunFigures,
     Stratum,
     audit,
     audit_shares,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.labels.segments import (
     FEW,
     SegmentFigures,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.labels.simulation import FIGURES, simulate
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Truth

@@ -11,17 +11,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
-from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import (
-    alone,
-    audited,
-    both_lines,
-    make_rows,
-    panel_intervals,
-    split,
-    summarise,
-)
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures, confidence
+from reviewdesk.domain.labels.summary import alone, audited, make_rows, panel_intervals, split
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import (
     NO_LABEL,
@@ -126,7 +117,7 @@ def test_what_makes_no_row_is_counted() -> None:
         _labelled(None, "unsure", rank=1),
         _labelled(Decision.ERROR, "fail", rank=2),
     ]
-    found = summarise(labels, _figures(sizes={REST_PASS: 8, REST_FAIL: 2, REST_NONE: 3}))
+    found = make_rows(labels, _figures(sizes={REST_PASS: 8, REST_FAIL: 2, REST_NONE: 3})).lines
     assert found.labelled.n == 1
     assert (found.unsure, found.disputed, found.no_verdict) == (2, 1, 3)
 
@@ -142,7 +133,7 @@ def test_rows_carry_the_draws_weights() -> None:
 
 
 def _strip(*labels: LabelledRow, **figures: Any) -> Calibration:
-    return summarise(labels, _figures(**figures))
+    return make_rows(labels, _figures(**figures)).lines
 
 
 def test_labelled_counts_each_once_and_population_what_it_stands_for() -> None:
@@ -233,7 +224,7 @@ def test_verdicts_without_that_confidence_are_left_out_and_told() -> None:
 
 def test_the_source_asked_for_is_the_source_named() -> None:
     assert _strip().confidence_source == "support"
-    asked = summarise([_labelled(PASS, "pass")], _figures(), "vote_share")
+    asked = make_rows([_labelled(PASS, "pass")], _figures(), "vote_share").lines
     assert asked.confidence_source == "vote_share"
     # 2/3 of the votes for what was right: (1/3)².
     assert asked.labelled.brier == pytest.approx(1 / 9)
@@ -250,7 +241,7 @@ def test_blind_labels_stand_beside_all_others() -> None:
         _labelled(FAIL, "fail", 0.2, rank=0, item=b"c"),
     ]
     made = make_rows(labels, _figures())
-    found = split(made, {b"a": True, b"b": False, b"c": None})
+    found = split(made.verdicts, made.rows, {b"a": True, b"b": False, b"c": None})
     # Blind is a alone: .9 and right. Open are b (.7 and wrong) and c (.8 and right).
     assert (found.blind.n, found.open.n, found.unsaid) == (1, 2, 1)
     assert found.blind.gap == pytest.approx(-0.1)
@@ -263,7 +254,7 @@ def test_labels_alone_choose_their_confidence_by_themselves() -> None:
     # The run has verdicts without a score, so that it reads vote shares; the labelled one has one.
     row = _labelled(PASS, "pass", 0.9, stated_score=0.8)
     run = _figures(confidence_source="vote_share", scores_stated=True)
-    assert summarise([row], run).labelled.brier == pytest.approx(1 / 9)
+    assert make_rows([row], run).lines.labelled.brier == pytest.approx(1 / 9)
     found = alone([row], {})
     assert found.confidence_source == "support"
     # The score that the report states: (1 - .8)².
@@ -333,7 +324,7 @@ def labelled_run(desk: Desk) -> tuple[Run, list[int]]:
 def ends(desk: Desk, run: Run) -> dict[str, Ranged]:
     """The figures with the ends that a suite's entry about the run checks."""
     made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
-    line = both_lines(made).headline
+    line = made.lines.headline
     through = panel_intervals(made, Target.ITEMS)
     found = such_items(made.headline, line, fit(made.headline), through)
     return {**found, "honest_rate": pass_rate(made)}

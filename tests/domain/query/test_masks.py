@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.labels.rows import TRUTHS
+from reviewdesk.domain.labels.sampling import TRUTHS
 from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.run_columns import QueueFacts, RunColumns, columns_of, mask_of, ordered

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.clusters import Clusters

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
 from reviewdesk.domain.labels.summary import make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows

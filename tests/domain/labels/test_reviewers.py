@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.labels.team import error_rate, reviewer_error, sensitivity
 from reviewdesk.domain.stats.figures import Estimate, Part
-from reviewdesk.domain.stats.reviewers import error_rate, reviewer_error, sensitivity
 from reviewdesk.domain.stats.stratified import drawn_rate
 
 

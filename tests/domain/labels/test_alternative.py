@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from reviewdesk.domain.stats.alternative import alternative_test
+from reviewdesk.domain.labels.team import alternative_test
 
 NAMES = ("ann", "ben", "cy")
 
