@@ -257,7 +257,7 @@ def intervals(sample: Sample, run: Run) -> Iterator[tuple[str, Target, Ends]]:
             yield name, target, _ends(getattr(found, name), getattr(line, name))
         yield "pass rate", target, _ends(drawn_rate(made.pass_parts, target))
         for juror, votes in enumerate(run.votes):
-            mine = rates(voted(votes, sample.labels), target)
+            mine = rates(voted(votes, sample.labels)[0], target)
             for name in FIGURES[:3]:
                 yield f"juror {name}/{juror}", target, _ends(getattr(mine, name))
     panel = run.passed.astype(np.int8)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from msgspec.structs import asdict
 
 from reviewdesk.domain.jurors.drift import cusum
@@ -71,6 +72,12 @@ def _difference(given: Input) -> object:
     return asdict(rate_difference(*(given[name] for name in ("k1", "n1", "k2", "n2"))))
 
 
+def _alarm(given: Mapping[str, Any]) -> dict[str, Any]:
+    z = np.array([math.nan if one is None else one for one in given["z"]], np.float64)[:, None]
+    row = int(cusum(z, given.get("k", 0.5), given.get("h", 5.0))[1][0])
+    return {"alarm_at": None if row < 0 else row}
+
+
 PANEL: dict[str, Callable[[Input], object]] = {
     "alpha_nominal": lambda given: alpha_nominal(_codes(given["units"])),
     "alpha_ordinal": lambda given: alpha_ordinal(_units(given["units"])),
@@ -83,7 +90,5 @@ PANEL: dict[str, Callable[[Input], object]] = {
     "cohen_kappa": lambda given: cohen_kappa(given["human"], given["juror"]),
     "rate_difference": _difference,
     "kappa_weights": lambda given: kappa_weights(given["kappa"]),
-    "cusum": lambda given: {
-        "alarm_at": cusum(given["z"], given.get("k", 0.5), given.get("h", 5.0))
-    },
+    "cusum": _alarm,
 }

@@ -38,22 +38,31 @@ _OVERSHOOT = 1.166
 """How far a sum of normal steps overshoots its limits, added for both ends."""
 
 
-def cusum(z: Iterable[float], k: float = STEP, h: float = 5.0) -> int | None:
-    """Return the first index where standardised values have left their usual level, or ``None``.
+def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints]:
+    """Return the largest CUSUM of each column of standardised values, and where it exceeds ``h``.
 
-    ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0; the alarm is where
-    either exceeds ``h``. NaN values are skipped. Source: Page 1954; Montgomery, Introduction to
-    Statistical Quality Control, on the tabular CUSUM.
+    ``z`` is ``[m, ...]``, and both results are ``[...]``: the second is the first row beyond the
+    limit, -1 for none. ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0, and
+    NaN is skipped. Source: Page 1954; Montgomery, Introduction to Statistical Quality Control.
     """
-    up = down = 0.0
-    for place, value in enumerate(z):
-        if math.isnan(value):
-            continue
-        up = max(0.0, up + value - k)
-        down = max(0.0, down - value - k)
-        if max(up, down) > h + SLACK:
-            return place
-    return None
+    up = np.zeros(z.shape[1:])
+    down = up.copy()
+    top = up.copy()
+    first = np.full(z.shape[1:], -1)
+    missing = np.isnan(z)
+    some = bool(missing.any())
+    for place, row in enumerate(z):
+        rise = row - k
+        fall = -row - k
+        if some:
+            rise[missing[place]] = fall[missing[place]] = 0.0
+        np.maximum(up + rise, 0.0, out=up)
+        np.maximum(down + fall, 0.0, out=down)
+        np.maximum(top, up, out=top)
+        np.maximum(top, down, out=top)
+        if h < math.inf:
+            first[(first < 0) & (top > h + SLACK)] = place
+    return top, first
 
 
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
@@ -76,7 +85,7 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
         h = siegmund_limit(len(later), int(there.sum()), int(least)) if there.any() else None
     if h is None or np.isnan(z).all():
         return None, [None] * usual.shape[1]
-    return h, [cusum(column.tolist(), h=h) for column in z.T]
+    return h, [None if row < 0 else row for row in cusum(z, h=h)[1].tolist()]
 
 
 def standardised(usual: Floats, later: Floats) -> Floats:
@@ -91,26 +100,6 @@ def standardised(usual: Floats, later: Floats) -> Floats:
     sd = np.sqrt(squares.sum(axis=0) / np.maximum(n - 1, 1))
     sd = np.where((n >= SETTLED) & (sd > _STILL), sd, np.nan)
     found: Floats = (later - mean) / sd
-    return found
-
-
-def peaks(z: Floats) -> Floats:
-    """Return the largest CUSUM of any of J jurors over m steps: ``[...]`` for ``[m, ..., J]``."""
-    up = np.zeros(z.shape[1:])
-    down = up.copy()
-    top = up.copy()
-    missing = np.isnan(z)
-    some = bool(missing.any())
-    for row, off in zip(z, missing, strict=True):
-        rise = row - STEP
-        fall = -row - STEP
-        if some:
-            rise[off] = fall[off] = 0.0
-        np.maximum(up + rise, 0.0, out=up)
-        np.maximum(down + fall, 0.0, out=down)
-        np.maximum(top, up, out=top)
-        np.maximum(top, down, out=top)
-    found: Floats = top.max(axis=-1)
     return found
 
 
@@ -141,7 +130,7 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
         spread = np.maximum(first @ known**2 - count * mean**2, 0.0)
         sd = np.sqrt(spread / np.maximum(count - 1, 1))
         sd[(count < SETTLED) | (sd <= _STILL)] = np.nan
-        found.append(peaks((rows[orders[:, n:].T] - mean) / sd))
+        found.append(cusum((rows[orders[:, n:].T] - mean) / sd)[0].max(axis=-1))
     tops = np.sort(np.concatenate(found))
     limit = float(tops[min(math.ceil((1 - RISK) * (shuffles + 1)) - 1 + _SPARE, shuffles - 1)])
     return limit if limit > 0 else None
@@ -306,7 +295,20 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
     there; else the second half of its offsets in this run with the first half. CUSUM compares the
     whole run with earlier runs if there are any, else its second half with its first.
     """
-    made = {name: _drift(one, past.jurors.get(name)) for name, one in now.items()}
+    made: dict[str, Drift | None] = {}
+    for name, one in now.items():
+        before = past.jurors.get(name)
+        half = len(one.values) // 2
+        if before is not None and before.moments.n >= 2:
+            window, runs = Windows.EARLIER, before.runs
+            former, after = before.moments, Moments.of(one.values)
+        else:
+            window, runs = Windows.HALVES, 0
+            former, after = Moments.of(one.values[:half]), Moments.of(one.values[half:])
+        change = after.mean - former.mean
+        tested = welch(former, after) or (None,) * 5
+        found = Drift(window, runs, former.n, after.n, change, *tested)
+        made[name] = found if former.n else None
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
     names = past.names or tuple(now)
     keys, later = by_verdict(now, names)
@@ -330,22 +332,3 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
         )
         for (name, one), q in zip(made.items(), adjusted, strict=True)
     }
-
-
-def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
-    if past is not None and past.moments.n >= 2:
-        windows = Windows.EARLIER
-        runs = past.runs
-        usual = past.moments
-        later = found.values
-    else:
-        half = len(found.values) // 2
-        windows = Windows.HALVES
-        runs = 0
-        usual = Moments.of(found.values[:half])
-        later = found.values[half:]
-    if not usual.n:
-        return None
-    after = Moments.of(later)
-    tested = welch(usual, after) or (None,) * 5
-    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *tested)

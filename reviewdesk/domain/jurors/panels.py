@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.jurors.facts import Difference, design
-from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
+from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Small
@@ -170,10 +170,7 @@ def compare_panels(
     base = second if swapped else first
     one, two = (base.others, base.votes) if swapped else (base.votes, base.others)
     found = [voted(votes, base.labels) for votes in (one, two)]
-    rated = [
-        stratified_rates(mine, clusters=clusters(votes, base.labels)).accuracy
-        for mine, votes in zip(found, (one, two), strict=True)
-    ]
+    rated = [stratified_rates(mine, clusters=groups).accuracy for mine, groups in found]
     sides = _sides(cells)
     alone = _sides(labels)
     return PanelComparison(
@@ -189,7 +186,7 @@ def compare_panels(
         first_alone=sides[True, False],
         second_alone=sides[False, True],
         drawn=base.name,
-        design=design(found[0]),
+        design=design(found[0][0]),
         difference=compare(second.name, one, two, base.labels),
         p=sign_test(alone[True, False], alone[False, True]),
     )

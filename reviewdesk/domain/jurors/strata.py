@@ -48,6 +48,8 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 
+_CELL = np.array([2, 1, 3, 0])
+"""The index into ``CELLS`` of two bits, vote then truth: tn, fn, fp, tp."""
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
 
 
@@ -89,16 +91,6 @@ class Labels(Struct, frozen=True):
                 content[row] = known.setdefault(mine.content or row, row)
                 test[row] = known.setdefault(tests.get(key) or (row,), content[row])
         return Labels(np.asarray(strata, np.int64), truth, counted, content, test)
-
-    def among(self, kept: Bools) -> Labels:
-        """Return the labels of the ``kept`` verdicts; all others become unlabelled."""
-        return Labels(
-            self.stratum,
-            np.where(kept, self.truth, np.int8(NOTHING)),
-            self.counted & kept,
-            self.content,
-            self.test,
-        )
 
 
 def votes_of(found: Columns) -> dict[str, Small]:
@@ -165,56 +157,41 @@ def question_items(
     )
 
 
-def voted(votes: Small, labels: Labels) -> list[Voted]:
-    """Count a rater's votes in each stratum; a fully labelled one counts beyond its prefix too."""
-    cast = votes >= 0
-    sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
-    every = _cells(votes, labels, cast & (labels.truth >= 0), by_label=True)
-    counted = _cells(votes, labels, _counting(votes, labels))
-    found = clusters(votes, labels)
-    repeated = found if found is not None and found.repeated else None
-    made = []
-    for h, (fails, passes) in enumerate(sizes.reshape(-1, 2).tolist()):
-        spread = None if repeated is None else repeated.of_stratum(h, fails + passes)[1]
-        made.append(Voted(h, passes, fails, counted[h], every[h], spread))
-    return made
+def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
+    """Count a rater's votes in each stratum, and gather the labels that count.
 
-
-def _counting(votes: Small, labels: Labels) -> Bools:
-    """Mark the votes whose label counts: all of them in a stratum where each vote has a label."""
-    cast = votes >= 0
+    A stratum where each vote has a label counts beyond its prefix too. The labels are gathered by
+    content and case; ``None`` if no two share one.
+    """
     strata = len(STRATA)
-    known = cast & (labels.truth >= 0)
-    every = np.bincount(labels.stratum[cast], minlength=strata)
-    whole = np.bincount(labels.stratum[known], minlength=strata) == every
-    found: Bools = known & (labels.counted | whole[labels.stratum])
-    return found
-
-
-def clusters(votes: Small, labels: Labels) -> Clusters | None:
-    """Gather a rater's labels that count by content and case; ``None`` if no two share one."""
-    kept = _counting(votes, labels)
     cast = votes >= 0
+    known = cast & (labels.truth >= 0)
+    sides = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * strata)
+    sides = sides.reshape(-1, 2)
+    sizes = sides.sum(axis=1)
+    whole = np.bincount(labels.stratum[known], minlength=strata) == sizes
+    kept = known & (labels.counted | whole[labels.stratum])
     stratum = labels.stratum[kept]
-    content = labels.content[kept]
-    test = labels.test[kept]
-    if len(np.unique(test)) == len(test):
-        return None
-    size = np.bincount(labels.stratum[cast], minlength=len(STRATA))
-    seen = np.bincount(stratum, minlength=len(STRATA))
-    # Two bits, vote then truth: 0 is tn, 1 fn, 2 fp, 3 tp.
-    cell = np.array([2, 1, 3, 0])[2 * votes[kept] + labels.truth[kept]]
-    return Clusters.of(stratum, content, test, (size / np.maximum(seen, 1))[stratum], cell)
-
-
-def _cells(votes: Small, labels: Labels, kept: Bools, *, by_label: bool = False) -> list[Cells]:
-    """Count votes by stratum and cell; ``by_label`` divides a label among the votes on it."""
-    code = 4 * labels.stratum[kept] + 2 * votes[kept] + labels.truth[kept]
-    _, place, times = np.unique(labels.content[kept], return_inverse=True, return_counts=True)
-    share = 1 / times[place] if by_label and len(times) < len(code) else None
-    counts = np.bincount(code, share, minlength=4 * len(STRATA)).reshape(-1, 4).tolist()
-    # Two bits, vote then truth: 0 is tn, 1 fn, 2 fp, 3 tp.
-    return [Cells(tp=both, fn=fn, tn=tn, fp=fp) for tn, fn, fp, both in counts]
+    groups = None
+    if len(np.unique(labels.test[kept])) < len(stratum):
+        weight = (sizes / np.maximum(np.bincount(stratum, minlength=strata), 1))[stratum]
+        cell = _CELL[2 * votes[kept] + labels.truth[kept]]
+        groups = Clusters.of(stratum, labels.content[kept], labels.test[kept], weight, cell)
+    cells = []
+    for rows in (kept, known):
+        code = 4 * labels.stratum[rows] + _CELL[2 * votes[rows] + labels.truth[rows]]
+        _, place, times = np.unique(labels.content[rows], return_inverse=True, return_counts=True)
+        # Of all labels, each is divided among the votes on it.
+        share = 1 / times[place] if rows is known and len(times) < len(code) else None
+        counts = np.bincount(code, share, minlength=4 * strata).reshape(-1, 4).tolist()
+        cells.append([Cells(*row) for row in counts])
+    made = []
+    for h, (fails, passes) in enumerate(sides.tolist()):
+        spread = None
+        if groups is not None and groups.repeated:
+            spread = groups.of_stratum(h, fails + passes)[1]
+        made.append(Voted(h, passes, fails, cells[0][h], cells[1][h], spread))
+    return made, groups
 
 
 def compare(
@@ -258,10 +235,7 @@ def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dic
     ``stated`` is the same as for ``trimmed``.
     """
     marked = lone(dissents(found), trimmed(found, stated))
-    made = np.zeros((len(found.names), len(found)), np.bool_)
-    seats_, rows = np.nonzero(marked)
-    made[found.juror[seats_, rows], rows] = True
-    return dict(zip(found.names, made, strict=True))
+    return {name: ((found.juror == j) & marked).any(axis=0) for j, name in enumerate(found.names)}
 
 
 def lone(against: Bools, gone: Bools) -> Bools:
@@ -298,22 +272,45 @@ def juror_rates(
     votes = votes_of(found)
     panel = panel_votes(found)
     made = {}
+    shares = {}
     for name, cast in votes.items():
-        mine = voted(cast, labels)
-        groups = clusters(cast, labels)
-        dissent = np.where(lone[name], cast, np.int8(NOTHING))
-        alone = voted(dissent, labels)
+        mine, groups = voted(cast, labels)
+        alone, of_alone = voted(np.where(lone[name], cast, np.int8(NOTHING)), labels)
         word = design(mine)
+        run = stratified_rates(mine, clusters=groups)
         made[name] = JurorRates(
             design=word,
-            run=stratified_rates(mine, clusters=groups),
+            run=run,
             such=stratified_rates(mine, Target.ITEMS, groups),
             kappa=quoted_kappa(mine)[0] if word.stands else None,
-            dissent=stratified_rates(alone, clusters=clusters(dissent, labels)).accuracy,
+            dissent=stratified_rates(alone, clusters=of_alone).accuracy,
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )
-    return made, _contest(votes, panel, labels)
+        cells = labelled(mine)
+        share = cells.right / cells.n if cells.n else None
+        # Through the draw, if the labels represent the run.
+        share = run.accuracy.estimate if word.stands else share
+        if share is not None:
+            shares[name] = share
+    if len(shares) < 2:
+        return made, Contest()
+    best = max(shares, key=lambda name: shares[name])
+    others = [cast for name, cast in votes.items() if name != best and (cast >= 0).any()]
+    z = NormalDist().inv_cdf(1 - 0.025 / len(others))
+
+    def beaten(cast: Small) -> bool:
+        return compare("", votes[best], cast, labels, z, Target.ITEMS).low > 0
+
+    return made, Contest(
+        best=best,
+        panel=compare(best, panel, votes[best], labels),
+        beats_every=all(
+            compare("", panel, cast, labels).low > 0 for cast in votes.values() if (cast >= 0).any()
+        ),
+        best_beats_panel=beaten(panel),
+        best_stands=all(beaten(cast) for cast in others),
+    )
 
 
 def kappas(
@@ -322,42 +319,12 @@ def kappas(
     """Return, by name, each juror's kappa from the labels of some rows, and its votes."""
     kept = np.zeros(len(found), np.bool_)
     kept[list(rows)] = True
-    within = labels.among(kept)
-    return {name: quoted_kappa(voted(cast, within)) for name, cast in votes_of(found).items()}
-
-
-def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contest:
-    """Compare the panel with every juror, and its best juror with the others."""
-    known = {}
-    for name, cast in votes.items():
-        found = voted(cast, labels)
-        cells = labelled(found)
-        share = cells.right / cells.n if cells.n else None
-        # Through the draw, if the labels represent the run.
-        if design(found).stands:
-            share = stratified_rates(found).accuracy.estimate
-        if share is not None:
-            known[name] = share
-    if len(known) < 2:
-        return Contest()
-    best = max(known, key=lambda name: known[name])
-    others = [cast for name, cast in votes.items() if name != best and (cast >= 0).any()]
-    z = NormalDist().inv_cdf(1 - 0.025 / len(others))
-
-    def beaten(cast: Small) -> bool:
-        return compare("", votes[best], cast, labels, z, Target.ITEMS).low > 0
-
-    return Contest(
-        best=best,
-        panel=compare(best, panel, votes[best], labels),
-        beats_every=all(
-            compare(name, panel, cast, labels).low > 0
-            for name, cast in votes.items()
-            if (cast >= 0).any()
-        ),
-        best_beats_panel=beaten(panel),
-        best_stands=all(beaten(cast) for cast in others),
+    within = replace(
+        labels,
+        truth=np.where(kept, labels.truth, np.int8(NOTHING)),
+        counted=labels.counted & kept,
     )
+    return {name: quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()}
 
 
 class LabelledPanel(Struct, frozen=True):

@@ -60,7 +60,7 @@ def test_a_stratum_is_the_verdicts_on_which_the_juror_voted() -> None:
     strata = [0, 0, 0, 3, 3, 3, 3, 3]
     said = labels(strata, [PASS, FAIL, FAIL, PASS, PASS, None, None, None])
     votes = small(PASS, PASS, NONE, PASS, NONE, FAIL, PASS, PASS)
-    found = [one for one in voted(votes, said) if one.size]
+    found = [one for one in voted(votes, said)[0] if one.size]
     assert [(one.stratum, one.passes, one.fails) for one in found] == [(0, 2, 0), (3, 3, 1)]
     assert [one.counted for one in found] == [Cells(tp=1, fp=1), Cells(tp=1)]
     assert design(found) is Design.WEIGHTED
@@ -73,7 +73,7 @@ def test_a_stratum_is_the_verdicts_on_which_the_juror_voted() -> None:
 def test_what_is_labelled_to_its_end_is_a_census_in_any_order() -> None:
     # The verdict that breaks the prefix is one on which the juror did not vote.
     said = labels([3, 3, 3], [None, PASS, FAIL])
-    found = voted(small(NONE, PASS, PASS), said)
+    found, _ = voted(small(NONE, PASS, PASS), said)
     assert design(found) is Design.CENSUS
     assert (rates(found).accuracy.low, rates(found).accuracy.high) == (0.5, 0.5)
 
@@ -90,12 +90,12 @@ def test_what_is_labelled_to_its_end_is_a_census_in_any_order() -> None:
     ],
 )
 def test_the_design_is_the_juror_s_own(truths: list[int | None], word: Design) -> None:
-    assert design(voted(small(PASS, PASS, PASS, FAIL), labels([0, 0, 3, 3], truths))) is word
+    assert design(voted(small(PASS, PASS, PASS, FAIL), labels([0, 0, 3, 3], truths))[0]) is word
 
 
 def test_an_unlabelled_stratum_leaves_bounds() -> None:
     said = labels([0, 0, 3, 3], [PASS, FAIL, None, None])
-    found = rates(voted(small(PASS, PASS, PASS, FAIL), said))
+    found = rates(voted(small(PASS, PASS, PASS, FAIL), said)[0])
     assert found.accuracy.estimate is None
     # 1 right of the two flagged; the other two may be wrong or right.
     assert (found.accuracy.low, found.accuracy.high) == (0.25, 0.75)
@@ -209,9 +209,9 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
     lone = lone_dissents(run, {})
     votes = votes_of(run)
     for one in expected:
-        cells = labelled(voted(votes[one.name], said))
+        cells = labelled(voted(votes[one.name], said)[0])
         assert (cells.tp, cells.fn, cells.tn, cells.fp) == (one.tp, one.fn, one.tn, one.fp)
-        mine = voted(np.where(lone[one.name], votes[one.name], np.int8(NONE)), said)
+        mine, _ = voted(np.where(lone[one.name], votes[one.name], np.int8(NONE)), said)
         assert (labelled(mine).n, labelled(mine).right) == (one.lone_dissents, one.lone_right)
 
 
