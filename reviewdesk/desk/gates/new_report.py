@@ -3,7 +3,6 @@
 It is loaded, and its verdicts get the labels of the suite.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -258,7 +257,7 @@ def joined_report(
             f"decided before; {ENOUGH:.0%} are needed"
         )
     return JoinedReport(
-        made=_weighed(made, found) if labels.drawn else made,
+        made=_weighed(made, found.labels) if labels.drawn else made,
         drawn=labels.drawn,
         counts=found.counts,
         passed=totals.passed,
@@ -330,32 +329,13 @@ def _placed(
     return made
 
 
-def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
-    """Return the rows with the weights of the suite, scaled to the sizes of the strata.
-
-    The contents of a stratum may weigh differently: older versions drew verdicts, and a content
-    with several of them was drawn with a higher chance.
-    """
-    strata = {row.item: row.place.stratum for row in made.labelled if not row.unanswered}
-    given = {item: found.labels[item].weight or 0.0 for item in strata if item in found.labels}
-    mass: dict[int, float] = {}
-    for h in set(strata.values()):
-        mine = [given[item] for item, other in strata.items() if other == h and item in given]
-        # One that nobody answered in the suite weighs as much as the others do on average.
-        usual = sum(mine) / len(mine) if mine else 1.0
-        for item, other in strata.items():
-            if other == h:
-                mass[h] = mass.get(h, 0.0) + given.setdefault(item, usual)
-    weights = {item: given[item] * made.figures.sizes[h] / mass[h] for item, h in strata.items()}
-    each = [weights.get(row.item, 0.0) for row in made.labelled]
-    return dataclasses.replace(
-        made,
-        weights=[weights[row.item] for row in made.verdicts],
-        weighing=replace(made.weighing, weights=each),
-        again=lambda truths: _weighed(
-            dataclasses.replace(made, again=None).with_truths(truths), found
-        ),
-    )
+def _weighed(made: LabelledRows, labels: Mapping[bytes, DrawnLabel]) -> LabelledRows:
+    given = {
+        (row.place.stratum, row.item): labels[row.item].weight or 0.0
+        for row in made.labelled
+        if row.item in labels
+    }
+    return made.reweighed(given, made.figures.sizes)
 
 
 def _what_joined(counts: JoinCounts) -> str:

@@ -7,12 +7,10 @@ labelled run has an interval as wide as that of the same number of labels drawn 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import (
     STRATA,
@@ -20,9 +18,8 @@ from reviewdesk.domain.labels.sampling import (
     LabelledVerdict,
     RunFigures,
     stratum,
-    weigh,
 )
-from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass
+from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells, Z
@@ -76,27 +73,28 @@ def as_run(
     mass = Counter[int]()
     sizes = defaultdict[int, float](float)
     decided = defaultdict[tuple[int, bool], float](float)
+    given: dict[tuple[int, bytes], float] = {}
     labelled: list[LabelledRow] = []
     for at, (name, right) in enumerate(zip(strata, rows.correct.tolist(), strict=True)):
         passed = bool(rows.passed[at])
         content = int(contents[at])
-        decision = Decision.PASS if passed else Decision.FAIL
         h = STRATA.index(name)
         weight = float(rows.weight[at])
-        own = stratum(decision, flagged=name.startswith("flagged"))
-        if times[content] == 1 and own != h:
-            return None
+        test = tests[at] if tests else ""
+        item = b"%d" % content
+        truth = Truth.PASS if passed is right else Truth.FAIL
         if (h, content) not in units:
             units[h, content] = mass[h]
             mass[h] += 1
             sizes[h] += weight
+        place = LabelledVerdict(h, units[h, content], truth, content=item)
+        row = _row(at, item, passed, float(rows.confidence[at]), place, test)
+        own = stratum(row.decision, flagged=name.startswith("flagged"))
+        if times[content] == 1 and own != h:
+            return None
         decided[h, passed] += weight
-        truth = Truth.PASS if passed is right else Truth.FAIL
-        place = LabelledVerdict(h, units[h, content], truth, content=b"%d" % content)
-        test = tests[at] if tests else ""
-        labelled.append(
-            LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place, test)
-        )
+        given[h, item] = weight
+        labelled.append(row)
     for h in mass if rows.content is None else ():
         mine = rows.weight[[one.place.stratum == h for one in labelled]]
         if float(np.ptp(mine)) > SLACK * float(mine.max()):
@@ -105,79 +103,42 @@ def as_run(
     counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
     for at, one in enumerate(unanswered, len(labelled)):
         h = STRATA.index(one.stratum)
-        if h not in whole:
-            continue
-        place = LabelledVerdict(h, mass[h], Truth.UNSURE, content=b"?%d" % at)
-        mass[h] += 1
-        decision = Decision.PASS if one.passed else Decision.FAIL
-        open_row = LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place, one.test)
-        labelled.append(open_row)
-    verdicts = labelled[: len(strata)]
-    weighing = weigh([one.place for one in labelled], whole, counts)
-    weights = weighing.weights if rows.content is None else rows.weight.tolist()
-    weights = weights[: len(strata)]
-    weighing = replace(weighing, weights=weights + [0.0] * (len(labelled) - len(weights)))
-    figures = RunFigures(0, 0, "file", scores_stated=False, sizes=whole, decided=counts)
-    again = partial(_answered, rows, strata, tests, unanswered) if unanswered else None
-    return LabelledRows(labelled, figures, verdicts, rows, weights, weighing, "file", again)
+        if h in whole:
+            item = b"?%d" % at
+            place = LabelledVerdict(h, mass[h], Truth.UNSURE, content=item)
+            mass[h] += 1
+            labelled.append(_row(at, item, one.passed, one.confidence, place, one.test))
+    figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=whole, decided=counts)
+    made = make_rows(labelled, figures)
+    return made if rows.content is None else made.reweighed(given, sizes)
 
 
-def _answered(
-    rows: Rows,
-    strata: Sequence[str],
-    tests: Sequence[str],
-    unanswered: Sequence[UnansweredRow],
-    truths: Mapping[int, Truth],
-) -> LabelledRows:
-    """Return the run of drawn rows if the unanswered ones had these truths, by their places.
-
-    They share the weight of their stratum with the others.
-    """
-    given = {at: unanswered[at - len(strata)] for at in truths}
-    contents = np.arange(len(strata)) if rows.content is None else rows.content
-    weight = rows.weight.copy()
-    more = []
-    for name in dict.fromkeys(one.stratum for one in given.values()):
-        mine = np.array([one == name for one in strata])
-        count = len(np.unique(contents[mine]))
-        new = sum(one.stratum == name for one in given.values())
-        weight[mine] *= count / (count + new)
-    for one in given.values():
-        mine = np.array([name == one.stratum for name in strata])
-        more.append(float(weight[mine].sum()) / len(np.unique(contents[mine])))
-    right = [one.passed is (truths[at] is Truth.PASS) for at, one in given.items()]
-    weighed = Rows(rows.confidence, rows.correct, weight, rows.passed, contents)
-    whole = _with_rows(weighed, [*given.values()], right, more)
-    names = [*strata, *(one.stratum for one in given.values())]
-    made = as_run(whole, names, [*tests, *(one.test for one in given.values())] if tests else ())
-    assert made is not None  # noqa: S101 - the rows without these made a run
-    return made
+def _row(
+    at: int, item: bytes, passed: bool, sure: float, place: LabelledVerdict, test: str
+) -> LabelledRow:
+    decision = Decision.PASS if passed else Decision.FAIL
+    return LabelledRow(at, str(at), item, decision, None, None, sure, 0, 0, place, test)
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
-    """Return undrawn rows with all unanswered ones wrong, then all right; () without any."""
-    if not unanswered:
-        return ()
+    """Return undrawn rows with all unanswered ones wrong, then all right; () without any.
+
+    Each of these is on a separate content, and weighs 1.
+    """
     n = len(unanswered)
-    return tuple(_with_rows(rows, unanswered, [right] * n, [1.0] * n) for right in (False, True))
-
-
-def _with_rows(
-    rows: Rows, more: Sequence[UnansweredRow], right: Sequence[bool], weights: Sequence[float]
-) -> Rows:
-    """Return rows followed by more rows, each of them on a separate content."""
+    if not n:
+        return ()
     passed = content = None
     if rows.passed is not None:
-        passed = np.append(rows.passed, [one.passed for one in more])
+        passed = np.append(rows.passed, [one.passed for one in unanswered])
     if rows.content is not None:
         first = int(rows.content.max(initial=-1)) + 1
-        content = np.append(rows.content, first + np.arange(len(more)))
-    return Rows(
-        np.append(rows.confidence, [one.confidence for one in more]),
-        np.append(rows.correct, right),
-        np.append(rows.weight, weights),
-        passed,
-        content,
+        content = np.append(rows.content, first + np.arange(n))
+    sure = np.append(rows.confidence, [one.confidence for one in unanswered])
+    weight = np.append(rows.weight, np.ones(n))
+    return tuple(
+        Rows(sure, np.append(rows.correct, [right] * n), weight, passed, content)
+        for right in (False, True)
     )
 
 

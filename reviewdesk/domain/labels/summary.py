@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,39 @@ class LabelledRows:
             for one in self.labelled
         ]
         return make_rows(labelled, self.figures, self.source)
+
+    def reweighed(
+        self, given: Mapping[tuple[int, bytes], float], sizes: Mapping[int, float]
+    ) -> LabelledRows:
+        """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
+
+        The contents of a stratum may weigh differently: older versions drew verdicts, and a content
+        with several of them was drawn with a higher chance. An item without a weight, which nobody
+        answered before, weighs as much as the others of its stratum do on average.
+        """
+        units: dict[int, dict[bytes, None]] = {}
+        for row in self.labelled:
+            if not row.unanswered:
+                units.setdefault(row.place.stratum, {})[row.item] = None
+        weights: dict[tuple[int, bytes], float] = {}
+        for h, items in units.items():
+            known = [given[h, item] for item in items if (h, item) in given]
+            usual = sum(known) / len(known) if known else 1.0
+            mine = {item: given.get((h, item), usual) for item in items}
+            scale = sizes[h] / sum(mine.values())
+            weights |= {(h, item): weight * scale for item, weight in mine.items()}
+
+        def of(rows: Sequence[LabelledRow]) -> list[float]:
+            return [weights.get((row.place.stratum, row.item), 0.0) for row in rows]
+
+        return dataclasses.replace(
+            self,
+            weights=of(self.verdicts),
+            weighing=replace(self.weighing, weights=of(self.labelled)),
+            again=lambda truths: (
+                dataclasses.replace(self, again=None).with_truths(truths).reweighed(given, sizes)
+            ),
+        )
 
     @cached_property
     def left_out(self) -> int:
