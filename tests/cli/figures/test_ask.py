@@ -169,17 +169,20 @@ calibration:
 """
 
 
-def test_exports_and_gates_carry_the_question(run: Cli, tmp_path: Path) -> None:
-    run("label", "v1", "pass")
+@pytest.mark.parametrize("before", [1, 0])
+def test_exports_and_gates_carry_the_question(run: Cli, tmp_path: Path, before: int) -> None:
+    ids = ["v1", "v2", "v4", "v5"]
+    for name in ids[:before]:
+        run("label", name, "pass")
     run("ask", "accuracy >= 0.8")
-    for at in (2, 4, 5):
-        run("label", f"v{at}", "pass")
+    for name in ids[before:]:
+        run("label", name, "pass")
     out = tmp_path / "full.jsonl"
     assert run("labels", "export", "--format", "full", "-o", out).code == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert {row["question"] for row in rows} == {"accuracy >= 0.8"}
-    assert {row["id"]: row["labelled_before"] for row in rows}["v1"] is True
-    assert sum(row["labelled_before"] for row in rows) == 1
+    assert {row["id"]: row["labelled_before"] for row in rows}["v1"] is (before == 1)
+    assert sum(row["labelled_before"] for row in rows) == before
     assert run("calibrate", out).code == 0
 
     folder = tmp_path / "suite"
@@ -191,9 +194,10 @@ def test_exports_and_gates_carry_the_question(run: Cli, tmp_path: Path) -> None:
             suite.write_text(SUITE.format(0.05))
         (entry,) = json.loads(run("gate", suite, "--json").out)["entries"]
         asked = entry["question"]
-        assert (asked["text"], asked["labels_before"]) == ("accuracy >= 0.8", 1)
+        assert (asked["text"], asked["labels_before"]) == ("accuracy >= 0.8", before)
         assert asked["asked_at"].startswith("20")
-        assert "after 1 label: accuracy >= 0.8?" in str(entry["notes"])
+        after = "after 1 label: " if before else ": "
+        assert f"{after}accuracy >= 0.8?" in str(entry["notes"])
 
 
 def test_a_gate_holds_on_the_interval_of_the_question(
