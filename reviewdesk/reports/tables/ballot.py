@@ -249,7 +249,7 @@ class BallotMaker:
         understood.
         """
         self._remarks = []
-        body: JsonObject = {}
+        body: JsonObject = {"raw": vote.cells["raw"]} if "raw" in vote.cells else {}
         stated = _text(vote.cells.get("model"))
         given = self._models.get(vote.judge)
         if stated and given and stated != given:

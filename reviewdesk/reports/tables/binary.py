@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
+from itertools import islice
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.tables.cells import column_names
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
@@ -115,8 +117,13 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
             found = enumerate(sheet.iter_rows(values_only=True), 1)
             filled = ((at, row) for at, row in found if sum(cell is not None for cell in row) > 1)
             if (header := next(filled, None)) is not None:
-                names = tuple("" if cell is None else str(cell).strip() for cell in header[1])
+                start = [header, *islice(found, 2)]
+                texts = (
+                    ["" if one is None else str(one).strip() for one in row] for _, row in start
+                )
+                names, headers = column_names([*texts])
                 yield header[0], names
+                yield from start[headers:]
                 yield from found
                 return
     except InputFileError:

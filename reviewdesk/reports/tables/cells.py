@@ -6,12 +6,14 @@ import ast
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
 from reviewdesk.reports.mapping.foreign import LabelWords
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import must_be
 
 Cells: TypeAlias = Mapping[str, Any]
@@ -32,12 +34,15 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "rating", "value", "grade", "result", "outcome"),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
+        "custom_id",
         "trace_id", "task_id", "row_id", "record_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name", "nr", "no", "no.", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
-    "pass": ("pass", "passed", "verdict", "decision", "vote"),
+    "pass": (
+        "pass", "passed", "verdict", "decision", "vote", "is_correct", "success", "criteria_met",
+    ),
     "label": ("label", "winner", "preference", "preferred"),
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
@@ -65,16 +70,18 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "threshold": ("threshold",),
     "input": (
         "input", "prompt", "question", "query", "instruction", "user_input", "request",
-        "user_prompt", "frage", "pregunta",
+        "user_prompt", "frage", "pregunta", "inputs", "problem",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
         "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta",
+        "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
         "alternative", "response_b", "answer_b", "output_b", "response_2", "answer_2", "output_2",
+        "rejected",
     ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
@@ -133,6 +140,7 @@ _CRITERIA = frozenset({
     "conciseness", "completeness", "clarity", "helpfulness", "harmfulness", "harmlessness",
     "maliciousness", "safety", "toxicity", "bias", "tone", "style", "humor", "empathy",
     "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
+    "complexity", "verbosity", "honesty", "truthfulness", "engagement", "specificity",
     "levenshtein", "exact_match", "bleu", "rouge", "quality", "usefulness", "depth", "creativity",
 })  # fmt: skip
 """Names of questions about a response, which are never names of judges."""
@@ -144,7 +152,11 @@ def is_criterion(column: str) -> bool:
 
 
 def _plain(column: str) -> str:
-    return _SEPARATORS.sub("_", column.strip()).casefold()
+    return _SEPARATORS.sub("_", _IN_BRACKETS.sub("", column.strip())).casefold()
+
+
+_IN_BRACKETS = re.compile(r"(?:\s*\([^()]*\)|/v\d+)\Z")
+"""A remark behind the name of a column, such as ``(1-5)`` or ``/v1``."""
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
@@ -160,11 +172,16 @@ _NOT_FINITE = frozenset({
 
 _PASSES = (
     "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
-    "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да",
+    "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
+    "good", "ok", "okay", "right", "met", "satisfied", "success", "approved", "acceptable", "valid",
+    "win", "thumbs up", "thumbs_up", "checked",
 )  # fmt: skip
 _FAILS = (
     "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
-    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет",
+    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux", "falso", "bad",
+    "not ok", "nok", "not okay", "wrong", "not met", "unmet", "not satisfied", "failure",
+    "disapproved", "unacceptable", "invalid", "loss", "lose", "thumbs down", "thumbs_down",
+    "unchecked", "not correct", "not accepted",
 )  # fmt: skip
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
 """Words and marks for a vote in tables, in addition to those of every report."""
@@ -174,11 +191,26 @@ _PLAIN = frozenset({
 })  # fmt: skip
 _UNSURE = frozenset({"unsure", "unknown", "unclear"})
 _LONGEST_WORD = 60
+_LONGEST = 300
+_BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)\Z")
+"""A word behind a letter, a 0 or a 1, such as ``A: pass``."""
 _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
 _STATED_ERROR = re.compile(
     r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
 )
 _PART = re.compile(r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of)\s*([\d.]+)|%)\Z", re.ASCII)
+_STARS = re.compile(r"([★⭐🌟]*)\ufe0f?(☆*)\Z|([\d.]+)[- ]?(?:stars?|★|⭐)\Z", re.IGNORECASE)
+_MOST_STARS = 5
+_LEAD = r"(?:[a-z ]*(?:score|rating|grade|verdict|result|answer|decision)\s*(?:[:=]|is)\s*)?"
+_GRADED = re.compile(
+    rf"{_LEAD}[\[*(]*(?P<answer>[-+]?\d+(?:[.,]\d+)?(?:\s*(?:/|(?:out )?of)\s*\d+|\s*%)?)[\])*]*"
+    r"(?:\s*(?:points?|pts)\b)?\.?(?:\s*[-–—:=(,;\n]\s*[^\d\s].*)?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A number with what it means, such as ``4 - good``, ``Score: 4`` or ``[[4]]``."""
+_REMARK = re.compile(rf"{_LEAD}(.+?)\s*(?:\s[-–—]\s|[:;(\n]|\.\s|\Z)", re.IGNORECASE)
+_SKIN = dict.fromkeys((0xFE0F, *range(0x1F3FB, 0x1F400)))
+"""The signs that only change how an emoji looks."""
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*(?:%|/\s*\d+)?\s*\Z", re.ASCII)
 
 
@@ -215,13 +247,28 @@ def number(value: Any, column: str) -> float | int | None:
 
 
 def part_of_whole(value: Any) -> tuple[float, float] | None:
-    """Return 85 and 100 for ``85%``, 4 and 5 for ``4/5``; None for anything else."""
-    match = _PART.match(value.strip()) if isinstance(value, str) else None
-    if match is None:
+    """Return 85 and 100 for ``85%``, 4 and 5 for ``4/5`` and ``★★★★☆``; None for anything else.
+
+    Stars are out of five, unless the text shows how many they are out of.
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    if text and (stars := _STARS.match(text)):
+        full, empty, said = stars.groups()
+        count = likely_number(said) if said else len(full)
+        most = len(full) + len(empty) if empty else _MOST_STARS
+        return (count, most) if count is not None and count <= most else None
+    if (match := _PART.match(text)) is None:
         return None
     part = likely_number(match[1])
     whole = likely_number(match[2] or "100")
     return (part, whole) if part is not None and whole else None
+
+
+def without_remark(value: Any) -> Any:
+    """Return the number in a text such as ``4 - good`` or ``Score: 4``; else the value itself."""
+    text = value.strip() if type(value) is str else ""
+    match = _GRADED.match(text) if text and not text.isdecimal() else None
+    return match["answer"] if match and match["answer"] != text else value
 
 
 def with_decimal_point(value: Any) -> Any:
@@ -268,8 +315,13 @@ def name(value: Any) -> str:
 
 def parsed(value: Any) -> Any:
     """Return the object or list that a text holds as JSON or Python, else the value unchanged."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
-        return value
+    start = value.lstrip()[:1] if isinstance(value, str) else ""
+    return _decoded(value) if start and start in "{[`" else value
+
+
+@lru_cache(maxsize=32)
+def _decoded(value: str) -> Any:
+    value = match[1] if (match := _FENCED.match(value)) else value
     try:
         return decode_whole(value, ImportTally(lenient=True))
     except (json.JSONDecodeError, NonStandardJsonError):
@@ -282,6 +334,7 @@ def parsed(value: Any) -> Any:
 
 
 _LONGEST_LITERAL = 20_000
+_FENCED = re.compile(r"\s*```(?:json)?\s*([{\[].*[}\]])\s*```\s*\Z", re.DOTALL)
 
 
 def names(value: Any) -> list[str]:
@@ -303,8 +356,17 @@ class DecidingWords(LabelWords):
             return value
         if not isinstance(value, str | int | float):
             return None
-        vote = super().vote(str(value))
-        return _VOTES.get(folded(str(value))) if vote is None else vote
+        vote = self._word(text := str(value))
+        if vote is None and type(value) is str and len(text := text.translate(_SKIN)) <= _LONGEST:
+            # In "A: pass" or "Yes - because ..." one part decides.
+            for part in (_REMARK.match(text.strip()), _BEHIND_LETTER.match(text)):
+                if vote is None and part and not part[1].isdecimal():
+                    vote = self._word(part[1])
+        return vote
+
+    def _word(self, text: str) -> bool | None:
+        vote = super().vote(text)
+        return _VOTES.get(folded(text)) if vote is None else vote
 
     def human(self, value: Any) -> str | None:
         """Return a person's label (``pass``, ``fail`` or ``unsure``), or None."""
@@ -334,3 +396,45 @@ def is_word(value: Any) -> bool:
 
 def blank(value: Any) -> bool:
     return not value.strip() if type(value) is str else value is None
+
+
+def is_answer(cell: Any) -> bool:
+    """Return True if a cell holds a number, a vote or a mark, as judges' answers do."""
+    return (
+        likely_number(cell := without_remark(cell)) is not None
+        or part_of_whole(cell) is not None
+        or _USUAL.vote(cell) is not None
+    )
+
+
+_USUAL = DecidingWords(ReadOptions())
+
+
+def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
+    """Return the names of the columns, and how many of the first records they are made of.
+
+    A second line of names is below merged cells, below names that recur, or has no first cell.
+    Pandas writes the name of the first column on a line of its own below them.
+    """
+    top = tuple(start[0])
+    if not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0]):
+        top = ("item", *top[1:])
+    second, third = start[1:3] if len(start) > 2 else ((), ())
+    below = [name for name in second if name]
+    merged = "" in top[1:] or len(set(top)) < len(top)
+    is_below = len(below) > 1 and (merged or (not second[0] and third[0]))
+    if not is_below or len(second) != len(top) or any(map(is_answer, below)):
+        return top, 1
+    join = merged or len(set(below)) == len(below)
+    group = ""
+    names: list[str] = []
+    for name, sub in zip(top, second, strict=True):
+        group = name or (group if sub else "")
+        names.append("_".join(filter(None, (group, sub))) if join else name or sub)
+    if not any(third[1:]):
+        names[0] = third[0]
+    elif not (names[0] or is_answer(third[0])):
+        names[0] = "item"
+    if len({*names}) < len(names) or not all(names[1:]):
+        return top, 1
+    return tuple(names), 3 if not any(third[1:]) else 2

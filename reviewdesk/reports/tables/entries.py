@@ -28,6 +28,7 @@ from reviewdesk.reports.tables.cells import (
     name,
     parsed,
     with_decimal_point,
+    without_remark,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, at_path, reader
@@ -76,7 +77,7 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 }
 """The paths of the cells that belong to a single ballot, with the field and its reader."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
-_PATHS = (*_OF_VOTE, "by", *_CELLS, *_OWN)
+_PATHS = (*_OF_VOTE, "by", "decision", *_CELLS, *_OWN)
 _MOST_SHAPES = 1000
 _MOST_KNOWN = 10_000
 """The number of ballots of one place that are remembered by their cells."""
@@ -154,6 +155,10 @@ class _Place:
         self.rule = rule = convert(raw, BallotRule)
         within = () if rule.each else columns
         named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
+        group, _, metric = star.partition(".")
+        if metric.startswith(group) and raw.get("dimension") == "=*":
+            # The scores of a grader in a group of their own are named by the group.
+            named |= {path: f"={group}" for path in ("judge", "dimension") if raw[path] == "=*"}
         self.read = {path: reader(text, within) for path, text in named.items()}
         self.paths = list(named.values())
         self.conditions: list[tuple[Reader, frozenset[str], list[Reader]]] = []
@@ -297,11 +302,17 @@ class MapReader:
         self._groups: dict[str, list[_Place]] = {}
         self._known: dict[str, set[str]] = {}
         self._read_rules()
+        self._decisions: dict[str, Any] = {}
+        """The decisions that a row states by question."""
+        self._heads = {*self.used, *(path.split(".")[0] for path in self.used)}
 
     def _read_rules(self) -> None:
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
+        # The decision of the map itself is one on the item.
         shared = {
-            key: value for name, key in of_rule.items() if (value := getattr(self.made, name))
+            key: value
+            for name, key in of_rule.items()
+            if name != "decision" and (value := getattr(self.made, name))
         }
         self._whole = False
         """Whether a row of this tool holds a whole panel, so that rows of an id are not joined."""
@@ -382,6 +393,9 @@ class MapReader:
         """Return the content of a row, an entry for each rubric; empty if it holds no ballots."""
         if row.problem:
             return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
+        if not (self._plain or self.made.name or self._heads.intersection(row.cells)):
+            remarks.count("a row with none of the columns that are read is left out")
+            return []
         for place in self._skips:
             if place.fits(row.cells):
                 remarks.count(place.rule.note)
@@ -394,12 +408,15 @@ class MapReader:
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
             humans: dict[str, Human | None] = {}
+            self._decisions.clear()
             votes = self.votes(row.cells, remarks, humans)
             row_human = self._last_human if len(votes) < 2 else None
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
                     key = (items[""].key[0], dimension)
                     item = items[dimension] = replace(items[""], key=key, dimension=dimension)
+                    if (decision := self._decisions.get(dimension)) is not None:
+                        item.facts = {**item.facts, "decision": decision}
                 found.append((item, ballots, humans.get(dimension) or row_human))
         except CellError as error:
             self._last = None
@@ -449,6 +466,8 @@ class MapReader:
                     if (vote := self._vote(place, scope, column)) is not None:
                         own = place.own_fields(scope) if place.own and not self._brief else _NOTHING
                         votes.setdefault(vote.dimension, []).append((vote, own))
+                        if "decision" in place.read:
+                            self._decisions[vote.dimension] = place.get("decision", scope)
                 elif place.rule.as_ == "refused":
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
@@ -509,8 +528,9 @@ class MapReader:
             for role, column_name in place.asked.items():
                 if column_name in scope:
                     held.setdefault(role, None)
-        if self._comma:
-            score = with_decimal_point(score)
+        if (graded := without_remark(score)) is not score:
+            held["raw"] = score
+        score = with_decimal_point(graded) if self._comma else graded
         has_failed = bool(failed) and folded(str(failed)) not in {"false", "0", "no"}
         if has_failed:
             reason = place.get("reason", scope)

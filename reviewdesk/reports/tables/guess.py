@@ -17,25 +17,26 @@ from reviewdesk.reports.tables.cells import (
     REASONS,
     Cells,
     DecidingWords,
+    is_answer,
     is_criterion,
     is_missing,
     is_word,
     likely_number,
+    name,
     parsed,
-    part_of_whole,
     roles_of,
     stated_error,
     with_decimal_point,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import TableMap
+from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
 _MOST_WORDS = 6
-_MARKS = "score|rating|grade|verdict|vote|value|label|pass|result"
-_BEFORE = re.compile(rf"(?:{_MARKS})s?[_ .:/-]", re.IGNORECASE)
-_BEHIND = re.compile(rf"[_ .:/-](?:{_MARKS})\Z", re.IGNORECASE)
+_MARKS = "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment"
+_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]", re.IGNORECASE)
+_BEHIND = re.compile(rf"[\s_.:/-](?:{_MARKS})\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
@@ -46,14 +47,15 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 _NO_SCORE = re.compile(
-    r"(?:^|[_ ./:-])(?:idx|index|no|nr|num|number|count|tokens?|cost|latency|duration|time|length"
-    r"|seed|turns?|words|chars|year|version|temperature|#|reason\w*|rationale|explanation|comments?"
-    r"|feedback|created|threshold)$|^reason",
+    r"^_|^reason|(?:^|[_ ./:-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
+    r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
+    r"|temperature|#|reason\w*|rationale|explanation|comments?|feedback|notes?|created|threshold)\W*$",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
 _FAILS = re.compile(
-    r"(?:un|in|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$",
+    r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
+    r"(?:(?:un|in|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$)",
     re.IGNORECASE,
 )
 """Words that more likely mean a fail than a pass."""
@@ -61,6 +63,30 @@ _NEITHER = re.compile(r"neutral|neither|mixed|partial|maybe|unsure|unclear|tie$"
 """Words for an answer between pass and fail."""
 _ANSWERS = ("score", "pass", "label")
 _INNER = frozenset({"item", "input", "output", "reference"})
+_HOLDERS = re.compile(
+    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer)[.:/]",
+    re.IGNORECASE,
+)
+"""The start of a column's name that only says where a fact was."""
+_PEOPLE = re.compile(
+    r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
+    r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?)$",
+    re.IGNORECASE,
+)
+"""Columns that name the person of a row, if several rows are about one item."""
+_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
+"""Roles and columns that tell apart the rows of one item and judge."""
+_FIRST = {
+    "pass": ["A", "model_a", "response_a", "assistant_a", "left", "first"],
+    "fail": ["B", "model_b", "response_b", "assistant_b", "right", "second"],
+}
+"""The words for the better one of two responses."""
+_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)")
+_LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided",
+    re.IGNORECASE,
+)
+_SHORT = 60
 _COMMENT = ".comment"
 
 
@@ -104,10 +130,16 @@ class Guesser:
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
         self.roles = roles_of(one for one in self.columns if one not in self.said)
         self.roles |= self.inner_roles()
-        if self.roles.get("item") == "@key" and all(
-            _JUDGE.search(row.cells["@key"]) for row in sample
-        ):
-            self.roles["judge"] = self.roles.pop("item")
+        if "@key" in self.columns and "judge" not in self.roles:
+            keys = [str(row.cells["@key"]) for row in sample]
+            if len({*keys}) < len(keys) or all(map(_JUDGE.search, keys)):
+                self.roles["judge"] = "@key"
+                if self.roles.get("item") == "@key":
+                    del self.roles["item"]
+        if "item" in self.roles and self.recurs([self.roles["item"]]):
+            people = (one for one in self.columns if _PEOPLE.search(one))
+            if person := next(people, ""):
+                self.roles.setdefault("judge", person)
         named = self.roles.get("human", "")
         said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
         if said and not any(map(DecidingWords(options).human, said)):
@@ -119,9 +151,10 @@ class Guesser:
         }
         if options.output_column:
             self.made["output"] = options.output_column
+        if "alternative" in self.made:
+            self.made |= {"rubric": "=Is response A the better one?"} | self.made
+            self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
-        if not self.item and self.columns and self.counts_rows(self.columns[0]):
-            self.item = self.columns[0]
 
     def inner_roles(self) -> dict[str, str]:
         """Return the facts on an item that are inside objects, such as ``sample.id``.
@@ -132,6 +165,10 @@ class Guesser:
         row = self.sample[0].cells if self.sample else {}
         for column in self.columns:
             held = row.get(column)
+            if place := _HOLDERS.match(column):
+                for role in roles_of([column[place.end() :]]).keys() & _INNER:
+                    if role not in self.roles:
+                        found.setdefault(role, column)
             texts = held[0] if isinstance(held, list) and len(held) == 1 else held
             if not isinstance(texts, dict) or column == "^":
                 continue
@@ -155,6 +192,7 @@ class Guesser:
             return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
         if self.given and "judge" not in self.roles:
             options = self.options
+            self.item = self.item or self.first_column()
             return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
         if self.options.judge_columns:
             named = show_line(self.roles["judge"], 60)
@@ -163,25 +201,82 @@ class Guesser:
         if "judge" in self.roles or "dimension" in self.roles:
             self.item = self.item or self.roles.get("input", "")
             return self.long()
-        for column, cell in self.sample[0].cells.items() if self.sample else ():
-            if column != "^" and (rule := _held(parsed(cell), column)):
+        self.item = self.item or self.first_column()
+        for column in self.sample[0].cells if self.sample else ():
+            if column != "^" and (rule := self.held(column)):
                 rule = self.of_all(rule, column)
                 rules = rule.get("ballots") or [rule]
                 places = [one.get("each") or one.get("score") or column for one in rules]
-                made = _map({**self.made, "item": self.item, **rule})
+                made = {**self.made, "item": self.item, **rule}
+                if column == made.get("output") and "score" in rule:
+                    del made["output"]  # it is the judge's answer
+                if words := self.words([self.at(rule)]):
+                    made["words"] = words
                 problem = f"has the answers of judges inside {listed(places)}"
-                return _unsure(made, problem, self.see, *places)
+                return _unsure(_map(made), problem, self.see, *places)
         return self.by_cells()
+
+    def first_column(self) -> str:
+        """Return the first column, if it numbers or names the rows, else an empty text."""
+        first = self.columns[0] if self.columns else ""
+        taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
+        cells = self.cells(first)
+        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells) and not any(
+            map(is_answer, cells)
+        )
+        whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
+        if first in self.said or not (self.counts_rows(first) or (named and whole)):
+            return ""
+        return first if first not in taken else ""
+
+    def held(self, column: str) -> JsonObject | None:
+        """Return the rule for the answers in the objects, lists or JSON texts of a column."""
+        cells = (parsed(one) for one in self.cells(column)[:5])
+        cell = next((one for one in cells if isinstance(one, dict | list)), None)
+        rule = _held(cell, column)
+        if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
+            # A text that is no JSON is kept as an answer that is not understood.
+            role = next(role for role in _ANSWERS if role in rule)
+            rule[role] += f"|{column}"
+        return rule
+
+    def at(self, rule: Cells) -> list[Any]:
+        """Return the scores that a rule reads from the lists and objects of the sample."""
+        path = rule.get("score") or rule.get("label") or rule.get("pass") or ""
+        places = (parsed(at_path(row.cells, rule.get("each", ""))) for row in self.sample)
+        inside = ([*one.values()] if isinstance(one, dict) else one for one in places)
+        listed = [one for held in inside if isinstance(held, list) for one in held]
+        return listed if path == "@value" else [at_path(one, path) for one in listed]
+
+    def recurs(self, paths: Sequence[str]) -> bool:
+        """Return True if rows of the sample agree in all of these columns."""
+        found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]
+        return len({*found}) < len(found)
+
+    def told_apart(self, made: JsonObject) -> None:
+        """Add columns to the item's id if one judge rates rows of the same id."""
+        said = [made[key] for key in ("item", "judge", "dimension", "epoch") if made.get(key)]
+        if not self.recurs(said):
+            return
+        named = {one.casefold(): one for one in self.columns}
+        parts = [self.roles.get(one) or named.get(one, "") for one in _PARTS]
+        parts = [one for one in dict.fromkeys(parts) if one and one not in said]
+        more = next((one for one in parts if not self.recurs([*said, one])), "")
+        chosen = [more] if more else parts
+        if chosen and not self.recurs([*said, *chosen]):
+            made["item"] = " + ".join([made["item"], *chosen])
+            if made.get("model") in chosen:
+                made["generator"] = made.pop("model")
 
     def of_all(self, rule: JsonObject, column: str) -> JsonObject:
         """Return the rule for every column with an answer of one shape, such as ``judge_2``."""
         if rule.get("judge") != f"={column}":
             return rule
-        held = {one: _held(parsed(cell), one) for one, cell in self.sample[0].cells.items()}
+        held = {one: self.held(one) for one in self.sample[0].cells}
         alike = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
         if len(alike) < 2:
             return rule
-        said = {role: path.replace(column, "*", 1) for role, path in rule.items()}
+        said = {role: path.replace(column, "*") for role, path in rule.items()}
         # The answer of a column is its score, which may be a word.
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
         return {**said, "judge": "=*", "columns": alike}
@@ -191,19 +286,25 @@ class Guesser:
         roles = self.roles
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
+        inner = {role: self.held(roles[role]) for role in _ANSWERS if role in roles}
         if not {*_ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
             return self.unnamed(made)
         made |= {
             "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
         }
         made["score"] = roles.get("score", "score")
+        for role, rule in inner.items():
+            if rule and rule.get("judge") == f"={roles[role]}":
+                made = {**{key: one for key, one in made.items() if key != role}, **rule}
+                made["judge"] = roles.get("judge", roles.get("dimension", ""))
         if "model" in made["judge"].lower():
             made["model"] = roles.get("judge", "")
         if "dimension" in roles:
             made["dimension"] = roles["dimension"]
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
-        if not self.options.pass_labels and (words := self.words([made["score"]])):
+        self.told_apart(made)
+        if not self.options.pass_labels and (words := self.words([self.cells(made["score"])])):
             return self.ask_words(_map({**made, "words": words}), [made["score"]], self.command)
         if not self.item:
             problem = f"has no column that names the items (its columns: {listed(self.columns)})"
@@ -215,6 +316,13 @@ class Guesser:
         """Return the map of a table of judges whose answers are under other names."""
         known = {*self.roles.values(), self.item}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
+        rest = [one for one in rest if not _NO_SCORE.search(one)]
+        for column in self.columns if not rest else ():
+            if (rule := self.held(column)) and rule.get("judge") == f"={column}":
+                rest_of = {key: one for key, one in made.items() if one != column}
+                made = {**rest_of, **rule, "judge": made["judge"]}
+                problem = f"has the answers of judges inside {show_line(column, 60)}"
+                return _unsure(_map(made), problem, self.see, column)
         if not rest:
             problem = (
                 f"has no column with what the judges said (its columns: {listed(self.columns)})"
@@ -234,6 +342,10 @@ class Guesser:
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         """Return the map of a table with a column for each judge or question."""
         made = {**self.made, "item": self.item}
+        ranges = {_RANGE.search(one) for one in (*judges, *criteria)}
+        scales = {(int(one[1]), int(one[2])) if one else None for one in ranges}
+        if len(scales) == 1 and (scale := scales.pop()):
+            made["scale"] = [*scale]
         if "pass" in self.roles:
             # With a column for each judge, the row's single outcome is the panel's decision.
             made.setdefault("decision", self.roles["pass"])
@@ -286,15 +398,16 @@ class Guesser:
         answers = [one for one in free if self.answers(one)]
         # A judge's score and its vote in words are one answer, and the first counts as its name.
         judges = [*{_stem(one): one for one in reversed(answers)}.values()][::-1]
-        if not judges and "pass" in self.roles and self.answers(self.roles["pass"]):
-            judges = [self.roles.pop("pass")]
-            self.made.pop("decision", None)
+        for role in ("pass", "status", "label"):
+            if not judges and role in self.roles and self.answers(self.roles[role]):
+                judges = [self.roles.pop(role)]
+                self.made.pop("decision", None)
         criteria = [one for one in judges if is_criterion(_stem(one).rpartition(".")[2])]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
         # The export of a queue has a column of comments for each reviewer.
         people = [one.removesuffix(_COMMENT) for one in self.columns if one.endswith(_COMMENT)]
-        if people:
+        if people and "judge" not in self.roles:
             problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
             return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
         if judges and (asked or all(map(_SURE.search, judges))):
@@ -302,8 +415,8 @@ class Guesser:
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
-        worded = [] if judges else [one for one in free if self.has_words(one)]
-        if worded and (words := self.words(worded)):
+        worded = [] if judges else [one for one in free if self.has_words(self.cells(one))]
+        if worded and (words := self.words(list(map(self.cells, worded)))):
             options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
             self.made["words"] = words
             return self.ask_words(self.wide(worded, ()), worded, options)
@@ -328,7 +441,7 @@ class Guesser:
         Fewer than half of them may be other words, or the reasons why a judge failed.
         """
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
-        rest = [cell for cell in filled if not _is_answer(cell)]
+        rest = [cell for cell in filled if not is_answer(cell)]
         words = all(is_word(cell) or stated_error(cell) for cell in rest)
         return bool(filled) and words and 2 * len(rest) < len(filled)
 
@@ -338,17 +451,18 @@ class Guesser:
         counted = any(filled == [*range(start, start + len(filled))] for start in (0, 1))
         return counted and len(filled) > 2 and column not in self.said
 
-    def has_words(self, column: str) -> bool:
-        """Return True if a column holds only a few words, which are not votes."""
-        filled = self.cells(column)
-        few = 0 < len(set(map(str, filled))) <= min(_MOST_WORDS, max(1, len(filled) - 1))
-        return few and all(map(is_word, filled)) and not all(map(_is_answer, filled))
+    def has_words(self, filled: Sequence[Any]) -> bool:
+        """Return True if cells hold only a few words, which are not votes."""
+        found = {*map(str, filled)}
+        few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
+        words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
+        return words and few and len(found) <= _MOST_WORDS
 
-    def words(self, columns: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words of columns under pass and fail, if their meaning is unknown."""
+    def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
+        """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
         if not all(map(self.has_words, columns)):
             return {}
-        found = sorted({cell for one in columns for cell in self.cells(one)})
+        found = sorted({cell for one in columns for cell in one})
         if not 1 < len(found) <= _MOST_WORDS:
             return {}
         found = [word for word in found if not _NEITHER.search(word)]
@@ -373,48 +487,74 @@ def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
 
 
-def _held(held: Any, path: str, depth: int = 2) -> JsonObject | None:
+_NAMED = frozenset({"judge", "dimension", "name"})
+"""Roles and keys of an object that is one of several answers, even if it is alone."""
+
+
+def _held(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     """Return the rule for the value at a path, if it holds answers at any depth."""
+    only = held[0] if isinstance(held, list) and len(held) == 1 else None
+    if isinstance(only, dict) and not _NAMED.intersection([*only, *roles_of(only)]):
+        return _held(only, f"{path}.0", depth)
     named = isinstance(held, dict)
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list) or not elements:
         return None
-    rule: JsonObject = {"each": path, "judge": "@key"}
-    if named and any(map(is_criterion, held)):
-        rule["dimension"] = "@key"
-    if all(map(_is_answer, elements)):
-        return {**rule, "score": "@value"}
-    objects = all(isinstance(one, dict) for one in elements)
-    if objects and (found := _of_elements(elements, rule, named=named)):
-        return found
-    if not named:
+    if rule := _of_values(held, elements, path) or _of_elements(held, elements, path):
+        return rule
+    for key, one in held.items() if named and depth else ():
+        if found := _held(parsed(one), f"{path}.{key}", depth - 1):
+            if isinstance(held.get("model"), str) and found.get("judge", "").startswith("="):
+                found |= {"judge": f"{path}.model", "model": f"{path}.model"}
+            return found
+    return None
+
+
+def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
+    """Return the rule for a list or an object without others inside: one answer, or several."""
+    if any(isinstance(one, dict | list) for one in elements):
         return None
-    if objects and all(one and all(map(_is_answer, one.values())) for one in elements):
-        of_key = {"judge": "@key", "score": "@value"}
-        each = ({"each": f"{path}.{key}", "dimension": f"={key}", **of_key} for key in held)
-        return {"ballots": [*each]}
-    roles = roles_of(held)
-    if not roles.keys().isdisjoint(_ANSWERS) and not any(
-        isinstance(one, dict | list) for one in elements
-    ):
-        kept = ("judge", *_ANSWERS, "reason", "error")
-        said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
-        return {"judge": f"={path}", **said}
-    deeper = (_held(parsed(one), f"{path}.{key}", depth - 1) for key, one in held.items() if depth)
-    return next(filter(None, deeper), None)
+    if isinstance(held, dict):
+        for key in ("content", "text"):
+            if held.keys() & {"role", "type"} and is_answer(held.get(key)):
+                return {"judge": f"={path}", "score": f"{path}.{key}"}
+        roles = roles_of(held)
+        if not roles.keys().isdisjoint(_ANSWERS):
+            kept = ("judge", *_ANSWERS, "reason", "error")
+            said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
+            return {"judge": f"={path}", **said}
+        if all(map(_NO_SCORE.search, held)):
+            return None
+    if not all(map(is_answer, elements)):
+        return None
+    of_criteria = isinstance(held, dict) and any(map(is_criterion, held))
+    rule = {"each": path, "judge": "@key", "score": "@value"}
+    return {**rule, "dimension": "@key"} if of_criteria else rule
 
 
-def _of_elements(elements: Sequence[Cells], rule: Cells, *, named: bool) -> JsonObject | None:
+def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
     """Return the rule for objects that each hold an answer and, unless named, a judge."""
+    if not all(isinstance(one, dict) for one in elements):
+        return None
+    named = isinstance(held, dict)
     roles = roles_of(key for one in elements for key in one)
+    if any("correct" in one for one in elements):
+        roles.setdefault("pass", "correct")
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
     called += [roles["dimension"]] if "dimension" in roles else []
     judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
-    if roles.keys().isdisjoint(_ANSWERS) or not (named or judge):
-        return None
-    said = (*_ANSWERS, "reason", "error", "dimension")
-    kept = {role: roles[role] for role in said if role in roles}
-    return {**rule, "judge": "@key" if named else judge, **kept}
+    if not roles.keys().isdisjoint(_ANSWERS) and (named or judge):
+        said = (*_ANSWERS, "reason", "error", "dimension")
+        rule = {role: roles[role] for role in said if role in roles}
+        if named and any(map(is_criterion, held)):
+            rule.setdefault("dimension", "@key")
+        return {"each": path, "judge": "@key" if named else judge, **rule}
+    if named and all(one and all(map(is_answer, one.values())) for one in elements):
+        of_key = {"judge": "@key", "score": "@value"}
+        return {
+            "ballots": [{"each": f"{path}.{key}", "dimension": f"={key}", **of_key} for key in held]
+        }
+    return None
 
 
 def _frame(named: Sequence[str]) -> tuple[str, str]:
@@ -432,11 +572,3 @@ def _stem(column: str) -> str:
     """Return the name of a judge or a question from the name of its column."""
     start, end = _frame([column])
     return column[len(start) : len(column) - len(end)]
-
-
-def _is_answer(cell: Any) -> bool:
-    return (
-        likely_number(cell) is not None
-        or part_of_whole(cell) is not None
-        or DecidingWords(ReadOptions()).vote(cell) is not None
-    )

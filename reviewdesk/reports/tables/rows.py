@@ -10,8 +10,9 @@ import csv
 import io
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import dropwhile, islice, zip_longest
 from typing import Any, BinaryIO, TypeAlias
 
 from msgspec import Struct
@@ -23,11 +24,20 @@ from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import Cells, roles_of
+from reviewdesk.reports.tables.cells import (
+    Cells,
+    column_names,
+    is_answer,
+    roles_of,
+    with_decimal_point,
+)
 from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
 """Keys that hold the rows in a document, such as a service's response."""
+
+_WRAPS = ("_source", "row", "node")
+"""Keys under which Elasticsearch, Hugging Face's viewer and GraphQL put each row."""
 
 _MOST_COLUMNS = 1000
 _BLOCK = 1 << 18
@@ -78,6 +88,8 @@ class Layout(Struct, frozen=True):
 
     columns: tuple[str, ...]
     delimiter: str = ""
+    headers: int = 1
+    """The number of lines that name the columns of CSV."""
     outline: Outline | None = None
     key: str = ""
     orient: str = ""
@@ -89,7 +101,10 @@ class Layout(Struct, frozen=True):
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
-        for number, (found, cells, problem) in enumerate(self._rows(stream, fail, tally), 1):
+        held = self._rows(stream, fail, tally)
+        if self.delimiter or self.kind == "xlsx":
+            held = _without_totals(held, tally)
+        for number, (found, cells, problem) in enumerate(held, 1):
             yield TableRow(found, cells, problem, number)
 
     def read(self, source: Source, fail: Fail, tally: ImportTally) -> Generator[TableRow]:
@@ -102,7 +117,7 @@ class Layout(Struct, frozen=True):
             for place, cells in binary.rows(self.kind, stream, fail):
                 yield place, cells, ""
         elif self.outline is None:
-            yield from _csv_records(stream, self.columns, self.delimiter, fail)
+            yield from _csv_records(stream, self, fail)
         elif self.orient:
             yield from self._rows_by_name(Window(stream, fail, tally))
         else:
@@ -127,12 +142,13 @@ class Layout(Struct, frozen=True):
             rows = ((name, window.value(spell_path((name,)))) for name in window.members())
         else:
             rows = _oriented(window.value("$"), self.orient)
-        for name, cells in rows:
-            problem = "" if isinstance(cells, dict) else must_be("an object", cells)
-            held = {} if problem else cells
-            if self.orient == "named":
-                held = {"@key": name, **held}
-            yield f"row {show_line(name, 60)}", held, problem
+        for name, value in rows:
+            for cells in value if isinstance(value, list) else (value,):
+                problem = "" if isinstance(cells, dict) else must_be("an object", cells)
+                held = {} if problem else cells
+                if self.orient == "named":
+                    held = {"@key": name, **held}
+                yield f"row {show_line(name, 60)}", held, problem
 
 
 def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) -> Iterator[_Found]:
@@ -144,7 +160,7 @@ def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) ->
         yield place, value, ""
         return
     listed = value.get(steps[0])
-    if isinstance(listed, dict) and len(steps) > 1:
+    if isinstance(listed, dict) and (len(steps) > 1 or steps[0] in _WRAPS):
         yield from _rows_inside(listed, steps[1:], f"{place}.{steps[0]}", around)
         return
     if not isinstance(listed, list):
@@ -174,9 +190,18 @@ def layout_of(look: FirstLook) -> Layout | None:
             first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
             return Layout(flat_names(first), outline=outline, orient=orient)
         for key in _LISTS:
-            if first := outline.first(key):
-                return Layout(flat_names(first), outline=outline, key=key)
-    return Layout(flat_names(outline.keys), outline=outline) if outline.keys else None
+            if not isinstance(outline.keys.get(key), dict) and (first := outline.first(key)):
+                return _unwrapped(key, first, outline)
+    several = outline.kind == "array" or outline.goes_on
+    return _unwrapped("", outline.keys, outline, several=several) if outline.keys else None
+
+
+def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True) -> Layout:
+    """Return the layout of rows such as the first one; each may be inside an object."""
+    for wrap in _WRAPS if several else ():
+        if isinstance(inner := first.get(wrap), dict):
+            return Layout(flat_names(inner), outline=outline, key=f"{key}.{wrap}".lstrip("."))
+    return Layout(flat_names(first), outline=outline, key=key)
 
 
 def inside(layout: Layout) -> Layout:
@@ -191,10 +216,12 @@ def inside(layout: Layout) -> Layout:
     texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
     if "conversation" in roles or any(isinstance(text, str) for text in texts):
         return layout
-    if found := _list_inside(outline.keys):
-        return Layout(flat_names(found[1]), outline=outline, key=found[0])
-    if _orient(outline.keys) == "named":
-        names = flat_names(next(iter(outline.keys.values())))
+    named = _orient(outline.keys) == "named"
+    if not named and (found := _list_inside(outline.keys)):
+        return _unwrapped(found[0], found[1], outline)
+    if named:
+        first = next(iter(outline.keys.values()))
+        names = flat_names(first[0] if isinstance(first, list) else first)
         return Layout(("@key", *names), outline=outline, key="*", orient="named")
     return layout
 
@@ -214,9 +241,16 @@ def _orient(document: Cells) -> str:
 
     If ``named``, each key names an object, and all objects have keys of the first one.
     """
-    if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):
-        return "split" if document["data"] and isinstance(document["data"][0], list) else ""
+    if isinstance(document.get("columns"), list):
+        data = document.get(_data_key(document))
+        return "split" if isinstance(data, list) and data and isinstance(data[0], list) else ""
     rows = list(document.values())
+    lists = [one[0] for one in rows if isinstance(one, list) and one and isinstance(one[0], dict)]
+    if len(lists) == len(rows) and all(lists):
+        rows = lists
+        return (
+            "named" if len(rows) > 1 and all(one.keys() == rows[0].keys() for one in rows) else ""
+        )
     if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
         return ""
     if all(map(str.isdecimal, document)):
@@ -226,12 +260,19 @@ def _orient(document: Cells) -> str:
     return "" if any(rows[0].keys().isdisjoint(one) for one in rows) else "named"
 
 
+def _data_key(document: Cells) -> str:
+    return next((key for key in ("data", "rows", "values") if key in document), "")
+
+
 def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if orient == "split":
         columns = [str(column) for column in document["columns"]]
-        for number, cells in enumerate(document["data"], 1):
+        index = document.get("index")
+        labels = index if isinstance(index, list) and index[:2] not in ([0], [0, 1]) else ()
+        for number, cells in enumerate(document[_data_key(document)], 1):
             values: Sequence[Any] = cells if isinstance(cells, list) else ()
-            yield str(number), dict(zip_longest(columns, values[: len(columns)]))
+            named = {"@key": labels[number - 1]} if number <= len(labels) else {}
+            yield str(number), named | dict(zip_longest(columns, values[: len(columns)]))
     elif orient == "index":
         yield from document.items()
     else:
@@ -285,16 +326,42 @@ def _csv_layout(text: str) -> Layout | None:
     found: list[tuple[int, int, Layout]] = []
     for delimiter in _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))
-        try:
-            names: list[str] = next(
-                (record for record in _reader(lines, delimiter) if _is_header(record)), []
-            )
-        except csv.Error:
-            continue
-        columns = tuple(name.strip() for name in names)
-        if len(columns) > 1:
-            found.append((len(roles_of(columns)), len(columns), Layout(columns, delimiter)))
+        start: list[list[str]] = []
+        with suppress(csv.Error):
+            # A quote may end behind the start of the file.
+            start += islice(filter(any, _reader(lines, delimiter)), 8)
+        start = [*dropwhile(lambda record: not _is_header(record), start)]
+        if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
+            del start[0]
+        if start and len(start[0]) > 1:
+            columns, headers = column_names([[*map(str.strip, record)] for record in start])
+            layout = Layout(columns, delimiter, headers)
+            found.append((len(roles_of(columns)), len(columns), layout))
     return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+_TOTALS = frozenset({
+    "average", "averages", "avg", "avg.", "mean", "median", "total", "totals", "sum", "overall",
+    "grand total", "std", "stdev", "std dev", "min", "max", "count", "summe", "gesamt",
+    "mittelwert", "durchschnitt", "moyenne", "total général", "promedio", "media",
+})  # fmt: skip
+
+
+def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Found]:
+    """Yield rows without the last ones that sum up a sheet: their only texts are words for that."""
+    held: list[_Found] = []
+    for row in rows:
+        first = next(filter(None, row[1].values()), None)
+        if type(first) is str and first.strip(" :").lower() in _TOTALS and not row[2]:
+            rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
+            if all(cell is first or is_answer(with_decimal_point(cell)) for cell in rest):
+                held.append(row)
+                continue
+        yield from held
+        held.clear()
+        yield row
+    if held:
+        tally.notes.append(f"rows of totals at the end are left out ({len(held)}x)")
 
 
 _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
@@ -306,13 +373,12 @@ def _is_header(record: Sequence[str]) -> bool:
     return sum(map(bool, record)) > 1
 
 
-def _csv_records(
-    stream: BinaryIO, columns: tuple[str, ...], delimiter: str, fail: Fail
-) -> Iterator[_Found]:
+def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
+    columns, delimiter = layout.columns, layout.delimiter
     lines = _Lines(stream, fail)
     reader = _reader(iter(lines), delimiter)
     width = len(columns)
-    header = True
+    header = layout.headers
     while True:
         lines.held = 0
         start = reader.line_num + 1
@@ -325,12 +391,14 @@ def _csv_records(
             raise fail(f"line {start}", problem, hint) from error
         if fields is None:
             return
-        if not any(fields):
+        empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
+        if empty or (len(fields) != width and fields[0].startswith("#")):  # a comment
             continue
         if header:
-            header = not _is_header(fields)
-            if not header and tuple(map(str.strip, fields)) != columns:
-                raise fail(f"line {start}", "is a header of over 64 KiB", "")
+            if header < layout.headers or _is_header(fields):
+                header -= 1
+                if layout.headers == 1 and tuple(map(str.strip, fields[1:])) != columns[1:]:
+                    raise fail(f"line {start}", "is a header of over 64 KiB", "")
             continue
         if delimiter == "|" and all(map(_RULE.match, filter(None, fields))):
             continue

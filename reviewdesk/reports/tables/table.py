@@ -67,7 +67,7 @@ def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> InputFile
     error.item = found.made.item if isinstance(found.made.item, str) else ""
     error.judges = found.judges
     made = found.made
-    by_rule = any("each" in rule for rule in made.ballots)
+    by_rule = any({"each", "dimension"} & rule.keys() for rule in made.ballots)
     error.nested = bool(made.each or made.judge or made.words or by_rule)
     if found.judges:
         error.details = toml_of(found.made)
@@ -352,10 +352,11 @@ def unclear(source: Source, look: FirstLook) -> InputFileError | None:
     named = found.made.item not in ("", "name", "test") or found.made.input
     if alone and not (layout.key or layout.orient or named):
         return None
-    if outline is not None and found.sure and found.made.judge:
+    if outline is not None and found.sure:
         hint = f"Open it as one: reviewdesk open {source.in_command} --format table"
-        problem = "is in no known format, but can be read as a table of ratings"
-        found = replace(found, judges=(found.made.judge,), problem=problem, hint=hint)
+        judges = found.judges or (found.made.judge,)
+        problem = f"is in no known format, but can be read as a table of ratings ({listed(judges)})"
+        found = replace(found, judges=judges, problem=problem, hint=hint)
     if outline is not None and not found.judges:
         return None
     return unclear_table(fail, layout.columns, found)

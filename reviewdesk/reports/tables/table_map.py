@@ -70,6 +70,8 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     raw_score: str = ""
     """A score as the judge gave it, in addition to one from 0 to 1."""
     role: str = ""
+    decision: str = ""
+    """The decision that the table states on the item or, in a rule, on its question."""
     known: list[str] = []
     """Keys that are not answers and need no place."""
 
@@ -96,7 +98,6 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     """The agent or the version that is judged."""
     tags: str = ""
     threshold: str = ""
-    decision: str = ""
     input: Words = ""
     """A list of paths joins texts and earlier turns of a conversation."""
     output: str = ""

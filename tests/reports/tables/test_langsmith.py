@@ -30,7 +30,7 @@ COLUMNS = (
 )
 EXPERIMENT = (
     COLUMNS
-    + "q,a,,,ra,0.9,good,1.5,e1,r1\n"
+    + "q,a,,,ra,0.9,polite,1.5,e1,r1\n"
     + "q,a2,s,,ra,0.2,,1.5,e1,r2\n"
     + "q2,,,boom,,,,0.1,e2,r3\n"
 )
@@ -60,7 +60,7 @@ def test_an_experiment_has_a_verdict_a_run() -> None:
     report, bodies = table(EXPERIMENT)
     question = bodies.pop(1)
     assert question["case"] == {"test": "e1", "dimension": "tone"}
-    assert question["jurors"] == [{"id": "tone", "label": "good", "pass": None}]
+    assert question["jurors"] == [{"id": "tone", "label": "polite", "pass": None}]
     assert report.format == "langsmith"
     assert "cannot be told from the evaluators'" in report.notes[0]
     origins = [body.pop("meta")["origin"] for body in bodies]

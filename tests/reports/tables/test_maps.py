@@ -94,7 +94,7 @@ ANSWERS: dict[str, Any] = {
                 (True, None, False),
             )
             for grader, said in zip(
-                ("relevance.relevance", "groundedness.groundedness", "f1.f1_score"),
+                ("relevance", "groundedness", "f1"),
                 votes,
                 strict=True,
             )

@@ -61,7 +61,7 @@ TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         {"a": ANN},
     ),
     "words that wait for a meaning": (
-        "id,ann,ben\na,Good,Bad\nb,Good,Good\nc,Good,Bad\n",
+        "id,ann,ben\na,Strong,Weak\nb,Strong,Strong\nc,Strong,Weak\n",
         {"a": {"ann": True, "ben": False}},
     ),
     "letters that wait for a meaning": (
@@ -119,7 +119,7 @@ TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         '番号,質問,回答,GPT,Claude\n0,"a, b",答,合格,不合格\n1,x,答,合格,合格\n2,x,答,合格,合格\n',
         {"0": {"GPT": True, "Claude": False}},
     ),
-    "lists of lists": ('[["a", 0.9, 0.8], ["b", 1, 0]]', {"1": {"2": 0.9, "3": 0.8}}),
+    "lists of lists": ('[["a", 0.9, 0.8], ["b", 1, 0]]', {"a": {"2": 0.9, "3": 0.8}}),
 }
 
 
@@ -153,7 +153,7 @@ def test_the_reason_beside_a_judge_is_read_whatever_comes_first() -> None:
 
 def test_a_header_of_words_that_wait_gives_the_whole_command() -> None:
     told = refusal(TABLES["words that wait for a meaning"][0])
-    assert told.endswith("open t.csv --judge-columns ann,ben --pass-label Good --fail-label Bad")
+    assert told.endswith("open t.csv --judge-columns ann,ben --pass-label Strong --fail-label Weak")
 
 
 def test_a_word_between_pass_and_fail_is_not_proposed_as_either() -> None:
@@ -183,8 +183,3 @@ def test_a_file_that_is_no_table_is_not_read_as_one() -> None:
     for text in ('{"a": 1, "b": 2}', '{"name": "n", "dependencies": {"x": "1"}}'):
         with pytest.raises(ReportError, match="is JSON, but no report"):
             read(Source.from_bytes("t", text.encode()))
-
-
-def test_two_lines_of_headers_are_no_words_of_judges() -> None:
-    told = refusal(",gpt,gpt,ben,ben\n,score,reason,score,reason\na,0.9,r,0.8,s\nb,0.9,r,0.8,s\n")
-    assert told.endswith("names a column twice: ben, gpt. Give each column a name of its own.")
