@@ -104,7 +104,7 @@ def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"a": {"b": {"z": [n]}}}}}
+        {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"z": [n, "told"]}}}
         for n in (0, 1)
     ]
     Path("odd.json").write_text(json.dumps(rows))
@@ -116,5 +116,5 @@ def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(
     assert "# k, who, mark, who.x, mark.y" in text
     assert 'judge = ""' in text
     text = text.replace('judge = ""', 'judge = "who.x"')
-    made.write_text(text.replace('score = ""', 'score = "mark.y.a.b.z.0"'))
+    made.write_text(text.replace('score = ""', 'score = "mark.y.z.0"'))
     assert cli("open", "odd.json", "--map", str(made)).code == 0

@@ -54,7 +54,7 @@ def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "item,judge,score\na,j,good\n",
+        "item,judge,score\na,j,fine\n",
         'item,judge,score\na,"j,1\n',
         "item,judge,score\na,j,1\na,j,1\n",
     ],
