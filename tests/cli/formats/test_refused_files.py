@@ -104,8 +104,7 @@ def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"z": [n, "told"]}}}
-        for n in (0, 1)
+        {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"z": [n, "told"]}}} for n in (0, 1)
     ]
     Path("odd.json").write_text(json.dumps(rows))
     told = cli("open", "odd.json").lines[0]
