@@ -143,8 +143,8 @@ def _choices(found: _Read) -> Iterator[Choice]:
         yield Choice(f"try {name}" + f": {word}" * (path.name in tried), ("try", str(path)))
     for change, right in found.offers.items():
         if change:
-            counts = ", ".join(views.right_text(found.labels, right))
-            yield Choice(f"write {show_line(change, 60):<30}  {counts}", ("write", change))
+            told = "  ".join(views.right_text(found.labels, right))
+            yield Choice(f"write {show_line(change, 60):<30}  {told}", ("write", change))
 
 
 def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
