@@ -18,14 +18,7 @@ from reviewdesk.domain.jury.label_rules import (
     firsts,
 )
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
-from reviewdesk.domain.jury.rules import (
-    ByVotes,
-    Reads,
-    Votes,
-    quorum_decision,
-    quorum_met_strictly,
-    turning_votes,
-)
+from reviewdesk.domain.jury.rules import ByVotes, Reads, Votes, quorum_decision, quorum_met_strictly
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
@@ -213,11 +206,17 @@ class Panels:
 
     def turning(self, strategy: Strategy) -> Small:
         """Return which votes would change a rule's decision if one changed: 1 fail, 2 pass."""
-        method = METHODS[strategy]
+        decide = METHODS[strategy].decide
 
         def turns(votes: Votes, policy: Policy) -> int:
-            fail, pass_ = turning_votes(method, votes, method.decide(votes, policy), policy)
-            return fail + 2 * pass_
+            base = decide(votes, policy)
+            return sum(
+                bit
+                for bit, passes in ((1, votes.passes + 1), (2, votes.passes - 1))
+                if base is not None
+                and 0 <= passes <= votes.answered
+                and decide(replace(votes, passes=passes), policy) != base
+            )
 
         return self.by_votes(turns)
 

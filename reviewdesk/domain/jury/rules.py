@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain import values
 from reviewdesk.domain.values import AgreementSource, Band
@@ -326,8 +325,12 @@ class Method(Struct, frozen=True):
         if not self.cautious or found not in SIDES:
             return found
         absent = votes.missing + votes.withheld
-        turns = absent > 0 and len(decisions_by_votes(self, votes, absent, policy)) > 1
-        return Decision.INCONCLUSIVE if turns else found
+        if not absent:
+            return found
+        # The keys are exactly what a rule on votes reads, so equal panels of a run share a result.
+        read = Votes(votes.passes, votes.answered, votes.seated, votes.unknown)
+        made = _decisions_by_votes(self, read, absent, policy.quorum, policy.supermajority)
+        return Decision.INCONCLUSIVE if len(made) > 1 else found
 
     @property
     def title(self) -> str:
@@ -335,19 +338,6 @@ class Method(Struct, frozen=True):
 
 
 SIDES = frozenset({Decision.PASS, Decision.FAIL})
-
-
-def decisions_by_votes(
-    method: Method, votes: Votes, absent: int, policy: Policy
-) -> frozenset[Decision | None]:
-    """Return what a rule on votes may decide if any of ``absent`` more jurors vote.
-
-    Each of them may pass, fail or stay silent; votes already cast do not change. The minimum
-    number of answers is not checked.
-    """
-    # The keys are exactly what a rule on votes reads, so equal panels of a run share a result.
-    read = Votes(votes.passes, votes.answered, votes.seated, votes.unknown)
-    return _decisions_by_votes(method, read, absent, policy.quorum, policy.supermajority)
 
 
 @lru_cache(maxsize=65_536)
@@ -358,6 +348,10 @@ def _decisions_by_votes(
     quorum: float | str | None,
     supermajority: float | str | None,
 ) -> frozenset[Decision | None]:
+    """Return what a rule on votes may decide if any of ``absent`` more jurors vote.
+
+    Each of them may pass, fail or stay silent; votes already cast do not change.
+    """
     policy = Policy(quorum=quorum, supermajority=supermajority)
     found = set()
     for passes in range(absent + 1):
@@ -366,18 +360,6 @@ def _decisions_by_votes(
             more = Votes(votes.passes + passes, cast, votes.seated, votes.unknown)
             found.add(method.published(more, policy))
     return frozenset(found)
-
-
-def turning_votes(
-    method: Method, votes: Votes, base: Decision | None, policy: Policy
-) -> tuple[bool, bool]:
-    """Return whether one fail, and whether one pass, would change the decision if it changed."""
-    turns = []
-    for passes in (votes.passes + 1, votes.passes - 1):
-        possible = base is not None and 0 <= passes <= votes.answered
-        turned = replace(votes, passes=passes)
-        turns.append(possible and method.decide(turned, policy) != base)
-    return turns[0], turns[1]
 
 
 def quorum_decision(

@@ -7,34 +7,31 @@ A verdict that missing answers could change goes to a person.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from msgspec.structs import replace
 
 from reviewdesk.domain.jury.label_rules import LabelCount
-from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, Answers, code
+from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, Answers, Panels
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
-from reviewdesk.domain.jury.rules import (
-    Method,
-    Reads,
-    Votes,
-    decisions_by_votes,
-    least_answered,
-    stand_in,
-)
-from reviewdesk.domain.jury.scores import Scores
+from reviewdesk.domain.jury.rules import Reads, stand_in
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
-from reviewdesk.domain.run.columns import Bools, Floats, Ints
-from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
-from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.run.columns import Bools, Columns, Ints
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
+from reviewdesk.domain.stats.dense import cases
 from reviewdesk.domain.values import LABEL_RULES
-from reviewdesk.domain.verdict import SLACK, Policy, Strategy, Verdict
+from reviewdesk.domain.verdict import Strategy, Verdict
 
 _NONE = 4
 """The place of the bit for no decision, after those of the decisions."""
 _OTHER = 1 << 5
 """The bit of an undecided label that differs from that of the ballots so far."""
+_ERROR = 1 << ERROR
 _ANY = 1 << FAIL | 1 << PASS | 1 << _NONE
 _EXTERNAL = STRATEGIES.index(Strategy.EXTERNAL)
+_MOST_BALLOTS = 1 << 18
+"""How many ballots are decided at once, which bounds the memory."""
 _NEW_LABEL = "a label that no juror gave"
 
 
@@ -45,23 +42,13 @@ def can_turn(verdict: Verdict) -> bool:
     False is certain: for any answers, the decision of the full panel is that of the ballots so
     far. For rules on votes, True is exact as well.
     """
-    return bool(turnable(Answers(sheet_of([verdict])))[0])
-
-
-def turnable(found: Answers) -> Bools:
-    """Return in which verdicts the jurors that were not asked might change the decision."""
-    turns = found.stopped.copy()
-    rows = np.flatnonzero(turns)
-    if len(rows):
-        some = found if len(rows) == len(turns) else found.at(rows)
-        # A cautious rule waits for missing jurors, because a re-run may ask them.
-        cautious = [METHODS[one].cautious for one in STRATEGIES]
-        waits = np.array([*cautious, False], np.bool_)[some.used]
-        possible = reachable(some, missing=False)
-        if waits.any():
-            possible = np.where(waits, reachable(some, missing=True), possible)
-        turns[rows] = _count(possible) > 1
-    return turns
+    found = Answers(sheet_of([verdict]))
+    if not found.stopped[0]:
+        return False
+    used = STRATEGY_OF[found.used[0]]
+    # A cautious rule waits for missing jurors, because a re-run may ask them.
+    waits = used is not None and METHODS[used].cautious
+    return bool(_count(reachable(found, missing=waits))[0] > 1)
 
 
 def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
@@ -93,90 +80,80 @@ def _count(bits: Ints) -> Ints:
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
-    """Return, as bits, the decisions that remain possible, including that of the ballots so far.
+    """Return the decisions that remain possible, as bits: one bit if no other is possible.
 
     Jurors that were not asked may still answer; with ``missing``, so may those that failed,
     abstained or were not understood. A label without a decision has its own bit. If only a person,
     the producer or a caller's own rule decides, every decision remains possible.
     """
-    columns = found.sheet.columns
     sheet = found.sheet
-    seats = columns.not_asked | columns.missing if missing else columns.not_asked
-    possible = np.zeros(len(sheet), np.int64)
-    k = counted(seats).astype(np.int64)
+    columns = sheet.columns
+    possible = np.full(len(sheet), _ANY, np.int64)
     for (place, asked, used), rows in cases(sheet.place, columns.strategy, found.used):
-        at = np.arange(len(sheet))[rows]
-        some = found if len(at) == len(sheet) else found.at(at)
         fact = sheet.facts[place]
         if fact.rules.aggregate is not None or used in {NOTHING, _EXTERNAL}:
-            possible[at] = _ANY
             continue
-        bits = np.zeros(len(at), np.int64)
-        for strategy, most in _strategies(
-            fact, STRATEGIES[asked], STRATEGIES[used], k[at], missing=missing
-        ):
-            bits |= _by_rule(some, fact, METHODS[strategy], seats[:, at], most, missing=missing)
-        minimum = fact.policy.min_answered
-        if minimum is not None:
-            # An error is possible where too few answered, and certain where too few can answer.
-            _, _, absent, unasked = some.panels.cast.silent
-            seated = some.sheet.columns.seated
-            returned = seated.astype(np.int64) - absent - unasked
-            least = np.array([least_answered(minimum, one) for one in seated.tolist()])
-            bits = np.where(returned < least, bits | 1 << ERROR, bits)
-            bits = np.where(returned + k[at] < least, 1 << ERROR, bits)
+        at = np.arange(len(sheet))[rows]
+        some = found.at(at)
+        strategy = STRATEGIES[used]
+        here = some.sheet.columns
+        seats = here.not_asked | here.missing if missing else here.not_asked
+        # A juror that was not asked may fail, and so make the median the rule.
+        fails = not missing and stand_in(fact.policy, STRATEGIES[asked]) not in {None, strategy}
+        on_votes = METHODS[strategy].reads is Reads.VOTES
+        open_ = seats | here.withheld if missing and on_votes else seats
+        bits = _by_ballots(here, open_, on_votes=on_votes, missing=missing, fails=fails)
+        by_labels = _counts_labels(some, strategy)
+        if by_labels.any():
+            labelled = _by_labels(some, fact, strategy, seats) | (bits & _ERROR)
+            bits = np.where(by_labels & (bits != _ERROR), labelled, bits)
         possible[at] = bits
     return possible
 
 
-def _strategies(
-    fact: PolicyFacts, asked: Strategy, used: Strategy, k: Ints, *, missing: bool
-) -> list[tuple[Strategy, list[Ints]]]:
-    """Return each rule that may finally decide, and how many of the seats may then answer.
-
-    Either all missing jurors answer or none does. Any juror that was not asked may fail, and a
-    failed juror may make the median the rule.
-    """
-    if missing:
-        return [(used, [np.zeros_like(k)]), (asked, [k])]
-    most = int(k.max(initial=0))
-    found = [(used, [np.minimum(k, count) for count in range(most + 1)])]
-    other = stand_in(fact.policy, asked)
-    if other is not None and other is not used and most:
-        # One of the seats has failed.
-        found += [(other, [np.minimum(np.maximum(k - 1, 0), count) for count in range(most)])]
-    return found
-
-
-def _by_rule(
-    found: Answers,
-    fact: PolicyFacts,
-    method: Method,
-    seats: Bools,
-    counts: list[Ints],
-    *,
-    missing: bool,
+def _by_ballots(
+    columns: Columns, seats: Bools, *, on_votes: bool, missing: bool, fails: bool
 ) -> Ints:
-    cast = found.panels.cast
-    strategy = method.strategy
-    by_labels = _counts_labels(found, strategy)
-    possible = np.zeros(len(found.sheet), np.int64)
-    if by_labels.any():
-        possible = np.where(by_labels, _by_labels(found, fact, strategy, seats), possible)
-    if method.reads is Reads.VOTES:
-        absent = counted(seats).astype(np.int64)
-        if missing:
-            absent = absent + np.where(by_labels, 0, cast.silent[1])
+    """Decide each panel for the ways in which its open ``seats`` may answer.
 
-        def bits(votes: Votes, policy: Policy, more: int) -> int:
-            kinds = decisions_by_votes(method, votes, more, policy)
-            return sum(1 << (_NONE if one is None else code(one)) for one in kinds)
-
-        return np.where(by_labels, possible, found.panels.by_votes(bits, absent))
-    if by_labels.all():
-        return possible
-    by_scores = np.where(cast.answered > 0, _by_scores(found, strategy, seats, counts), _ANY)
-    return np.where(by_labels, possible, by_scores)
+    The first of them in seat order all pass with a score of 1, or all fail with 0, and the rest
+    stay silent: a decision that any answers can give, the same answers of more jurors can give too.
+    A rule on votes changes with one vote or with all, if at all. A rule on scores may depend on
+    their number, but if they are ``missing``, all of them answer or none. One seat may fail if it
+    ``fails``.
+    """
+    s, n = seats.shape
+    order = np.where(seats, np.cumsum(seats, axis=0), 0)
+    most = int(order.max(initial=0))
+    sizes = {0, min(1, most), most} if on_votes else {0, most} if missing else range(most + 1)
+    ways = list(product(sorted(sizes), (False, True), (False, True)[: 1 + fails]))
+    bits = np.zeros(n, np.int64)
+    step = max(1, _MOST_BALLOTS // max(1, s * n))
+    for start in range(0, len(ways), step):
+        some = ways[start : start + step]
+        count, passes, lost = (np.repeat(one, n) for one in np.array(some).T)
+        every = columns.at(np.tile(np.arange(n), len(some)))
+        place = np.tile(order, len(some))
+        fallen = (place > 0) & (place == place.max(axis=0, initial=0)) & (lost > 0)
+        given = (place > 0) & (place <= count) & ~fallen
+        marks = {
+            name: (getattr(every, name) & ~given) | fallen
+            for name in ("failed", "replaced", "missing")
+        }
+        kept = ~(given | fallen)
+        marks |= {name: getattr(every, name) & kept for name in ("not_asked", "unknown")}
+        turned = replace(
+            every,
+            scores=np.where(given, passes, every.scores),
+            votes=np.where(given, passes, every.votes).astype(np.int8),
+            withheld=every.withheld & kept,
+            **marks,
+        )
+        made = Panels(turned, exact=True).decision.reshape(len(some), n)
+        bits |= np.bitwise_or.reduce(1 << np.where(made == NOTHING, _NONE, made).astype(np.int64))
+    unknown = np.isnan(columns.threshold) & (bits != _ERROR) & (not on_votes)
+    found: Ints = np.where(unknown, _ANY, bits)
+    return found
 
 
 def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
@@ -186,28 +163,6 @@ def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
     alone = (found.panels.cast.answered == 0) & (found.labelled > 0)
     marks: Bools = alone | (found.declares if strategy in LABEL_RULES else False)
     return marks
-
-
-def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[Ints]) -> Ints:
-    """Compare the bounds of the value with the threshold, beyond its slack and rounding.
-
-    A mean, a median, an extreme and a trimmed mean rise with every score, so the bounds are the
-    values with all further scores set to 0 and to 1.
-    """
-    columns = found.sheet.columns
-    order = np.cumsum(seats, axis=0)
-    values: list[Floats] = []
-    for count in counts:
-        for extreme in (0.0, 1.0):
-            given = np.where(seats & (order <= count), extreme, columns.scores)
-            scores = Scores(given, columns.weights, exact=True)
-            values.append(scores.value(strategy, columns.fraction, columns.rounding))
-    every = np.array(values)
-    low = every.min(axis=0)
-    high = every.max(axis=0)
-    passes = low >= columns.threshold - SLACK / 2
-    fails = high < columns.threshold - 2 * SLACK
-    return np.where(passes, 1 << PASS, np.where(fails, 1 << FAIL, _ANY))
 
 
 def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:
