@@ -440,22 +440,21 @@ def doubtful(found: Verdicts) -> Bools:
     claims = sheet.claims
     cast = found.panels.cast
     policies = [one.policy for one in sheet.facts]
-    # The decision, by the quorum or by another rule, and against every vote.
+    # The decision, by the rule, by a quorum of the answers, or against every vote.
     stated = claims.decision
-    by_quorum = sheet.of_policy([one.strategy in {None, Strategy.QUORUM} for one in policies])
-    quorum = found.panels.by(Strategy.QUORUM)
-    decision = by_quorum & (quorum != NOTHING) & (stated != quorum)
-    decision &= stated != found.panels.quorum_answered
-    ours = found.panels.decision.astype(np.int64)
-    if found.counts.any():
-        ours = np.where(found.counts & found.declares, found.words.decision, ours)
-    # A rule that finds no vote decides nothing; but a stated trim may have more than one mean.
-    trims = sheet.of_policy([one.strategy is Strategy.TRIMMED_MEAN for one in policies])
-    empty = (cast.answered == 0) & ~found.counts & ~trims & ~found.panels.too_few
-    decision |= ~by_quorum & (stated != ours) & ~empty
+    made = found.panels.decision
+    decision = (made != NOTHING) & (stated != made)
+    quorum = sheet.of_policy([one.strategy in {None, Strategy.QUORUM} for one in policies])
+    decision &= ~quorum | (stated != found.panels.quorum_answered)
     sided = np.where(stated == PASS, cast.passes, cast.answered - cast.passes)
     against = ((stated == PASS) | (stated == FAIL)) & (sided == 0) & (cast.answered > 0)
-    decision |= against & (stated != found.panels.decision)
+    # If the rule decides nothing, labels, the median or one of several trimmed means may decide.
+    other = [
+        one.policy.strategy is Strategy.TRIMMED_MEAN or one.regime == Regime.IRREVERSIBLE
+        for one in sheet.facts
+    ]
+    decision |= (made == NOTHING) & (against | sheet.of_policy(other) | (found.labelled > 0))
+    decision |= found.counts & found.declares & (stated != found.words.decision)
     # The consensus label.
     label = claims.label != sheet.labels.words.code("")
     label &= sheet.of_policy([one.strategy in LABEL_RULES for one in policies])
