@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from msgspec import Struct
@@ -60,20 +61,12 @@ def _checked(place: str, value: object, fits: Callable[[float], bool], hint: str
     return float(value)
 
 
-def finite(place: str, value: object) -> float:
-    return _checked(place, value, math.isfinite, "Give a finite number")
-
-
-def unit(place: str, value: object) -> float:
-    return _checked(place, value, lambda one: 0 <= one <= 1, "Give a number from 0 to 1")
-
-
-def weight(place: str, value: object) -> float:
-    return _checked(place, value, lambda one: one > 0, "Give a finite number above 0")
-
-
-def trim_fraction(place: str, value: object) -> float:
-    return _checked(place, value, lambda one: 0 <= one < 0.5, "Give a number from 0 and under 0.5")
+finite = partial(_checked, fits=math.isfinite, hint="Give a finite number")
+unit = partial(_checked, fits=lambda one: 0 <= one <= 1, hint="Give a number from 0 to 1")
+weight = partial(_checked, fits=lambda one: one > 0, hint="Give a finite number above 0")
+trim_fraction = partial(
+    _checked, fits=lambda one: 0 <= one < 0.5, hint="Give a number from 0 and under 0.5"
+)
 
 
 def _exact(value: object) -> Fraction:

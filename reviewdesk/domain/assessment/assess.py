@@ -78,7 +78,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     if found.counts[0]:
         rules = found.sheet.facts[0].rules
         how = rules.aggregate or rule.used or Strategy.EXTERNAL
-        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, 0, how, rules)
+        label_vote = vote_record(verdict.ballots, found.sheet.labels, found.words, how, rules)
         label_vote = replace(label_vote, decision=DECISION_OF[found.cautioned[0]])
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)

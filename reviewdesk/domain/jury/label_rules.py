@@ -22,7 +22,7 @@ from reviewdesk.domain.jury.rules import (
     exact_share,
 )
 from reviewdesk.domain.run.columns import rows_of
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING
+from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, NOTHING
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
 from reviewdesk.domain.verdict import (
@@ -285,55 +285,52 @@ def label_vote(
     # Callers number the seats freely, and may count only a part of a panel.
     seated = [replace(ballot, seat=seat) for seat, ballot in enumerate(ballots)]
     columns = columns_of(seated)
-    return vote_record(seated, columns, count_labels(columns, rule, rules), 0, rule, rules)
+    return vote_record(seated, columns, count_labels(columns, rule, rules), rule, rules)
 
 
 def vote_record(
     ballots: Sequence[Ballot],
     columns: LabelBallots,
     found: LabelCount,
-    at: int,
     rule: Strategy | Aggregate,
     rules: LabelRules,
 ) -> LabelVote:
-    """Return the label vote of one of the counted panels."""
-    counted, alike, seat = (int(one[at]) for one in (found.counted, found.alike, found.seat))
+    """Return the label vote of the only panel that was counted."""
+    counted, alike, seat = (int(one[0]) for one in (found.counted, found.alike, found.seat))
     custom = not isinstance(rule, Strategy)
-    label = columns.words.spelled[int(found.label[at])]
+    label = columns.words.spelled[int(found.label[0])]
     if seat != NOTHING and not custom:
         label = (ballots[seat].label or "").strip()
     elif not custom:
         label = DISAGREE if rule is Strategy.FIRST_DISAGREEMENT else rules.fallback
     if not counted:
         label = rules.fallback
-    given = [ballots[one] for one in np.flatnonzero(columns.code[:, at] != NOTHING).tolist()]
+    given = [ballots[one] for one in np.flatnonzero(columns.code[:, 0] != NOTHING).tolist()]
     sure = [one.confidence for one in given if one.confidence is not None]
     notes: tuple[str, ...] = ()
     if rule is Strategy.WEIGHTED_VOTE and rules.use_confidence and given:
         silent = ", ".join(one.id for one in given if one.confidence is None)
         notes = (f"no confidence, so no weight: {silent}",) if silent else ()
         notes = notes if sure else ("no confidence given: weights alone",)
-    decision = int(found.decision[at])
     reason = None if counted else "no juror gave a label"
     if counted and rule is Strategy.SUPERMAJORITY and seat == NOTHING:
-        reason = _missed(found, at, rules)
+        reason = _missed(found, rules)
     return LabelVote(
         rule=rule_name(rule),
         label=label,
-        disagreement=bool(found.differ[at]) if counted else None,
+        disagreement=bool(found.differ[0]) if counted else None,
         agreement_pct=alike / counted if counted else None,
         seated_share=alike / len(ballots) if ballots else None,
         avg_confidence=math.fsum(sure) / len(sure) if sure else None,
         usable=counted,
         seated=len(ballots),
-        tie=TIES[int(found.tie[at])],
+        tie=TIES[int(found.tie[0])],
         tied=tuple(
-            (ballots[one].label or "").strip()
-            for one in np.flatnonzero(found.level[:, at]).tolist()
+            (ballots[one].label or "").strip() for one in np.flatnonzero(found.level[:, 0]).tolist()
         ),
         notes=notes,
         reason=reason,
-        decision=None if decision == NOTHING else DECISIONS[decision],
+        decision=DECISION_OF[found.decision[0]],
     )
 
 
@@ -368,17 +365,17 @@ def supermajority(
         words.spelled[int(found.label[0])] if won else None,
         int(found.most[0]),
         int(found.committed[0]),
-        None if won else _missed(found, 0, rules),
+        None if won else _missed(found, rules),
     )
 
 
-def _missed(found: LabelCount, at: int, rules: LabelRules) -> str:
+def _missed(found: LabelCount, rules: LabelRules) -> str:
     """Return why a supermajority was missed."""
-    committed = int(found.committed[at])
+    committed = int(found.committed[0])
     if committed < LEAST_COMMITTED:
         return f"{committed} committed, {LEAST_COMMITTED} are needed"
     share = DEFAULT_SHARE if rules.share is None else rules.share
-    return f"{int(found.most[at])} of {committed} is under {share}"
+    return f"{int(found.most[0])} of {committed} is under {share}"
 
 
 def turning_labels(

@@ -246,7 +246,9 @@ class Panels:
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS}:
             # Their values use no quorum, share or minimum.
             minima = (None,) * len(self.columns.minima)
-            made = self.ruled(replace(self.columns, minima=minima)).by(strategy)
+            same = self.columns.minima == minima
+            bare = self if same else self.ruled(replace(self.columns, minima=minima))
+            made = bare.by(strategy)
             either = (made == PASS) | (made == FAIL)
             value = self.scores.mean if strategy is Strategy.UNANIMOUS else made.astype(np.float64)
             return np.where(either, value, np.nan)

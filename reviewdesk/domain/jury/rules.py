@@ -110,6 +110,7 @@ class Trim(Struct, frozen=True):
     tied: frozenset[int]
 
 
+@lru_cache(maxsize=4096)
 def trim_count(
     n: int,
     fraction: float = DEFAULT_TRIM_FRACTION,

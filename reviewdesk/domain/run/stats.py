@@ -82,9 +82,6 @@ class ScoreSums(Struct, frozen=True):
     total: float = 0.0
     squares: float = 0.0
 
-    def merge(self, other: ScoreSums) -> ScoreSums:
-        return _summed(self, other)
-
 
 class JurorSums(Struct, frozen=True):
     """The seats, votes and scores of one juror, and the residuals of its scores.
@@ -98,9 +95,6 @@ class JurorSums(Struct, frozen=True):
     passes: int = 0
     scores: ScoreSums = field(default_factory=ScoreSums)
     residuals: ScoreSums = field(default_factory=ScoreSums)
-
-    def merge(self, other: JurorSums) -> JurorSums:
-        return _summed(self, other)
 
 
 class Stats(Struct, frozen=True):
@@ -177,7 +171,7 @@ def _sum(one: Any, other: Any) -> Any:
         return tuple(map(add, one, other))
     if isinstance(one, Mapping):
         return merged(one, other)
-    return one.merge(other)
+    return one.merge(other) if hasattr(one, "merge") else _summed(one, other)
 
 
 def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:

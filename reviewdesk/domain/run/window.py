@@ -19,7 +19,7 @@ from reviewdesk.domain.audit.mismatches import breaches
 from reviewdesk.domain.jury.injection import suspects
 from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
 from reviewdesk.domain.jury.rules import SIDES
-from reviewdesk.domain.jury.scores import BANDS
+from reviewdesk.domain.jury.scores import BAND_OF
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
@@ -28,7 +28,7 @@ from reviewdesk.domain.report_model import VerdictModel, Written
 from reviewdesk.domain.run.columns import Floats, Ints
 from reviewdesk.domain.run.packing import (
     COLUMNS,
-    DECISIONS,
+    DECISION_OF,
     FAILED,
     NOTHING,
     REPLACED,
@@ -368,10 +368,8 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     }
 
 
-_BANDS = (*[one.value for one in BANDS], None)
+_BANDS, _WORDS = ([one and one.value for one in words] for words in (BAND_OF, DECISION_OF))
 _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
-_WORDS = (*[one.value for one in DECISIONS], None)
-"""The decisions by code; -1 is the last."""
 
 
 def _known(values: Floats) -> list[float | None]:

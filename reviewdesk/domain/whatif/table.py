@@ -21,7 +21,7 @@ from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, weigh
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, seat_names
+from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, ROUNDINGS, STRATEGIES, seat_names
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.stats.correction import Counters
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy, Verdict
@@ -293,7 +293,7 @@ def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list
         value = np.array([rule(scores) if scores else np.nan for scores in given])
         decision = found.compared(value, cautious=False)
     values = [None if np.isnan(one) else one for one in value.tolist()]
-    return values, [None if one == NOTHING else DECISIONS[one] for one in decision.tolist()]
+    return values, [DECISION_OF[one] for one in decision.tolist()]
 
 
 MOST_TRIES = 400
