@@ -47,6 +47,8 @@ from reviewdesk.views.words import number, plural
 
 _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
+_LEAST_SAVED = 10
+"""The least cells in which the beginning and the end of what was saved are useful."""
 _NAME = 10
 _ASKS = 20
 """The least cells in which the beginning of a rubric is useful."""
@@ -89,7 +91,8 @@ def header_line(header: Header, width: int) -> Content:
     if marked:
         # Its first two words are the mark; neither the mark nor the count of waiting writes is cut.
         more = width - left.cell_length - _MARK
-        rest = clip_middle(saved[len(_SAVED) :], more) if more > 4 else ""
+        rest = saved[len(_SAVED) :]
+        rest = clip_middle(rest, more) if more >= min(cell_len(rest), _LEAST_SAVED) else ""
         right = line((f"  {_SAVED}{rest} ", Ink.PASS))
     gap = max(0, width - left.cell_length - right.cell_length)
     return cut(left + Content(" " * gap) + right, width)

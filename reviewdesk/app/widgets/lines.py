@@ -235,7 +235,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def go(self, at: int) -> None:
         """Scroll so that line ``at`` is the first in view."""
-        self.scroll_to(y=at, animate=False)
+        self.scroll_to(y=at, animate=False, force=True)
 
     @property
     def place(self) -> tuple[int, int, int]:

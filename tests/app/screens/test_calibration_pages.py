@@ -9,7 +9,7 @@ from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import Run, Truth, View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.helpers import START
 
@@ -57,8 +57,14 @@ async def test_the_pages_turn_both_ways_and_around(opened: Opened, size: tuple[i
 
 @pytest.mark.slow
 async def test_each_page_keeps_its_place_through_turning_and_resizing(opened: Opened) -> None:
-    async with staged(*opened, size=SMALL) as stage:
-        await stage.press("f4", "shift+tab", "ctrl+d")
+    desk, run = opened
+    for key in desk.queue(run):
+        desk.label(key, Truth.PASS)
+    async with staged(desk, run, size=SMALL) as stage:
+        # The key that adds the second layer scrolls to it.
+        await stage.press("f4", "enter")
+        assert pane(stage).in_view[0].startswith("HOW RIGHT?")
+        await stage.press("shift+tab", "ctrl+d")
         place = pane(stage).scroll_offset.y
         assert place > 0
         await stage.press(*["tab"] * len(PAGES))
