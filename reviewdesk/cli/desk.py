@@ -88,7 +88,7 @@ def restore(*, backup: Path, force: bool) -> None:
     path = desk_path() or default_path()
     found = backups.restore(path, backup, now, force=force)
     if found.kept is not None:
-        say(f"the desk before is kept as {found.kept}")
+        say(f"the previous desk is kept as {found.kept}")
     say(f"{path}: restored from {backup}")
     if not found.runs:
         say("it holds no runs: load the reports again, and their labels are there")
@@ -134,7 +134,7 @@ def share(*, group: str | None, private: bool) -> None:
     from reviewdesk.desk import access
 
     if private == (group is not None):
-        raise UsageError("share: takes one of --group and --private", "Give one of them.")
+        raise UsageError("share: needs --group or --private", "Give one of them.")
     with open_desk() as opened:
         access.share(opened.path, group)
         say(f"{opened.path}: {access.access(opened.path)}")

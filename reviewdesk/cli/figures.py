@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @option(
     "--simulate",
     "RUNS",
-    "Check the intervals on so many runs like this one.",
+    "Check the intervals on this many simulated runs.",
     type=click.IntRange(20, 10_000),
 )
 @options("run", "json")

@@ -209,7 +209,7 @@ def try_(
     if found.turnouts.failed:
         say(f"ballots lost: {plain(fault_counts(found.turnouts.why))}")
     if found.verdict is None:
-        say("too many are lost to tell; the same command asks for them again")
+        say("too many ballots are missing to decide; the same command asks for them again")
         click.get_current_context().exit(ExitCode.FAILED)
     elif as_json:
         facts = {"items": len(ready.rows), "smallest_gain": ready.gain}

@@ -195,7 +195,7 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
     def opened(writing: bool) -> Desk:
         return Desk.open(path, reviewer=reviewer) if writing else open_to_read(path, reviewer)
 
-    # Whoever sets it up reads here that the desk cannot be used, and not in the agent's log.
+    # The person who sets it up reads here that the desk cannot be used, and not in the agent's log.
     opened(False).close()
     if sys.stdin.isatty():
         say("waiting for an agent's client on standard input; ctrl+c ends it")

@@ -87,7 +87,7 @@ def reviewer_name(typed: str) -> str:
     """
     name = " ".join(typed.split())
     if not name:
-        raise UsageError("no name was typed", "It stands with every label that you give.")
+        raise UsageError("no name was typed", "It is shown with every label that you give.")
     if name.startswith("@"):
         raise UsageError(
             f"{show_line(name, 80)}: no reviewer's name begins with @", "Leave it out."

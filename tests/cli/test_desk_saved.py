@@ -32,7 +32,7 @@ def test_a_damaged_desk_is_repaired_and_put_in_its_place(
     }  # fmt: skip
     put = cli("desk", "restore", new)
     assert put.code == 0
-    assert put.lines[0].startswith("the desk before is kept as ")
+    assert put.lines[0].startswith("the previous desk is kept as ")
     assert put.lines[1] == f"{desk_path}: restored from {new}"
     assert cli("desk", "verify", "--expect-head", head).code == 0
 
