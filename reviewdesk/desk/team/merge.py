@@ -209,10 +209,6 @@ AGAIN = "Delete it; a desk that has the run writes it again at its next sync."
 UPDATE = "Update reviewdesk."
 
 
-def travels(desk: Desk, run: Run) -> bool:
-    return runs.archive_text(desk.conn, run.key) is None
-
-
 def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
     """Write a run to a file that is open for reading too, and return the name that it gets."""
     rest = run.contents - run.flagged

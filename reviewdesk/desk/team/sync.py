@@ -18,6 +18,7 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
 from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import merge
@@ -122,7 +123,7 @@ def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> S
         DeskError: the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
-    one = _Sync(desk, PlaceFiles(place), options, told)
+    one = _Sync(desk, place, options, told)
     one.take_chains()
     if options.runs:
         one.take_runs()
@@ -138,49 +139,101 @@ def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> S
         place.address,
         tuple(sorted(one.chains.values(), key=lambda chain: (chain.desk, chain.reviewer))),
         tuple(one.runs.values()),
-        tuple(sorted(one.files.refused.values(), key=lambda refused: refused.file)),
-        (*grown, *dict.fromkeys(one.files.notes)),
+        tuple(sorted(one.refused.values(), key=lambda refused: refused.file)),
+        (*grown, *dict.fromkeys(one.notes)),
         desk.head(),
     )
 
 
 @dataclass(slots=True)
 class _Sync:
-    """One exchange: the chains and the runs that were found at a place or sent there."""
+    """One exchange: the chains and runs that were found at a place or sent there.
+
+    Also the refused files, and notes for the user.
+    """
 
     desk: Desk
-    files: PlaceFiles
+    place: SharedFolder
     options: SyncOptions
     told: Told
     chains: dict[ChainName, SyncedChain] = field(default_factory=dict)
     runs: dict[str, SyncedRun] = field(default_factory=dict)
+    refused: dict[str, RefusedFile] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def named(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
+        """Return the files of a folder by name; files that desks do not write are left alone."""
+        found = []
+        for entry in self.place.entries(folder):
+            name = entry.name.removeprefix(f"{folder}/")
+            if fits(name):
+                found.append(entry)
+            elif not name.rpartition("/")[2].startswith("."):
+                self.notes.append(f"{entry.name}: is no file of a desk, left alone")
+        return sorted(found, key=lambda one: one.name)
+
+    @contextmanager
+    def refusing(self, entry: SharedFile, hint: str) -> Iterator[None]:
+        """Note the problem of a file, so that the other files are still taken."""
+        try:
+            yield
+        except ChainError as error:
+            problem = error.message
+            todo = hint if error.hint == ASK else error.hint
+        except ChainProblem as error:
+            problem = str(error)
+            todo = UPDATE if error.text == NEWER else hint
+        except ReportError as error:
+            problem = error.message.removeprefix(f"{entry.name}: ")
+            todo = UPDATE if error.hint == UPDATE else AGAIN
+        except PlaceProblem as error:
+            problem = str(error)
+            todo = error.hint or hint
+        else:
+            return
+        self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
+
+    def chain(self, name: ChainName) -> SyncedChain:
+        return self.chains.get(name) or SyncedChain(name.desk, name.reviewer, 0)
 
     def take_chains(self) -> None:
         """Take in every intact chain of others."""
-        desk = self.desk
-        taking = Taking(desk)
+        conn = self.desk.conn
+        taking = Taking(self.desk)
         last = file_name(ChainName("", DESK))
-        every = self.files.named(CHAINS, FILE.fullmatch)
+        every = self.named(CHAINS, FILE.fullmatch)
         # A desk's own chain is needed to check the chains of its reviewers.
         every.sort(key=lambda one: (not one.name.endswith(last), one.name))
         for number, entry in enumerate(every):
-
-            def far(share: float, number: int = number) -> None:
-                if not self.told((number + share) / len(every), number):
-                    raise Cancelled("the sync was stopped; what was exchanged stays")
-
-            is_own = entry.name.split("/")[1] == desk_id(desk.conn)
+            is_own = entry.name.split("/")[1] == desk_id(conn)
             hint = _OWN_HINT if is_own else _OTHER_HINT
-            with self.files.refusing(entry, hint), _arriving(self.files, entry, far) as arrival:
-                name = ChainName(arrival.desk, arrival.reviewer)
-                here = reviewers.end(desk.conn, *_parts(name)).seq
+            with self.refusing(entry, hint), self.place.copied(entry, MOST) as file:
+
+                def read(
+                    file: BinaryIO = file, entry: SharedFile = entry, number: int = number
+                ) -> Iterator[ChainEvent]:
+                    file.seek(0)
+                    lines = iter(partial(file.readline, LINE + 1), b"")
+                    next(lines)
+                    for place, event in enumerate(read_events(lines)):
+                        share = min(1.0, file.tell() / (entry.size or 1))
+                        if place % _LOOK == 0 and not self.told(
+                            (number + share) / len(every), number
+                        ):
+                            raise Cancelled("the sync was stopped; what was exchanged stays")
+                        yield event
+
+                name = read_header(file.readline(LINE + 1))
+                if f"{CHAINS}/{file_name(name)}" != entry.name:
+                    raise PlaceProblem("holds another chain than its name says")
+                arrival = ArrivingChain(name.desk, name.reviewer, read)
+                here = reviewers.end(conn, name.desk, name.reviewer).seq
                 count = taking.check(arrival)
                 new = max(0, count - here)
                 if new and not self.options.dry:
                     new = taking.take(arrival)
-                before = self.chains.get(name, SyncedChain(*_parts(name), 0))
-                taken = before.taken + new
-                self.chains[name] = SyncedChain(*_parts(name), count, taken, before.sent)
+                before = self.chain(name)
+                self.chains[name] = replace(before, events=count, taken=before.taken + new)
 
     def send_chains(self) -> None:
         """Write the chains of this desk that have grown; the desk's own comes first."""
@@ -188,23 +241,22 @@ class _Sync:
         for end in [one for one in reviewers.ends(conn) if one.desk == desk_id(conn)]:
             name = ChainName(end.desk, end.reviewer)
             path = f"{CHAINS}/{file_name(name)}"
-            before = self.chains.get(name, SyncedChain(*_parts(name), 0))
-            if path in self.files.refused or before.events >= end.seq:
+            before = self.chain(name)
+            if path in self.refused or before.events >= end.seq:
                 continue
             if not self.options.dry:
                 with spool() as file:
                     file.write(header_line(name))
-                    for event in reviewers.events_of(conn, *_parts(name)):
-                        file.write(event_line(event))
+                    file.writelines(map(event_line, reviewers.events_of(conn, *astuple(name))))
                     file.seek(0)
-                    self.files.place.put(path, file)
+                    self.place.put(path, file)
             sent = before.sent + end.seq - before.events
-            self.chains[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
+            self.chains[name] = replace(before, events=end.seq, sent=sent)
 
     def take_runs(self) -> None:
         """Take in every run that is not here and that a chain names."""
         desk = self.desk
-        every = self.files.named(RUNS, merge.NAME.fullmatch)
+        every = self.named(RUNS, merge.NAME.fullmatch)
         for number, entry in enumerate(every):
             run_hash = _run_of(entry)
             if runs.by_hash(desk.conn, run_hash) is not None:
@@ -213,62 +265,30 @@ class _Sync:
                 self.runs[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
                 continue
             if not said_of(desk.conn, run_hash):
-                self.files.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
+                self.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
                 continue
 
             def far(_share: float, _count: int, start: float = number / len(every)) -> bool:
                 return self.told(start, len(self.runs))
 
-            with (
-                self.files.refusing(entry, merge.AGAIN),
-                self.files.copied(entry, merge.MOST) as file,
-            ):
+            with self.refusing(entry, AGAIN), self.place.copied(entry, merge.MOST) as file:
                 run = merge.read_run(desk, entry.name, file, partial(said_of, desk.conn), far)
                 self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=True)
 
     def send_runs(self) -> None:
         """Write the runs that nobody has written yet."""
-        there = {_run_of(one) for one in self.files.named(RUNS, merge.NAME.fullmatch)}
+        there = {_run_of(one) for one in self.named(RUNS, merge.NAME.fullmatch)}
         for run in self.desk.runs():
             if run.hash in there:
                 continue
-            if not merge.travels(self.desk, run):
-                self.files.notes.append(f"run {run.name}: is an archive, and stays where it is")
+            if runs.archive_text(self.desk.conn, run.key) is not None:
+                self.notes.append(f"run {run.name}: is an archive, and stays where it is")
                 continue
             if not self.options.dry:
                 with spool() as file:
                     name = merge.write_run(self.desk, run, file)
-                    self.files.place.put(f"{RUNS}/{name}", file)
+                    self.place.put(f"{RUNS}/{name}", file)
             self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
-
-
-def _parts(name: ChainName) -> tuple[str, str]:
-    return name.desk, name.reviewer
-
-
-@contextmanager
-def _arriving(
-    files: PlaceFiles, entry: SharedFile, far: Callable[[float], None]
-) -> Iterator[ArrivingChain]:
-    """Yield the chain of a file; ``far`` is told how far that is read, and may raise to stop."""
-    with files.copied(entry, MOST) as file:
-
-        def lines() -> Iterator[bytes]:
-            file.seek(0)
-            return iter(partial(file.readline, LINE + 1), b"")
-
-        def read() -> Iterator[ChainEvent]:
-            every = lines()
-            next(every)
-            for number, event in enumerate(read_events(every)):
-                if number % _LOOK == 0:
-                    far(min(1.0, file.tell() / (entry.size or 1)))
-                yield event
-
-        name = read_header(next(lines(), b""))
-        if f"{CHAINS}/{file_name(name)}" != entry.name:
-            raise PlaceProblem("holds another chain than its name says")
-        yield ArrivingChain(name.desk, name.reviewer, read)
 
 
 def _run_of(entry: SharedFile) -> str:
@@ -295,8 +315,6 @@ class SharedFile(Struct, frozen=True):
 
     name: str
     size: int
-    problem: str = ""
-    """Why it is not read; empty if it may be read."""
 
 
 class PlaceProblem(ValueError):
@@ -354,30 +372,39 @@ class SharedFolder:
                     if one.is_dir(follow_symlinks=False):
                         if deeper:
                             yield from self._walk(name, deeper - 1)
-                    elif one.is_file(follow_symlinks=False):
-                        yield SharedFile(name, one.stat(follow_symlinks=False).st_size)
                     else:
-                        yield SharedFile(name, 0, _NO_FILE)
+                        yield SharedFile(name, one.stat(follow_symlinks=False).st_size)
         except FileNotFoundError:
             return
         except OSError as error:
             raise _failed(f"{self.address}/{folder}", error, "Check its permissions.") from error
 
-    def copy(self, name: str, into: BinaryIO, most: int) -> None:
-        """Copy the bytes of a regular file."""
-        try:
-            self._refuse_links(name.rpartition("/")[0])
-            with os.fdopen(os.open(self._root / name, _READ), "rb") as given:
-                if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+    @contextmanager
+    def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
+        """Copy a file, so that what is checked is what is taken.
+
+        Raises:
+            PlaceProblem: it cannot be read, is no regular file, or has more than ``most`` bytes.
+        """
+        path = self._root / entry.name
+        with spool() as into:
+            try:
+                self._refuse_links(entry.name.rpartition("/")[0])
+                if not stat.S_ISREG(path.lstat().st_mode):
                     raise PlaceProblem(_NO_FILE)
-                while block := given.read(BLOCK):
-                    most -= len(block)
-                    if most < 0:
-                        raise PlaceProblem(LARGER)
-                    into.write(block)
-        except OSError as error:
-            hint = "Check the connection and whether you may read it, and sync again."
-            raise PlaceProblem(f"cannot be read: {_reason(error)}", hint) from error
+                with os.fdopen(os.open(path, _READ), "rb") as given:
+                    if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+                        raise PlaceProblem(_NO_FILE)
+                    while block := given.read(BLOCK):
+                        most -= len(block)
+                        if most < 0:
+                            raise PlaceProblem(LARGER)
+                        into.write(block)
+            except OSError as error:
+                hint = "Check the connection and whether you may read it, and sync again."
+                raise PlaceProblem(f"cannot be read: {_reason(error)}", hint) from error
+            into.seek(0)
+            yield into
 
     def put(self, name: str, given: BinaryIO) -> None:
         """Write a file under a temporary name, and then give it this one."""
@@ -430,63 +457,6 @@ def _failed(what: str, error: OSError, hint: str) -> DeskError:
 
 
 _IN_MEMORY = 4 << 20
-
-
-@dataclass(slots=True)
-class PlaceFiles:
-    """Reads the files of a place; keeps the refused files, and notes for the user."""
-
-    place: SharedFolder
-    refused: dict[str, RefusedFile] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def named(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
-        """Return the files of a folder by name; files that desks do not write are left alone."""
-        found = []
-        for entry in self.place.entries(folder):
-            name = entry.name.removeprefix(f"{folder}/")
-            if fits(name):
-                found.append(entry)
-            elif not name.rpartition("/")[2].startswith("."):
-                self.notes.append(f"{entry.name}: is no file of a desk, left alone")
-        return sorted(found, key=lambda one: one.name)
-
-    @contextmanager
-    def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
-        """Copy a file, so that what is checked is what is taken.
-
-        Raises:
-            PlaceProblem: it cannot be read, or has more than ``most`` bytes.
-        """
-        if entry.problem:
-            raise PlaceProblem(entry.problem)
-        if entry.size > most:
-            raise PlaceProblem(LARGER)
-        with spool() as file:
-            self.place.copy(entry.name, file, most)
-            file.seek(0)
-            yield file
-
-    @contextmanager
-    def refusing(self, entry: SharedFile, hint: str) -> Iterator[None]:
-        """Note the problem of a file, so that the other files are still taken."""
-        try:
-            yield
-        except ChainError as error:
-            problem = error.message
-            todo = hint if error.hint == ASK else error.hint
-        except ChainProblem as error:
-            problem = str(error)
-            todo = UPDATE if error.text == NEWER else hint
-        except ReportError as error:
-            problem = error.message.removeprefix(f"{entry.name}: ")
-            todo = UPDATE if error.hint == UPDATE else AGAIN
-        except PlaceProblem as error:
-            problem = str(error)
-            todo = error.hint or hint
-        else:
-            return
-        self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
 
 
 def spool() -> BinaryIO:

@@ -63,8 +63,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from reviewdesk.desk import Desk
-from reviewdesk.desk.team.sync import SyncOptions, sync
-from reviewdesk.desk.team.sync import SharedFolder
+from reviewdesk.desk.team.sync import SharedFolder, SyncOptions, sync
 
 left = int(sys.argv[3])
 
@@ -75,9 +74,9 @@ class Killed(SharedFolder):
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def copy(self, *words):
+    def copied(self, *words):
         self.step()
-        super().copy(*words)
+        return super().copied(*words)
 
     def put(self, *words):
         self.step()
