@@ -206,7 +206,7 @@ class DeskRun(LibraryResult):
 
     def queue(self, filter: str = "", order: str = "draw") -> DeskRecords[DeskRecord]:  # noqa: A002
         """Return the verdicts that a filter keeps, as ``queue --filter --order`` does."""
-        from reviewdesk.desk.review.search import ready
+        from reviewdesk.desk.review.filters import ready
 
         with self._use() as (desk, run):
             keys = desk.queue(run, ready(desk, run, filter, order), order)

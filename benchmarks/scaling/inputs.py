@@ -11,7 +11,7 @@ from statistics import variance
 from typing import Any
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import search
+from reviewdesk.desk.review import filters
 from reviewdesk.reports.bytes.source import Source
 
 MODELS = (
@@ -200,5 +200,5 @@ def desk(folder: Path, count: int) -> Path:
             opened.load(Source.from_path(report(folder, count), max_size=1 << 40))
         part.replace(path)
     with closing(Desk.open(path, reviewer="ann")) as opened:
-        search.index(opened, opened.runs()[-1])
+        filters.index(opened, opened.runs()[-1])
     return path

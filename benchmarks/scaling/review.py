@@ -19,7 +19,7 @@ import numpy as np
 import refresh
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import queue, search
+from reviewdesk.desk.review import filters, queue
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alpha import AlphaState
 from reviewdesk.domain.verdict import Strategy
@@ -44,7 +44,7 @@ def queue_rows(folder: Path, count: int, rounds: int) -> Iterator[Row]:
     """Ask a desk for the first page and for all ids of several filters and orders."""
     with closing(Desk.open(inputs.desk(folder, count), reviewer="ann")) as desk:
         run = desk.runs()[-1]
-        search.index(desk, run)
+        filters.index(desk, run)
         first: dict[str, list[float]] = {}
         whole: dict[str, list[float]] = {}
         for at in range(rounds + 1):

@@ -407,11 +407,11 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
-    """Return a filter and check an order, as `reviewdesk.desk.review.search.ready` does."""
-    from reviewdesk.desk.review import search
+    """Return a filter and check an order, as `reviewdesk.desk.review.filters.ready` does."""
+    from reviewdesk.desk.review import filters
 
     with ProgressLine(f"indexing {run.name}") as bar:
-        return search.ready(desk, run, text, order, bar)
+        return filters.ready(desk, run, text, order, bar)
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
-from reviewdesk.store import audit, events, label_state, repair, runs
+from reviewdesk.store import audit, events, repair, runs
 from reviewdesk.store.backup import back_up, copy_into, is_in_use, is_own_file
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
@@ -134,7 +134,7 @@ def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
         with reading(desk.conn, desk.path):
             repair.copy_made(desk.conn, new, told)
         with writing(new, part):
-            label_state.rebuild(new)
+            events.rebuild(new)
         if bad := _problems(new):
             raise DeskError(f"{target}: the copy is damaged: {bad[0]}", "Run desk verify.")
         fold(new)
@@ -273,7 +273,7 @@ def repair_desk(
         lost += _give_up(conn, broken, target, replaced=replaced)
         with writing(conn, part):
             repair.drop(conn, broken, plans)
-            label_state.rebuild(conn)
+            events.rebuild(conn)
         lost += [f"re-run {plan}: is not as it was recorded, and is left out" for plan in plans]
         if rows := [_label_row(event) for event in repair.standing_labels(found.behind)]:
             path = target.with_name(f"{target.stem}-labels.jsonl")

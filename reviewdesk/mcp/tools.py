@@ -81,8 +81,7 @@ class DeskTools:
         limit: Limit = 50,
     ) -> dict[str, Any]:
         """List the verdicts of a run in the order in which people are asked for them."""
-        from reviewdesk.desk.review.filters import expand
-        from reviewdesk.desk.review.search import indexed
+        from reviewdesk.desk.review.filters import expand, indexed
         from reviewdesk.domain.query.filter import parse_filter
         from reviewdesk.views.json.review import queue_row
 

@@ -19,7 +19,7 @@ from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
-from reviewdesk.store import connect, label_state, reruns, runs, schema
+from reviewdesk.store import connect, reruns, runs, schema
 from reviewdesk.store.connect import (
     ExplainedConnection,
     connect_read_only,
@@ -28,7 +28,7 @@ from reviewdesk.store.connect import (
     lookup,
     value,
 )
-from reviewdesk.store.events import desk_id, of_desk
+from reviewdesk.store.events import COUNTER, desk_id, of_desk, state_problems
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
@@ -109,7 +109,7 @@ def verify(
     problems = list(other)
     older = list[str]()
     checks: list[Check] = [
-        _file_problems, _place_problems, _chain_problems, label_state.problems,
+        _file_problems, _place_problems, _chain_problems, state_problems,
         lambda conn: (text for _, text in run_problems(conn)),
         lambda conn: (text for _, text in rerun_problems(conn)),
         _migration_problems, _kind_problems, hidden_runs.problems,
@@ -301,7 +301,7 @@ def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
 def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     problems = []
     ends: dict[tuple[str, str], tuple[int, str, int, int]] = {}
-    query = f"""SELECT e.*, {label_state.COUNTER} AS counter FROM label_events e
+    query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
                 ORDER BY desk, reviewer, seq"""
     for row in conn.execute(query):
         chain = (row["desk"], row["reviewer"])

@@ -20,7 +20,7 @@ from reviewdesk.domain.labels.split import (
 )
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import first_column, in_pages
-from reviewdesk.store.label_state import COUNTER
+from reviewdesk.store.events import COUNTER
 
 
 def steps(conn: sqlite3.Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:

@@ -19,7 +19,7 @@ from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
 from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth
 from reviewdesk.store import runs
 from reviewdesk.store.connect import first_column, in_pages, record, value
-from reviewdesk.store.label_state import WINDOW
+from reviewdesk.store.events import WINDOW
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
@@ -44,7 +44,7 @@ class DecidedKeys(Struct, frozen=True):
 class RunLabels:
     """The labels of a run as one byte for each verdict, and what one reviewer deferred.
 
-    Reading again costs as many steps as labels changed; see ``label_state`` for the bytes.
+    Reading again costs as many steps as labels changed; see ``domain.labels.sampling``.
     """
 
     def __init__(self, conn: sqlite3.Connection, run: Run, reviewer: str) -> None:

@@ -17,7 +17,6 @@ from msgspec.structs import asdict
 from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store import label_state
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import (
     ExplainedConnection,
@@ -31,7 +30,7 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.events import NewEvent, append, changed_items, desk_id
+from reviewdesk.store.events import NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import MIGRATIONS
 
 
@@ -485,7 +484,7 @@ def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]
         if counter is not None:
             conn.execute("INSERT INTO event_places VALUES (?, ?)", (key, counter))
     every = [event for event, _ in new]
-    label_state.follow(conn, changed_items(conn, desk, reviewer, every))
+    follow(conn, changed_items(conn, desk, reviewer, every))
     return len(new)
 
 

@@ -6,9 +6,11 @@ import sqlite3
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.store import label_state, reruns, runs
+from reviewdesk.store import events, reruns, runs
 from reviewdesk.store.backup import back_up
 from reviewdesk.store.connect import (
     APPLICATION_ID,
@@ -20,7 +22,6 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.events import add_counters
 from reviewdesk.store.load import ingest
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -233,7 +234,22 @@ def add_loads(conn: sqlite3.Connection) -> None:
 
 def keep_label_state(conn: sqlite3.Connection) -> None:
     """Add the tables of the current labels, tags and marks."""
-    _run(conn, *label_state.LAYOUT)
+    _run(
+        conn,
+        """CREATE TABLE current_events (
+                item BLOB NOT NULL, slot TEXT NOT NULL, author TEXT NOT NULL, key INTEGER NOT NULL,
+                label TEXT, tentative INTEGER NOT NULL, seen INTEGER NOT NULL,
+                PRIMARY KEY (item, slot, author)) WITHOUT ROWID""",
+        # Labels are left out: nearly all rows are labels, and each would cost one more page.
+        """CREATE INDEX current_events_by_slot ON current_events (slot, author)
+                WHERE label IS NULL""",
+        """CREATE TABLE label_marks (
+                window INTEGER PRIMARY KEY,
+                marks BLOB NOT NULL CHECK (typeof(marks) = 'blob' AND length(marks) = 4096))""",
+        """CREATE TABLE tag_uses (
+                author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
+                PRIMARY KEY (author, tag)) WITHOUT ROWID""",
+    )
 
 
 def cover_runs(conn: sqlite3.Connection) -> None:
@@ -242,6 +258,32 @@ def cover_runs(conn: sqlite3.Connection) -> None:
         runs.cover_old(conn, now)
         for plan in reruns.plans(conn):
             reruns.cover(conn, plan, now, covered_since=now)
+
+
+def add_counters(conn: sqlite3.Connection) -> None:
+    """Number the events, so that the order of several desks' events does not depend on clocks.
+
+    Existing events keep their hashes: their counters are their places in the log, which one new
+    event holds.
+    """
+    conn.execute(events.PLACES)
+    conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
+    # Key and seq grow alike as long as one chain continues without a gap in the keys.
+    desk = events.desk_id(conn)
+    spans = conn.execute(
+        """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
+           GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)""",
+        (desk,),
+    )
+    places: dict[str, dict[str, Any]] = {}
+    for reviewer, seq, key in spans.fetchall():
+        places.setdefault(reviewer, {"places": []})["places"].append([seq, key])
+    last = "SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq DESC"
+    for reviewer, found in places.items():
+        found |= dict(conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone())
+    if places:
+        at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
+        events.append(conn, DESK, [events.NewEvent(COUNTED, at, detail={"chains": places})])
 
 
 def keep_orders(conn: sqlite3.Connection) -> None:
@@ -260,6 +302,72 @@ _FLAGS = (
     "regime_sensitive", "single_juror", "dispute", "mismatch", "trimmed_dissent",
     "suspicious_text", "no_verdict", "position_flip",
 )  # fmt: skip
+_FIRST = "iif(json_extract(e.detail, '$.imported'), 0, 1)"
+"""A person's own events rank above events that a file imports for that person: an import only
+fills gaps, and its author's own events on any desk replace it."""
+# The ids of desks have one length and a desk gives each counter once, so these texts compare like
+# the counter, then the desk, then the reviewer.
+_RANK = f"printf('%019d', {events.COUNTER}) || e.desk || e.reviewer"
+_PLACED = f"""max({_FIRST} || {_RANK}) AS place"""
+
+
+def _slot(name: str, where: str, values: str = "NULL AS label, 0 AS tentative, 1 AS seen") -> str:
+    return f"""SELECT item, '{name}' AS slot, author, key, {values}, {_PLACED}
+            FROM standing_events e WHERE {where} GROUP BY item, author"""
+
+
+_SEEN = "label, tentative, ifnull(json_extract(detail, '$.seen'), 1) AS seen"
+_DEFERRED = """kind = 'defer' AND NOT EXISTS (
+                SELECT 1 FROM standing_events l
+                WHERE l.item = e.item AND l.kind = 'label' AND l.author = e.author)"""
+_TAGGED = "kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'"
+_ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
+    (
+        _slot("label", "kind = 'label'", _SEEN),
+        _slot("mark", "kind = 'mark'"),
+        _slot("defer", _DEFERRED),
+        _slot("tags", _TAGGED),
+        _slot("note", "json_type(detail, '$.note') = 'text'"),
+        f"""SELECT item, 'adjudication' AS slot, '' AS author, key, label, 0 AS tentative,
+                   1 AS seen, max({_RANK}) AS place
+            FROM standing_events e WHERE kind = 'adjudicate' GROUP BY item""",
+    )
+)
+
+
+_KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
+_STATE_VIEWS = (
+    f"""CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ({_KINDS})
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+    _ORDERED,
+    """CREATE VIEW truths AS
+            SELECT item,
+                   coalesce(max(iif(slot = 'adjudication', label, NULL)),
+                            iif(min(label) = max(label), min(label), 'disputed')) AS truth,
+                   iif(max(slot = 'adjudication'), 0, max(tentative)) AS tentative,
+                   max(seen) AS seen
+            FROM current_events WHERE slot IN ('label', 'adjudication') GROUP BY item
+            HAVING max(slot = 'label')""",
+    # Labels files imported by earlier versions left their tags unnormalized in the log.
+    """CREATE VIEW item_tags AS
+            SELECT c.item AS item, c.author AS author,
+                   lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
+            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
+                 CROSS JOIN json_each(e.detail, '$.tags') t
+            WHERE c.slot = 'tags' AND c.label IS NULL""",
+    """CREATE VIEW item_marks AS
+            SELECT c.item AS item, c.author AS reviewer
+            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
+            WHERE c.slot = 'mark' AND c.label IS NULL AND json_extract(e.detail, '$.on')""",
+)
+"""The views over the log and the current state."""
+
+
 VIEWS = (
     "standing_events", "replayed_events", "truths", "item_tags", "item_marks", "labels",
     "verdicts_flat", "ballots",
@@ -324,9 +432,9 @@ def _only_views(name: str) -> Migration:
 def make_views(conn: sqlite3.Connection) -> None:
     """Make every view anew, and fill the tables of the current state through them."""
     drop_views(conn)
-    _run(conn, *label_state.VIEWS, *_PUBLIC_VIEWS)
+    _run(conn, *_STATE_VIEWS, *_PUBLIC_VIEWS)
     if lookup(conn, "SELECT 1 FROM label_events LIMIT 1"):
-        label_state.fill(conn)
+        events.fill(conn)
 
 
 def drop_views(conn: sqlite3.Connection) -> None:

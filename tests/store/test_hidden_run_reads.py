@@ -16,7 +16,7 @@ from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, whatif
 from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.labels import transfer
-from reviewdesk.desk.review import filters, items, runs, search
+from reviewdesk.desk.review import filters, items, runs
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs
@@ -72,7 +72,7 @@ READS: dict[str, Read] = {
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
     "tags": of_run(filters.tag_counts),
     "vocabulary": of_run(filters.vocabulary),
-    "search": of_run(lambda desk, run: search.find(desk, run, "question", blind=False)),
+    "search": of_run(lambda desk, run: filters.find(desk, run, "question", blind=False)),
     "completion": of_run(lambda desk, run: items.ids_from(desk, run, "v")),
     "ids": lambda desk: items.ids_from(desk, None, "v"),
     "report": of_run(lambda desk, run: list(export.report(desk, run))),
@@ -95,7 +95,7 @@ def answers(desk: Desk) -> dict[str, str]:
 def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     load(desk, numbered(40, report_id="same", generator={"model": "gpt-4o"}))
     for run in desk.runs():
-        search.index(desk, run)
+        filters.index(desk, run)
     first = desk.run("run")
     desk.label(desk.find(first, "v1"), Truth.PASS)
     before = answers(desk)
@@ -112,7 +112,7 @@ def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     assert "load the file again to resume" in left.sentence
     assert info(desk)["loading"] == [left.sentence]
     # It is what the reads would show that must not: once whole, many of them change.
-    search.index(desk, load(desk, BIG))
+    filters.index(desk, load(desk, BIG))
     after = answers(desk)
     changed = {name for name in before if after[name] != before[name]}
     assert {"runs", "overview", "tallies", "other runs", "facts"} <= changed

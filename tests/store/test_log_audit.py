@@ -13,7 +13,7 @@ from reviewdesk.desk.core import verify
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.store.label_state import rebuild
+from reviewdesk.store.events import rebuild
 from tests.helpers import load, numbered, open_desk
 
 GUARDS = ("label_events_next", "label_events_fixed", "label_events_kept")

@@ -15,7 +15,7 @@ from reviewdesk.domain.labels.chain import STANDING
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run import window
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store import audit, events, label_state, schema
+from reviewdesk.store import audit, events, schema
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load import rederive
 from tests.helpers import (
@@ -173,7 +173,7 @@ def test_a_run_without_measures_is_measured(tmp_path: Path) -> None:
         assert desk.rows(desk.queue(desk.run(), "id~share"))[0].band is None
 
 
-SINCE_LABELS = {schema.keep_label_state, events.add_counters}
+SINCE_LABELS = {schema.keep_label_state, schema.add_counters}
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,12 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
         then.setattr("reviewdesk.desk.core.migrate", schema.migrate)
         # Such a desk kept no tables beside its log.
-        for name in ("follow", "place_verdicts", "problems"):
-            then.setattr(label_state, name, lambda *_: ())
-        then.setattr(label_state, "are_kept", lambda _: False)
+        for name in ("follow", "place_verdicts", "state_problems"):
+            then.setattr(events, name, lambda *_: ())
+        then.setattr(events, "are_kept", lambda _: False)
         desk = open_desk(tmp_path / "desk.db")
         # Reading asks for it.
-        desk.conn.execute(label_state.PLACES)
+        desk.conn.execute(events.PLACES)
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
         for later in SINCE_MEASURES:
@@ -209,7 +209,7 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")
         unmeasure(desk.conn)
-        desk.conn.execute(label_state.PLACES)
+        desk.conn.execute(events.PLACES)
         schema.make_views(desk.conn)
         desk.conn.execute("PRAGMA user_version=3")
         place = desk.find(run, "v1")

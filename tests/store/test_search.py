@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.review.search import find, index, indexed
+from reviewdesk.desk.review.filters import find, index, indexed
 from reviewdesk.store import schema
 from reviewdesk.store import search as stored
 from reviewdesk.store.connect import writing

@@ -43,7 +43,7 @@ from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.improve.split import half_of, known_halves
-from reviewdesk.desk.review import items, search
+from reviewdesk.desk.review import filters, items
 from reviewdesk.domain.labels.split import SplitLabels
 from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
 from reviewdesk.domain.records import Applied, Item, Run, View
@@ -436,7 +436,7 @@ class Core:
         run = self.session.run
 
         def work(desk: Desk, report: Report) -> object:
-            return search.index(desk, run, lambda share, _count: report(share))
+            return filters.index(desk, run, lambda share, _count: report(share))
 
         arrived = self.unless(lambda _: None if self.page is None else self.page.arrived())
         self.jobs.start(INDEX, work, arrived)

@@ -24,7 +24,7 @@ from reviewdesk.app.controllers.state import (
 )
 from reviewdesk.app.keys.actions import argument_completers
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import edits, filters, queue, search, unsaved
+from reviewdesk.desk.review import edits, filters, queue, unsaved
 from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
 from reviewdesk.domain.records import Event, View
 from reviewdesk.domain.safetext import show_line
@@ -310,9 +310,9 @@ def _find(core: Core, text: str) -> None:
     core.say("searching …", Tone.MUTED)
 
     def work(desk: Desk, _report: Report) -> SearchHits:
-        keys = search.find(desk, session.run, text, blind=session.view.blind)
-        share = search.indexed(desk, session.run)
-        words = tuple(search.words(text))
+        keys = filters.find(desk, session.run, text, blind=session.view.blind)
+        share = filters.indexed(desk, session.run)
+        words = tuple(filters.words(text))
         return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
 
     def there(found: SearchHits | None) -> None:

@@ -14,13 +14,13 @@ from reviewdesk.domain.labels.question import (
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures, jurors, measures, questions
+from reviewdesk.store import events, figures, jurors, measures
 from reviewdesk.store.connect import reading, writing
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
     """Return the latest question about a run, open or closed; ``None`` if none was asked."""
-    found = questions.newest(desk.conn, run.hash)
+    found = figures.newest_question(desk.conn, run.hash)
     if found is None:
         return None
     try:
@@ -58,9 +58,9 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         raise UsageError(f"{run.name}: {' and '.join(asked.of)} {what}")
     if not totals.passed + totals.failed and items is None:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
-    guesses = items.guesses if items else questions.guesses(desk.conn, run.key, asked.figure)
+    guesses = items.guesses if items else figures.guesses(desk.conn, run.key, asked.figure)
     standing = {row.item for row in figures.labelled(desk.conn, run.key)}
-    ever = {one.item for one in questions.labels_given(desk.conn, run.key)}
+    ever = {one.item for one in figures.labels_given(desk.conn, run.key)}
     gone = tuple(sorted(item.hex() for item in ever - standing))
     _record(desk, run, replace(asked, guesses=guesses, unlabelled=gone).detail())
     found = answer(desk, run)
@@ -100,7 +100,7 @@ def close(desk: Desk, run: Run) -> RunAnswer:
 
 
 def _record(desk: Desk, run: Run, detail: dict[str, object]) -> None:
-    entry = events.NewEvent(questions.KIND, desk.at(), run=run.hash, detail=detail)
+    entry = events.NewEvent(figures.QUESTION, desk.at(), run=run.hash, detail=detail)
     with writing(desk.conn, desk.path):
         events.append(desk.conn, desk.reviewer, [entry])
 
@@ -125,7 +125,7 @@ def given(desk: Desk, run: Run, asked: RunQuestion) -> dict[bytes, Given]:
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)
     found: dict[bytes, Given] = {}
-    for one in questions.labels_given(desk.conn, run.key):
+    for one in figures.labels_given(desk.conn, run.key):
         before = one.counter < asked.event
         if one.item in found or (before and one.item.hex() in asked.unlabelled):
             continue

@@ -11,8 +11,7 @@ from reviewdesk.domain.labels.repeats import MOST_OPINIONS, NOTHING, Withheld, i
 from reviewdesk.domain.records import Applied, Head, Run
 from reviewdesk.store import reviewers, verdicts
 from reviewdesk.store.connect import explained, writing
-from reviewdesk.store.events import head, touched
-from reviewdesk.store.label_state import marks
+from reviewdesk.store.events import head, marks, touched
 from reviewdesk.store.queue import RunKeys
 
 RENEWED = reviewers.LASTS.total_seconds() / 2

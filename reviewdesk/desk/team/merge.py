@@ -36,7 +36,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ChainError, ReportError, UsageError
-from reviewdesk.store import label_state, reviewers, runs, verdicts
+from reviewdesk.store import events, reviewers, runs, verdicts
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.load.hidden_runs import LockPace
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
@@ -158,7 +158,7 @@ class Taking:
 
     def _check_of(self, arrival: ArrivingChain) -> ChainCheck:
         if arrival.desk not in self._covered:
-            held = dict(label_state.coverage(self._desk.conn, arrival.desk))
+            held = dict(events.coverage(self._desk.conn, arrival.desk))
             if not held and arrival.reviewer == DESK:
                 # The chain gives counters to its desk's events; it is checked afterwards.
                 counted = (event for event in arrival.read() if event.kind == COUNTED)

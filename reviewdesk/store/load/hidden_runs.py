@@ -29,7 +29,7 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )
-from reviewdesk.store.label_state import displace_verdicts
+from reviewdesk.store.events import displace_verdicts
 from reviewdesk.store.runs import by_hash
 
 

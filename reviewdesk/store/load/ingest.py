@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.store import label_state, measures, runs
+from reviewdesk.store import events, measures, runs
 from reviewdesk.store.connect import explained, first_column, insert, value
 from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
 
@@ -300,7 +300,7 @@ class Ingest:
             share = _READING + (1 - _READING) * end / count
             with hold.step():
                 self._conn.executemany(query, lines)
-                label_state.place_verdicts(self._conn, hidden.first + start, end - start)
+                events.place_verdicts(self._conn, hidden.first + start, end - start)
                 hold.advance(bodies=count, rows=end, share=share)
             if end < count:
                 self._progress(share, count)

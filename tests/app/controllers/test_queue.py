@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import filters, search
+from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
@@ -214,14 +214,14 @@ def test_nothing_found_says_so_and_what_is_outside_the_filter_is_counted(opened:
 
 def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> None:
     desk, run = opened
-    assert search.indexed(desk, run) < 1
+    assert filters.indexed(desk, run) < 1
     review = Review(desk, run, begun=False)
     review.controller.begin(80, 24)
     review.controller.settle()
     review.runner.waiting["indexing"].heard(0.5)
     assert review.state.jobs == "indexing 50%"
     review.typed("search", "refund")
-    assert search.indexed(desk, run) == 1
+    assert filters.indexed(desk, run) == 1
     assert review.state.jobs == ""
 
 

@@ -10,7 +10,7 @@ from reviewdesk.desk.figures.question import answer, asked_keys
 from reviewdesk.domain.records import Truth
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent, append
-from reviewdesk.store.questions import KIND
+from reviewdesk.store.figures import QUESTION as KIND
 from tests.cli.conftest import Cli
 from tests.helpers import numbered, open_desk, report, verdict
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import search
-from reviewdesk.desk.review.search import find, index, indexed
+from reviewdesk.desk.review import filters
+from reviewdesk.desk.review.filters import find, index, indexed
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.store import search as stored_search
 from tests.helpers import load, numbered, open_desk, report, spawn, verdict
@@ -15,7 +15,7 @@ from tests.helpers import load, numbered, open_desk, report, spawn, verdict
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "sleep", lambda _: None)
+    monkeypatch.setattr(filters, "sleep", lambda _: None)
 
 
 def ids(desk: Desk, run: Run, text: str) -> list[str]:
@@ -72,7 +72,7 @@ def test_it_stops_when_told_and_goes_on_later(desk: Desk) -> None:
 KILLED = """
 import sys
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import search as desk_search
+from reviewdesk.desk.review import filters as desk_search
 from reviewdesk.store import search
 desk = Desk.open()
 put = search.put

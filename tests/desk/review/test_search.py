@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.search import find, index
+from reviewdesk.desk.review.filters import find, index
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from tests.helpers import load, open_desk, report, verdict

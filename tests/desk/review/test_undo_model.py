@@ -15,7 +15,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.filters import known_tags
 from reviewdesk.domain.records import Truth
-from reviewdesk.store import label_state
+from reviewdesk.store import events
 from reviewdesk.store.queue import RunLabels
 from tests.helpers import Clock, label_row, load, mark, open_desk, report, tag, verdict
 
@@ -261,7 +261,7 @@ class UndoRedo(RuleBasedStateMachine):
 
 def check_tables(model: UndoRedo, desk: Desk) -> None:
     """The tables are those of a replay, and what follows them is what is read anew."""
-    assert list(label_state.problems(desk.conn)) == []
+    assert list(events.state_problems(desk.conn)) == []
     fresh = RunLabels(desk.conn, model.run, desk.reviewer)
     for keys in (model.queue, model.queue[:2]):
         assert desk.progress(model.run, keys) == fresh.progress(keys)

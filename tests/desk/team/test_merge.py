@@ -21,7 +21,7 @@ from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
-from reviewdesk.store import audit, connect, label_state, schema
+from reviewdesk.store import audit, connect, events, schema
 from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, make, open_on, state, take
 from tests.helpers import drawn_by_verdict, load, numbered, open_desk, undraw_contents
 
@@ -371,7 +371,7 @@ def test_older_events_count_as_their_place_in_the_log_of_their_desk(
     # runs, so that the ids of a and b decide.
     with closing(open_on(desks["a"], "ann")) as desk:
         rows = desk.conn.execute(
-            f"""SELECT e.desk, {label_state.COUNTER}, e.label FROM label_events e
+            f"""SELECT e.desk, {events.COUNTER}, e.label FROM label_events e
                 WHERE e.verdict = 'v2' AND e.kind = 'label'"""
         )
         best = max((counter, desk_id, label) for desk_id, counter, label in rows)
