@@ -1,5 +1,7 @@
 """The tags of a desk, saved filters, the names that complete a filter, and full-text search."""
 
+from __future__ import annotations
+
 import json
 import re
 import sqlite3
