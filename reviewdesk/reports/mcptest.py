@@ -137,7 +137,7 @@ def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
 
 _PASSES = ("pass", "passed", "verdict")
 """The keys of a juror's vote; null there withholds it."""
-_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
+_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "judge_model", "model")
 _RULE = {
     "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],
     "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",

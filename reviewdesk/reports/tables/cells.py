@@ -28,7 +28,7 @@ REASONS = (
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
-        "grader", "scorer",
+        "grader", "scorer", "richter", "juez", "juge",
         "model_judge", "judge_model",
     ),
     "score": ("score", "rating", "value", "grade", "result", "outcome"),
@@ -42,6 +42,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
         "pass", "passed", "verdict", "decision", "vote", "is_correct", "success", "criteria_met",
+        "urteil", "veredicto",
     ),
     "label": ("label", "winner", "preference", "preferred"),
     "decision": (
@@ -173,13 +174,14 @@ _NOT_FINITE = frozenset({
 _PASSES = (
     "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
     "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
-    "good", "ok", "okay", "right", "met", "satisfied", "success", "approved", "acceptable", "valid",
-    "win", "thumbs up", "thumbs_up", "checked",
+    "correcto", "good", "ok", "okay", "right", "met", "satisfied", "success", "approved",
+    "acceptable", "valid", "win", "thumbs up", "thumbs_up", "checked",
 )  # fmt: skip
 _FAILS = (
     "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
-    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux", "falso", "bad",
-    "not ok", "nok", "not okay", "wrong", "not met", "unmet", "not satisfied", "failure",
+    "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux",
+    "falso", "incorrecto", "bad", "not ok", "nok", "not okay", "wrong", "not met", "unmet",
+    "not satisfied", "failure",
     "disapproved", "unacceptable", "invalid", "loss", "lose", "thumbs down", "thumbs_down",
     "unchecked", "not correct", "not accepted",
 )  # fmt: skip
@@ -192,6 +194,8 @@ _PLAIN = frozenset({
 _UNSURE = frozenset({"unsure", "unknown", "unclear"})
 _LONGEST_WORD = 60
 _LONGEST = 300
+_AROUND = " \n*_[](){}<>\"'`.!"
+"""The signs around a word that decides, such as ``**PASS**``."""
 _BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)\Z")
 """A word behind a letter, a 0 or a 1, such as ``A: pass``."""
 _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
@@ -201,10 +205,11 @@ _STATED_ERROR = re.compile(
 _PART = re.compile(r"([-+]?[\d.]+)\s*(?:(?:/|(?:out )?of)\s*([\d.]+)|%)\Z", re.ASCII)
 _STARS = re.compile(r"([★⭐🌟]*)\ufe0f?(☆*)\Z|([\d.]+)[- ]?(?:stars?|★|⭐)\Z", re.IGNORECASE)
 _MOST_STARS = 5
-_LEAD = r"(?:[a-z ]*(?:score|rating|grade|verdict|result|answer|decision)\s*(?:[:=]|is)\s*)?"
+_NAMES = "score|rating|grade|verdict|result|answer|decision"
+_LEAD = rf"(?:<\w+>\s*)?(?:[a-z ]*(?:{_NAMES})\s*(?:[:=]|is)\s*)?"
 _GRADED = re.compile(
-    rf"{_LEAD}[\[*(]*(?P<answer>[-+]?\d+(?:[.,]\d+)?(?:\s*(?:/|(?:out )?of)\s*\d+|\s*%)?)[\])*]*"
-    r"(?:\s*(?:points?|pts)\b)?\.?(?:\s*[-–—:=(,;\n]\s*[^\d\s].*)?\Z",
+    rf"{_LEAD}[\[*(]*(?P<answer>[-+]?\d+(?:[.,]\d+)?(?:\s*(?:/|(?:out )?of)\s*\d+|\s*%)?)"
+    r"[\])*]*(?:\s*</\w+>)?(?:\s*(?:points?|pts)\b)?\.?(?:\s*[-–—:=(,;\n]\s*[^\d\s].*)?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 """A number with what it means, such as ``4 - good``, ``Score: 4`` or ``[[4]]``."""
@@ -357,9 +362,11 @@ class DecidingWords(LabelWords):
         if not isinstance(value, str | int | float):
             return None
         vote = self._word(text := str(value))
-        if vote is None and type(value) is str and len(text := text.translate(_SKIN)) <= _LONGEST:
+        if vote is None and type(value) is str and len(text) <= _LONGEST:
+            text = text.translate(_SKIN).strip(_AROUND)
+            vote = self._word(text)
             # In "A: pass" or "Yes - because ..." one part decides.
-            for part in (_REMARK.match(text.strip()), _BEHIND_LETTER.match(text)):
+            for part in (_REMARK.match(text), _BEHIND_LETTER.match(text)):
                 if vote is None and part and not part[1].isdecimal():
                     vote = self._word(part[1])
         return vote

@@ -35,7 +35,7 @@ from reviewdesk.reports.wording import JsonObject
 _MOST_LISTED = 20
 _MOST_WORDS = 6
 _MARKS = "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment"
-_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
 _BEHIND = re.compile(rf"[\s_.:/-](?:{_MARKS})\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
@@ -59,7 +59,10 @@ _FAILS = re.compile(
     re.IGNORECASE,
 )
 """Words that more likely mean a fail than a pass."""
-_NEITHER = re.compile(r"neutral|neither|mixed|partial|maybe|unsure|unclear|tie$", re.IGNORECASE)
+_NEITHER = re.compile(
+    r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
+    re.IGNORECASE,
+)
 """Words for an answer between pass and fail."""
 _ANSWERS = ("score", "pass", "label")
 _INNER = frozenset({"item", "input", "output", "reference"})
@@ -76,6 +79,7 @@ _PEOPLE = re.compile(
 """Columns that name the person of a row, if several rows are about one item."""
 _PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
 """Roles and columns that tell apart the rows of one item and judge."""
+_HUMAN = re.compile(r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$", re.IGNORECASE)
 _FIRST = {
     "pass": ["A", "model_a", "response_a", "assistant_a", "left", "first"],
     "fail": ["B", "model_b", "response_b", "assistant_b", "right", "second"],
@@ -140,10 +144,7 @@ class Guesser:
             people = (one for one in self.columns if _PEOPLE.search(one))
             if person := next(people, ""):
                 self.roles.setdefault("judge", person)
-        named = self.roles.get("human", "")
-        said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
-        if said and not any(map(DecidingWords(options).human, said)):
-            del self.roles["human"]  # the column holds names and no labels
+        self.find_human()
         self.made: JsonObject = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
@@ -151,10 +152,22 @@ class Guesser:
         }
         if options.output_column:
             self.made["output"] = options.output_column
-        if "alternative" in self.made:
+        if {"alternative", "rival"} & self.made.keys():
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
+
+    def find_human(self) -> None:
+        """Find the column of a person's labels; one that holds only names is none."""
+        words = DecidingWords(self.options)
+        named = self.roles.get("human", "")
+        said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
+        if said and not any(map(words.human, said)):
+            del self.roles["human"]
+        for column in self.columns if not named else ():
+            said = self.cells(column) if _HUMAN.search(column) and column not in self.said else []
+            if said and all(map(words.human, said)):
+                self.roles["human"] = column
 
     def inner_roles(self) -> dict[str, str]:
         """Return the facts on an item that are inside objects, such as ``sample.id``.
@@ -323,6 +336,11 @@ class Guesser:
                 made = {**rest_of, **rule, "judge": made["judge"]}
                 problem = f"has the answers of judges inside {show_line(column, 60)}"
                 return _unsure(_map(made), problem, self.see, column)
+        named = {made["judge"], self.item, self.roles.get("dimension", "")}
+        for column in self.columns if not rest and "score" not in self.roles else ():
+            if column not in named and self.words([self.cells(column)]):
+                self.roles["score"] = column
+                return self.long()
         if not rest:
             problem = (
                 f"has no column with what the judges said (its columns: {listed(self.columns)})"
@@ -525,7 +543,8 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
             return {"judge": f"={path}", **said}
         if all(map(_NO_SCORE.search, held)):
             return None
-    if not all(map(is_answer, elements)):
+    filled = [one for one in elements if not is_missing(one)]
+    if not filled or not all(map(is_answer, filled)):
         return None
     of_criteria = isinstance(held, dict) and any(map(is_criterion, held))
     rule = {"each": path, "judge": "@key", "score": "@value"}
