@@ -234,13 +234,11 @@ class Guesser:
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
         cells = self.cells(first)
-        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells) and not any(
-            map(is_answer, cells)
-        )
+        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
-        if first in self.said or not (self.counts_rows(first) or (named and whole)):
-            return ""
-        return first if first not in taken else ""
+        names_rows = named and whole and not any(map(is_answer, cells))
+        free = first not in taken and first not in self.said
+        return first if free and (names_rows or self.counts_rows(first)) else ""
 
     def held(self, column: str) -> JsonObject | None:
         """Return the rule for the answers in the objects, lists or JSON texts of a column."""
@@ -258,8 +256,8 @@ class Guesser:
         path = rule.get("score") or rule.get("label") or rule.get("pass") or ""
         places = (parsed(at_path(row.cells, rule.get("each", ""))) for row in self.sample)
         inside = ([*one.values()] if isinstance(one, dict) else one for one in places)
-        listed = [one for held in inside if isinstance(held, list) for one in held]
-        return listed if path == "@value" else [at_path(one, path) for one in listed]
+        found = [one for held in inside if isinstance(held, list) for one in held]
+        return found if path == "@value" else [at_path(one, path) for one in found]
 
     def recurs(self, paths: Sequence[str]) -> bool:
         """Return True if rows of the sample agree in all of these columns."""
@@ -269,7 +267,7 @@ class Guesser:
     def told_apart(self, made: JsonObject) -> None:
         """Add columns to the item's id if one judge rates rows of the same id."""
         said = [made[key] for key in ("item", "judge", "dimension", "epoch") if made.get(key)]
-        if not self.recurs(said):
+        if not made["item"] or not self.recurs(said):
             return
         named = {one.casefold(): one for one in self.columns}
         parts = [self.roles.get(one) or named.get(one, "") for one in _PARTS]
