@@ -7,39 +7,27 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import and_
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, Struct, to_builtins
+from msgspec import Struct, to_builtins
 
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.audit.mismatches import breaches
 from reviewdesk.domain.jury.injection import suspects
-from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
-from reviewdesk.domain.jury.rules import SIDES
+from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS
 from reviewdesk.domain.jury.scores import BAND_OF
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.report_model import VerdictModel, Written
-from reviewdesk.domain.run.columns import Floats, Ints
-from reviewdesk.domain.run.packing import (
-    COLUMNS,
-    DECISION_OF,
-    FAILED,
-    NOTHING,
-    REPLACED,
-    STRATEGIES,
-    Bar,
-    Names,
-)
+from reviewdesk.domain.report_model import Written
+from reviewdesk.domain.run.columns import Bools, Floats, Ints
+from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Bar, Names
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 from reviewdesk.domain.verdict import (
-    Decision,
     Generator,
     Policy,
     canonical_texts,
@@ -62,11 +50,7 @@ DERIVED = (
 flags."""
 
 
-_STRATA = {
-    (decision, flagged): stratum(Decision(decision) if decision else None, flagged=flagged)
-    for decision in (*[one.value for one in Decision], None)
-    for flagged in (False, True)
-}
+_STRATA = np.array([[stratum(one, flagged=flag) for flag in (False, True)] for one in DECISION_OF])
 
 
 @dataclass(slots=True)
@@ -118,46 +102,42 @@ class RunTally(Counts):
     """The stratum of each verdict if recomputed escalations are ignored."""
     contents: Any = field(default_factory=hashlib.sha256)
 
-    def add(
-        self,
-        verdicts: Sequence[VerdictModel],
-        derived: Mapping[str, list[Any]],
-        flags: list[int],
-        reviewed: list[bool],
-        voteless: list[bool],
-        digests: Sequence[bytes],
-    ) -> None:
+    def add(self, found: Verdicts, flags: Ints, reviewed: Bools, digests: Sequence[bytes]) -> None:
         """Count verdicts, and append them to the columns.
 
-        ``derived`` has the columns ``DERIVED``, ``flags`` the flags with ``DERIVED_ESCALATION``.
-        ``reviewed`` says which verdicts need a person even without recomputed escalations,
-        ``voteless`` which have no vote; ``digests`` are those of their contents.
+        ``flags`` are those with ``DERIVED_ESCALATION``, ``reviewed`` says which verdicts need a
+        person even without recomputed escalations, ``digests`` are those of their contents.
         """
-        decisions = derived["decision"]
-        decided = [one in SIDES for one in decisions]
-        self.passes += decisions.count(Decision.PASS)
-        self.decided += sum(decided)
-        silent = [silent for one, silent in zip(decisions, voteless, strict=True) if one is None]
-        self.voteless += sum(silent)
-        self.undecidable += len(silent) - sum(silent)
-        stated = [one is not None for one in derived["stated_score"]]
-        scored = [one is not None for one in derived["score"]]
-        self.stated_scores += sum(stated)
-        self.decided_stated += sum(map(and_, decided, stated))
-        self.decided_scored += sum(map(and_, decided, scored))
-        pairs = zip(verdicts, decisions, strict=True)
-        labels = Counter((made, one.human.label) for one, made in pairs if one.human)
+        verdicts = found.sheet.verdicts
+        made = found.decision
+        passed = made == PASS
+        decided = passed | (made == FAIL)
+        stated = ~np.isnan(found.sheet.claims.score)
+        counts = {
+            "verdicts": np.ones_like(passed),
+            "ballots": found.sheet.columns.seated,
+            "failed": found.sheet.columns.failed,
+            "passes": passed,
+            "fails": decided & ~passed,
+            "decided": decided,
+            "stated_scores": stated,
+            "decided_stated": decided & stated,
+            "decided_scored": decided & ~np.isnan(found.score),
+            "voteless": (made == NOTHING) & found.no_votes,
+            "undecidable": (made == NOTHING) & ~found.no_votes,
+        }
+        for name, column in counts.items():
+            setattr(self, name, getattr(self, name) + int(column.sum()))
+        pairs = zip(made.tolist(), verdicts, strict=True)
+        labels = Counter((code, one.human.label) for code, one in pairs if one.human)
         self.human_labels += labels.total()
-        self.tp += labels["pass", "pass"]
-        self.fn += labels["fail", "pass"]
-        self.tn += labels["fail", "fail"]
-        self.fp += labels["pass", "fail"]
-        self.stated_escalation |= any(one.escalate_for_review is not UNSET for one in verdicts)
-        self.verdicts += len(verdicts)
-        self.ballots += sum(derived["seated"])
-        self.fails = self.decided - self.passes
-        self.preliminary.extend(flags)
-        self.sides.extend([_STRATA[one] for one in zip(decisions, reviewed, strict=True)])
+        self.tp += labels[PASS, "pass"]
+        self.fn += labels[FAIL, "pass"]
+        self.tn += labels[FAIL, "fail"]
+        self.fp += labels[PASS, "fail"]
+        self.stated_escalation |= bool((found.sheet.claims.escalate != NOTHING).any())
+        self.preliminary.extend(flags.tolist())
+        self.sides.extend(_STRATA[made, reviewed.astype(np.int8)].tolist())
         for one, digest in zip(verdicts, digests, strict=True):
             self.contents.update(canonical_texts(one.id, digest.hex()))
 
@@ -272,8 +252,7 @@ class WindowReader:
         marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
         derived, flags, reviewed = _settled(found, marks)
         packed = packed_columns(found, self._known)
-        self.tally.add(verdicts, derived, flags, reviewed, found.no_votes.tolist(), digests)
-        self.tally.failed += sum(packed["failed"].count(code) for code in (FAILED, REPLACED))
+        self.tally.add(found, flags, reviewed, digests)
         items = [
             item_digest(one, digest, self._run_hash)
             for one, digest in zip(verdicts, digests, strict=True)
@@ -287,7 +266,7 @@ class WindowReader:
                 "item": items,
                 **derived,
             },
-            flags,
+            flags.tolist(),
             digests,
             [at for at, one in enumerate(verdicts) if not one.output],
             [(pos, tag) for pos, one in enumerate(verdicts, first) for tag in one.case.tags or ()],
@@ -295,7 +274,7 @@ class WindowReader:
         )
 
 
-def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], list[int], list[bool]]:
+def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, Bools]:
     """Return the columns ``DERIVED``, the flags, and which verdicts need a person anyway."""
     verdicts = found.sheet.verdicts
     claims = found.sheet.claims
@@ -339,13 +318,12 @@ def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], list[i
     )
     undecided = np.isin(found.decision, (INCONCLUSIVE, ERROR))
     reviewed = (claims.escalate == 1) | warned | found.disputed | undecided | found.no_votes
-    return dict(zip(DERIVED, derived, strict=True)), flags.tolist(), reviewed.tolist()
+    return dict(zip(DERIVED, derived, strict=True)), flags, reviewed
 
 
 def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     """Return the ballots and the rules of verdicts as the columns that a desk keeps."""
     sheet = found.sheet
-    columns = found.sheet.columns
     numbers = [known.quorum(fact.policy) for fact in sheet.facts]
     # Labels cannot be replayed from scores and votes.
     external = np.int8(STRATEGIES.index(Strategy.EXTERNAL))
@@ -353,12 +331,8 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     ours = (sheet.claims.decision == NOTHING) & (found.decision == ERROR)
     packed: dict[str, npt.NDArray[Any]] = {
         **sheet.flat,
-        "seated": columns.seated,
-        "threshold": columns.threshold,
         "quorum": sheet.of_policy(numbers, np.int64),
-        "strategy": np.where(found.counts & found.says, external, columns.strategy),
-        "fraction": columns.fraction,
-        "rounding": columns.rounding,
+        "strategy": np.where(found.counts & found.says, external, sheet.columns.strategy),
         "decision": np.where(ours & ~found.panels.too_few, NOTHING, found.decision),
         "score": found.score,
     }
