@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import Spread, Trim, rounding_named, trim_count
 from reviewdesk.domain.run.packing import NOTHING, ROUNDINGS
-from reviewdesk.domain.stats.dense import Bools, Floats, Ints, Rows, cases, dense, given, parts
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, dense, given, parts
 from reviewdesk.domain.values import Rounding, Strategy
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, SLACK, Band
 from reviewdesk.errors import UsageError
@@ -233,7 +233,7 @@ class Scores:
     @cached_property
     def mean(self) -> Floats:
         """The mean of the scores."""
-        return self._by_count(partial(self._kept_mean, cut=0))
+        return self._by_count(self._kept_mean)
 
     @cached_property
     def median(self) -> Floats:
@@ -285,12 +285,7 @@ class Scores:
 
     def trimmed(self, cut: Ints) -> Floats:
         """Return the mean of the scores without the ``cut`` lowest and the ``cut`` highest."""
-        found = np.full(len(self.count), np.nan)
-        for (m, gone), rows in cases(self.count, cut):
-            if m:
-                (scores,) = dense(rows, m, self.scores)
-                _in_blocks(found, rows, scores, partial(self._kept_mean, cut=gone))
-        return found
+        return self._by_count(self._kept_mean, cut)
 
     def ends(self, cut: Ints) -> tuple[Bools, Bools]:
         """Return the seats, ``[s, n]``, that a trim leaves out below and above."""
@@ -303,26 +298,20 @@ class Scores:
         there = ~np.isnan(scores)
         return there & (before < cut), there & (before >= self.count - cut)
 
-    def _kept_mean(self, block: Floats, cut: int) -> Floats:
+    def _kept_mean(self, block: Floats, cut: int = 0) -> Floats:
         kept = np.sort(block, axis=0)[cut : len(block) - cut] if cut else block
         return self._sum(kept) / len(kept)
 
-    def _by_count(self, figure: Callable[[Floats], Floats]) -> Floats:
-        """Compute a figure for the panels of each number of scores."""
+    def _by_count(self, figure: Callable[..., Floats], *more: Ints) -> Floats:
+        """Compute a figure for the panels of each number of scores, and each value of ``more``."""
         found = np.full(len(self.count), np.nan)
-        for (m,), rows in cases(self.count):
+        for (m, *rest), rows in cases(self.count, *more):
             if m:
                 (scores,) = dense(rows, m, self.scores)
-                _in_blocks(found, rows, scores, figure)
+                for here in parts(scores.shape[1]):
+                    at = here if isinstance(rows, slice) else rows[here]
+                    found[at] = figure(scores[:, here], *rest)
         return found
-
-
-def _in_blocks(
-    found: Floats, rows: Rows, scores: Floats, figure: Callable[[Floats], Floats]
-) -> None:
-    """Write a figure of each panel of ``scores`` to its place in ``found``."""
-    for here in parts(scores.shape[1]):
-        found[here if isinstance(rows, slice) else rows[here]] = figure(scores[:, here])
 
 
 def _sums(terms: Floats | Sequence[Floats]) -> Floats:

@@ -38,16 +38,10 @@ class Verdicts(Answers):
     @cached_property
     def _votes(self) -> tuple[Bools, LabelCount]:
         """For which verdicts labels are counted, each by its strategy, and the counts."""
-        sheet = self.sheet
         n = len(self.sheet)
         counts = np.zeros(n, np.bool_)
-        blank = np.full(n, NOTHING)
-        none = np.zeros(n, np.int64)
-        level = np.zeros(sheet.labels.code.shape, np.bool_)
-        made = LabelCount(
-            blank.copy(), blank.copy(), level, none.copy(), none > 0, none.copy(), none.copy(),
-            blank, none.copy(), none.copy(),
-        )  # fmt: skip
+        blank = {name: np.full(n, NOTHING) for name in LabelCount.__struct_fields__}
+        made = LabelCount(**blank | {"level": np.zeros(self.sheet.labels.code.shape, np.bool_)})
         for rows, strategy, _ in self._label_groups:
             some = self.at(rows)
             has, found = some.recounted(strategy, some.sheet.labels)

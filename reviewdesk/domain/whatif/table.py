@@ -14,14 +14,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.panels import Panels, revoted, without
+from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
 from reviewdesk.domain.jury.scores import VALUES
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, weigh
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
-from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, ROUNDINGS, STRATEGIES, seat_names
+from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, seat_names
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.stats.correction import Counters
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy, Verdict
@@ -77,10 +77,6 @@ def changed(panels: Panels, variant: Variant) -> Panels:
 def under(panels: Panels, variant: Variant) -> Panels:
     """Return panels that already have the ballots of a variant, under the variant's rule."""
     return panels.ruled(ruled(panels.columns, variant))
-
-
-_PASS = DECISIONS.index(Decision.PASS)
-_FAIL = DECISIONS.index(Decision.FAIL)
 
 
 class Truths(Struct, frozen=True):
@@ -152,7 +148,7 @@ def _counts(
         changed=int((made != before).sum()),
         decided=int(now.sum()),
         undecided=int((made < 0).sum()),
-        passes=int((made == _PASS).sum()),
+        passes=int((made == PASS).sum()),
         valued=valued,
         own=own,
     )
@@ -175,7 +171,7 @@ def results(
         kept = _is_decided(made[labels.row])
         row = labels.row[kept]
         labelled = panels.at(row)
-        passed = made[row] == _PASS
+        passed = made[row] == PASS
         cast = labelled.cast
         # One mapping to a confidence serves all verdicts that the policy decides.
         sure = labelled.value if found.valued else cast.passes / cast.answered
@@ -221,7 +217,7 @@ def ballots_of(variant: Variant) -> Variant:
 
 
 def _is_decided(decision: Small) -> Bools:
-    found: Bools = (decision == _PASS) | (decision == _FAIL)
+    found: Bools = (decision == PASS) | (decision == FAIL)
     return found
 
 
