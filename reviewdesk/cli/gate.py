@@ -28,7 +28,7 @@ _MOST_KEPT = 100
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Largest loss of accuracy to allow, e.g. 0.02.",
+    help="How much less often it may be right, such as 0.02.",
 )
 @option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
 @option("--junit", "FILE", "Also write JUnit XML to FILE.")
@@ -67,7 +67,7 @@ def gate(
     With --require-representative, exits 3 also if the labels do not represent a whole run, or if
     the interval of an expected figure reaches past its limit. The labels of a run represent it if
     they are weighted by group or if every verdict has one; a file only if it is a full export with
-    unflagged rows.
+    rows that have no flag.
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.core import default_path
