@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.labels.sampling import AuditSample
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import (
     BlindSplit,
@@ -395,7 +394,17 @@ def _which_items(page: CalibrationPage) -> Section:
         ]
         groups = replace(table(_GROUPS, rows, "The groups of the draw"), least=12)
         blocks += [groups, Paragraph(text, Tone.MUTED)]
-    blocks.append(Paragraph(_random_check(page.audit)))
+    audit = page.audit
+    text = "random check: - every verdict is flagged"
+    if audit.planned:
+        text = f"random check: {audit.done} of {audit.planned} done; none of them counts yet"
+    if audit.planned and audit.counted:
+        wrong = f"the panel wrong on {audit.errors} of the {audit.counted} that count"
+        text = f"random check: {audit.done} of {audit.planned} done, {wrong}"
+        if audit.bound is not None:
+            text += f": too few to say more than at most {audit.bound:.3f} of the rest"
+            text += " (95%, one side)"
+    blocks.append(Paragraph(text))
     such = page.such
     if such is not None and such.tests < such.counted:
         text = f"{plural(such.counted, 'label')} on {plural(such.tests, 'test')}"
@@ -421,18 +430,6 @@ def _worst(page: CalibrationPage) -> list[Block]:
     if calm:
         shown.append(Paragraph(f"by {', '.join(calm)}: nothing shown", Tone.MUTED))
     return shown
-
-
-def _random_check(found: AuditSample) -> str:
-    if not found.planned:
-        return "random check: - every verdict is flagged"
-    text = f"random check: {found.done} of {found.planned} done"
-    if not found.counted:
-        return f"{text}; none of them counts yet"
-    text += f", the panel wrong on {found.errors} of the {found.counted} that count"
-    if found.bound is None:
-        return text
-    return f"{text}: too few to say more than at most {found.bound:.3f} of the rest (95%, one side)"
 
 
 def _blind_and_open(found: BlindSplit) -> Section:
@@ -507,15 +504,12 @@ def _gates(checks: Sequence[LimitCheck], found: _Figures) -> Section:
         )
         text = "  ".join(part for part in (margin, note) if part)
         blocks.append(Paragraph(text, Tone.MUTED, lead, indent=6))
-    blocks.append(Paragraph(_outcome(checks), Tone.STRONG))
-    return Section("Which gates?", tuple(blocks), "default limits")
-
-
-def _outcome(checks: Sequence[LimitCheck]) -> str:
     failed = [check.target for check in checks if check.status is GateStatus.FAIL]
-    if failed:
-        return f"over the limit: {', '.join(failed)}"
     skipped = sum(check.status is GateStatus.SKIP for check in checks)
-    if skipped == len(checks):
-        return "nothing could be held to a limit"
-    return "every limit is kept" + (f", {skipped} skipped" if skipped else "")
+    text = "every limit is kept" + (f", {skipped} skipped" if skipped else "")
+    if failed:
+        text = f"over the limit: {', '.join(failed)}"
+    elif skipped == len(checks):
+        text = "nothing could be held to a limit"
+    blocks.append(Paragraph(text, Tone.STRONG))
+    return Section("Which gates?", tuple(blocks), "default limits")

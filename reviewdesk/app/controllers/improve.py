@@ -14,7 +14,6 @@ from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, Report
 from reviewdesk.app.controllers.rerun import ask_ceiling
 from reviewdesk.app.controllers.state import (
-    FULL,
     MOVES_AND_CLOSES,
     SCROLLS_AND_CLOSES,
     Act,
@@ -119,7 +118,6 @@ def _pages(found: _Read) -> tuple[DialogPage, ...]:
         name=show_line(found.panel.name, 80),
         answers={key: steps[key] for key, _ in (*splits, *edits)},
         width=112,
-        height=FULL,
     )
     wrong = (*splits, *edits, ("tab", "candidates"), *SCROLLS_AND_CLOSES)
     candidates = (("enter", "does it"), *edits, ("tab", "lineage"), *MOVES_AND_CLOSES)
@@ -232,7 +230,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
                 acts["c"] = lambda _: ask_ceiling(core, most, limit, plan.check_ceiling)
             return DialogPage(
                 "Try", tuple(keys), shown, "" if most is None else f"at most {money(most)}",
-                document=Document(tuple(told)), acts=acts, strict=True, width=112, height=FULL,
+                document=Document(tuple(told)), acts=acts, strict=True, width=112,
             )  # fmt: skip
 
         core.ask(PageForm(page, drawn=guard.shown), answered)
@@ -265,7 +263,7 @@ def _adopt(core: Core, found: _Read, name: str) -> None:
     def there(made: tuple[Path, Path, PanelAdopted]) -> None:
         core.read_halves()
         document = views.adoption(str(made[0]), str(made[1]), made[2])
-        page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112, height=FULL)
+        page = DialogPage("Adopted", SCROLLS_AND_CLOSES, document=document, width=112)
         core.ask(one_page(page), lambda _: _open(core, found.panel, 2))
 
     core.ask_yes(

@@ -292,7 +292,6 @@ def _history(core: Core) -> None:
     page = DialogPage(
         "History of", MOVES_AND_CLOSES, item.verdict.id, "newest first",
         choices=[line(one) for one in past[::-1]], closes=frozenset({"q", "at"}), width=96,
-        height=40,
     )  # fmt: skip
     core.ask(one_page(page), lambda _: None)
 
@@ -334,7 +333,6 @@ def _diff(core: Core) -> None:
             answers=answers,
             closes=frozenset("qd"),
             width=112,
-            height=40,
         )
 
     turns = {"n": 1, "tab": 1, "N": -1, "shift+tab": -1}

@@ -459,7 +459,6 @@ def show_agreement(core: Core, _argument: str = "") -> None:
             document=views.team(page, found, blind=session.view.blind),
             answers={"enter": True} if page.disputed else {},
             width=112,
-            height=44,
         )
         return one_page(shown)
 

@@ -423,7 +423,6 @@ def compare(core: Core, name: str) -> None:
             answers={"enter": True},
             closes=frozenset("qd"),
             width=112,
-            height=40,
         )
 
         def closed(wanted: bool | None) -> None:

@@ -15,14 +15,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING
-from reviewdesk.app.controllers.state import (
-    FULL,
-    Choice,
-    DialogPage,
-    FieldInput,
-    PageForm,
-    PromptForm,
-)
+from reviewdesk.app.controllers.state import Choice, DialogPage, FieldInput, PageForm, PromptForm
 from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
@@ -320,7 +313,7 @@ class RerunForm:
             sends = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
             return DialogPage(
                 "Ask again about", sends, self.about, self._notice, document=self._consent,
-                acts={"y": self.agree}, strict=True, width=112, height=FULL,
+                acts={"y": self.agree}, strict=True, width=112,
             )  # fmt: skip
         about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
         own = [("o", "the report's")] if self.path else []

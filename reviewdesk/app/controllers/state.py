@@ -75,8 +75,6 @@ class Choice(Struct, frozen=True):
 
 Act: TypeAlias = Callable[[int], object]
 """Takes the place of the highlighted line; a result other than ``None`` closes the dialog."""
-FULL = 1000
-"""The height of a dialog that may fill the screen."""
 
 
 class DialogPage(Struct, frozen=True):
@@ -85,8 +83,7 @@ class DialogPage(Struct, frozen=True):
     ``keys`` stand at its foot, the one that closes last, and ``foot`` stands below a list. By
     Textual's names of keys, ``answers`` are what they answer, ``acts`` what they do, and ``closes``
     those that close beside escape. A page that is ``strict`` is closed by every key that does
-    nothing. A page is as high as what it shows; ``height`` is the most lines, if they are not the
-    usual ones.
+    nothing. A page is as high as what it shows, up to the height of the screen.
     """
 
     title: str
@@ -102,7 +99,6 @@ class DialogPage(Struct, frozen=True):
     closes: frozenset[str] = frozenset({"q"})
     strict: bool = False
     width: int = 80
-    height: int = 0
 
 
 class PageForm(Struct, frozen=True):

@@ -38,8 +38,6 @@ SHORT_LOW = 30
 """The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.
 
 A dialog at the bottom is shortened earlier, because it is about the item above it."""
-TALLEST = 28
-"""The most lines of a dialog's list: more do not speed reading, and cost more over a slow line."""
 
 
 def title_line(what: str, name: str, note: str, width: int) -> Content:
@@ -150,12 +148,12 @@ class PageDialog(Dialog[Any]):
     scrolls where they do not fit.
     """
 
-    DEFAULT_CSS = f"""
-    PageDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}
-    PageDialog Pane, PageDialog.-document ChoiceList {{ display: none; }}
-    PageDialog.-document Pane {{ display: block; }}
-    PageDialog #foot {{ height: auto; margin: 1 0 0 0; }}
-    PageDialog.-short #foot {{ margin: 0; }}
+    DEFAULT_CSS = """
+    PageDialog ChoiceList { height: auto; }
+    PageDialog Pane, PageDialog.-document ChoiceList { display: none; }
+    PageDialog.-document Pane { display: block; }
+    PageDialog #foot { height: auto; margin: 1 0 0 0; }
+    PageDialog.-short #foot { margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("j,down", "move('cursor_down')", "Down"),
@@ -225,7 +223,7 @@ class PageDialog(Dialog[Any]):
         width = min(page.width, self.app.size.width) - 4
         foot = len(document_lines(page.foot or _NOTHING, width))
         around = 7 + (foot + 1) * bool(foot) - 2 * self.has_class("-short")
-        most = max(1, min(self.app.size.height - around, page.height or TALLEST))
+        most = max(1, self.app.size.height - around)
         self.query_one(OptionList).styles.max_height = most
         self.query_one(Pane).styles.height = min(most, len(self._painter()(width - 1)))
 
@@ -334,7 +332,7 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     signs = (("tab", "keys"), ("j k", "scroll"), close)
     closes = frozenset({"q", "question_mark"})
     pages = (
-        DialogPage("Keys", keys, choices=choices, chosen=chosen or 0, closes=closes, height=52),
-        DialogPage("Signs", signs, document=legend(), closes=closes, height=52),
+        DialogPage("Keys", keys, choices=choices, chosen=chosen or 0, closes=closes),
+        DialogPage("Signs", signs, document=legend(), closes=closes),
     )
     return PageForm(pages.__getitem__, 2, turns={"tab": 1})
