@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.tables.cells import column_names
+from reviewdesk.reports.tables.cells import column_names, on_a_line
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
@@ -119,7 +119,7 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
             if (header := next(filled, None)) is not None:
                 start = [header, *islice(found, 2)]
                 texts = (
-                    ["" if one is None else str(one).strip() for one in row] for _, row in start
+                    ["" if one is None else on_a_line(str(one)) for one in row] for _, row in start
                 )
                 names, headers = column_names([*texts])
                 yield header[0], names

@@ -417,31 +417,41 @@ def is_answer(cell: Any) -> bool:
 _USUAL = DecidingWords(ReadOptions())
 
 
+def on_a_line(column: str) -> str:
+    """Return the name of a column without surrounding blanks and breaks of its line."""
+    return " ".join(column.split())
+
+
 def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     """Return the names of the columns, and how many of the first records they are made of.
 
-    A second line of names is below merged cells, below names that recur, or has no first cell.
-    Pandas writes the name of the first column on a line of its own below them.
+    A second line of names has no first cell, or is the one that pandas writes below names that
+    recur; answers follow below it. Pandas writes the first column's name on a line of its own.
     """
     top = tuple(start[0])
     if not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0]):
         top = ("item", *top[1:])
     second, third = start[1:3] if len(start) > 2 else ((), ())
     below = [name for name in second if name]
-    merged = "" in top[1:] or len(set(top)) < len(top)
-    is_below = len(below) > 1 and (merged or (not second[0] and third[0]))
-    if not is_below or len(second) != len(top) or any(map(is_answer, below)):
+    filled = [name for name in top if name]
+    recur = len({*filled}) < len(filled)
+    merged = "" in top[1:] or recur
+    if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
         return top, 1
-    join = merged or len(set(below)) == len(below)
+    named = not any(third[1:])
+    starts = not second[0] or (recur and not top[0])
+    below_names = merged or len({*below}) < len(below)
+    if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
+        return top, 1
     group = ""
     names: list[str] = []
     for name, sub in zip(top, second, strict=True):
         group = name or (group if sub else "")
-        names.append("_".join(filter(None, (group, sub))) if join else name or sub)
-    if not any(third[1:]):
+        names.append("_".join(filter(None, (group, sub))) if merged else name or sub)
+    if named:
         names[0] = third[0]
     elif not (names[0] or is_answer(third[0])):
         names[0] = "item"
     if len({*names}) < len(names) or not all(names[1:]):
         return top, 1
-    return tuple(names), 3 if not any(third[1:]) else 2
+    return tuple(names), 3 if named else 2

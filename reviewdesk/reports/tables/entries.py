@@ -393,7 +393,7 @@ class MapReader:
         """Return the content of a row, an entry for each rubric; empty if it holds no ballots."""
         if row.problem:
             return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
-        if not (self._plain or self.made.name or self._heads.intersection(row.cells)):
+        if not (self._plain or self.made.name) and self._heads.isdisjoint(row.cells):
             remarks.count("a row with none of the columns that are read is left out")
             return []
         for place in self._skips:

@@ -28,6 +28,7 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     column_names,
     is_answer,
+    on_a_line,
     roles_of,
     with_decimal_point,
 )
@@ -334,7 +335,7 @@ def _csv_layout(text: str) -> Layout | None:
         if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
             del start[0]
         if start and len(start[0]) > 1:
-            columns, headers = column_names([[*map(str.strip, record)] for record in start])
+            columns, headers = column_names([[*map(on_a_line, record)] for record in start])
             layout = Layout(columns, delimiter, headers)
             found.append((len(roles_of(columns)), len(columns), layout))
     return max(found, key=lambda one: one[:2])[2] if found else None
@@ -397,7 +398,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         if header:
             if header < layout.headers or _is_header(fields):
                 header -= 1
-                if layout.headers == 1 and tuple(map(str.strip, fields[1:])) != columns[1:]:
+                if layout.headers == 1 and tuple(map(on_a_line, fields[1:])) != columns[1:]:
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")
             continue
         if delimiter == "|" and all(map(_RULE.match, filter(None, fields))):
