@@ -429,20 +429,20 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     recur; answers follow below it. Pandas writes the first column's name on a line of its own.
     """
     top = tuple(start[0])
-    if not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0]):
-        top = ("item", *top[1:])
+    unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
+    plain = ("item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
     below = [name for name in second if name]
     filled = [name for name in top if name]
     recur = len({*filled}) < len(filled)
     merged = "" in top[1:] or recur
     if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
-        return top, 1
+        return plain, 1
     named = not any(third[1:])
     starts = not second[0] or (recur and not top[0])
     below_names = merged or len({*below}) < len(below)
     if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
-        return top, 1
+        return plain, 1
     group = ""
     names: list[str] = []
     for name, sub in zip(top, second, strict=True):
@@ -453,5 +453,5 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     elif not (names[0] or is_answer(third[0])):
         names[0] = "item"
     if len({*names}) < len(names) or not all(names[1:]):
-        return top, 1
+        return plain, 1
     return tuple(names), 3 if named else 2
