@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -223,22 +224,13 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
     A juror counts only where it was asked again and voted both times.
     """
-    return summed_rates(
-        FlipRate(change.juror, 1, int(change.flipped))
-        for verdict, reruns in pairs
-        for rerun in reruns
-        for change in changes(verdict, rerun)
-        if change.asked and change.voted
-    )
-
-
-def summed_rates(found: Iterable[FlipRate]) -> tuple[FlipRate, ...]:
-    """Add up the rates of each juror, in the order in which the jurors first appear."""
     asked = Counter[str]()
     flips = Counter[str]()
-    for one in found:
-        asked[one.juror] += one.asked
-        flips[one.juror] += one.flipped
+    for verdict, reruns in pairs:
+        for change in chain.from_iterable(changes(verdict, rerun) for rerun in reruns):
+            if change.asked and change.voted:
+                asked[change.juror] += 1
+                flips[change.juror] += change.flipped
     return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
 
 
