@@ -225,7 +225,8 @@ class Guesser:
                     del made["output"]  # it is the judge's answer
                 if words := self.words([self.at(rule)]):
                     made["words"] = words
-                problem = f"has the answers of judges inside {listed(places)}"
+                shown = rule.get("columns") or [one.partition("|")[0] for one in places]
+                problem = f"has the answers of judges inside {listed(shown)}"
                 return _unsure(_map(made), problem, self.see, *places)
         return self.by_cells()
 
