@@ -49,7 +49,7 @@ WRONG = (
     ),
     WrongProgram(
         "masked keys are not hidden", "domain/masked_keys.py",
-        "        if not keys:\n", "        if keys:\n", "tests/live/test_keys.py",
+        "        if not self._parts or ", "        if self._parts or ", "tests/live/test_keys.py",
     ),
     WrongProgram(
         "text bypasses the one door", "domain/safetext.py",
