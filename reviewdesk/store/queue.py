@@ -12,11 +12,18 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FLAGGED, STRATA, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
-from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth
+from reviewdesk.domain.records import (
+    NOT_WITHHELD,
+    Applied,
+    Progress,
+    QueueRow,
+    Run,
+    Truth,
+    Withheld,
+)
 from reviewdesk.store import runs
 from reviewdesk.store.connect import first_column, in_pages, record, value
 from reviewdesk.store.events import WINDOW
@@ -307,7 +314,10 @@ def row_and_note(
 
 
 def rows(
-    conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str, withheld: Withheld = NOTHING
+    conn: sqlite3.Connection,
+    wanted: Sequence[int],
+    reviewer: str,
+    withheld: Withheld = NOT_WITHHELD,
 ) -> list[QueueRow]:
     """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped.
 

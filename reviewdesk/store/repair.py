@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.chain import event_hash
+from reviewdesk.domain.records import event_hash
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import connect
 from reviewdesk.store.connect import APPLICATION_ID, explained, first_column, lookup, value

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
-from reviewdesk.domain.records import Truth, View
+from reviewdesk.domain.labels.chain import DESK, ChainProblem, checked
+from reviewdesk.domain.records import COLUMNS, ChainEvent, Truth, View
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import (

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.query.filter import FilterError, SearchTerm, Term, parse_search, spaced
 from reviewdesk.domain.query.words import BALLOTS
+from reviewdesk.domain.records import NOT_WITHHELD, Withheld
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import improve, measures, reruns, runs, verdicts
@@ -83,7 +83,7 @@ def find(
     run: int,
     text: str,
     reviewer: str,
-    withheld: Withheld = NOTHING,
+    withheld: Withheld = NOT_WITHHELD,
     *,
     blind: bool,
 ) -> array[int]:
@@ -106,7 +106,7 @@ def find(
 
 
 def notes(
-    conn: sqlite3.Connection, run: int, withheld: Withheld = NOTHING
+    conn: sqlite3.Connection, run: int, withheld: Withheld = NOT_WITHHELD
 ) -> list[tuple[int, str, str]]:
     """Return verdict key, author and text of each author's newest standing note on each item.
 
@@ -256,7 +256,7 @@ class FilterContext(Struct, frozen=True):
     conn: sqlite3.Connection
     span: RunKeys
     reviewer: str
-    withheld: Withheld = NOTHING
+    withheld: Withheld = NOT_WITHHELD
     """The items whose labels, tags and notes by others are hidden."""
     memo: dict[str, Any] = field(default_factory=dict)
     """Facts of the run that were read before and cannot change."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.repeats import Withheld
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.records import Run, TagCount, Truth
+from reviewdesk.domain.records import Run, TagCount, Truth, Withheld
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.connect import first_column, in_pages, lookup, record, value

@@ -13,7 +13,6 @@ from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
 from reviewdesk.domain.labels.segments import (
     BY,
@@ -24,7 +23,7 @@ from reviewdesk.domain.labels.segments import (
     composites,
     segment_table,
 )
-from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
+from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, of_strata
 from reviewdesk.domain.stats.figures import Target
@@ -62,7 +61,7 @@ def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
     from reviewdesk.domain.jurors import strata
 
     of = queue.span(desk.conn, run.key)
-    marks = told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
+    marks = told_marks(desk, of, desk.apart.now if desk.double else NOT_WITHHELD)
     return strata.labelled_columns(panels(desk, run), marks)
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.claims import told_marks, withheld
-from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.query.filter import Filter, Nested, Part, parse_filter, parse_order
 from reviewdesk.domain.query.words import HALVES, LABELS
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import NOT_WITHHELD, Run
 from reviewdesk.store import events, improve, queue, verdicts
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ def _query(
 
     held = desk.columns.read(desk, run, columns_of(kept, order))
     given = any(term.kind in _GIVEN for term in kept.terms())
-    apart = withheld(desk) if given else NOTHING
+    apart = withheld(desk) if given else NOT_WITHHELD
     context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
     facts = held.facts(partial(matching, context))
     mask = mask_of(facts, kept)

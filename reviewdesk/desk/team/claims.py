@@ -7,8 +7,8 @@ from itertools import chain
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.domain.labels.chain import DESK
-from reviewdesk.domain.labels.repeats import MOST_OPINIONS, NOTHING, Withheld, is_double
-from reviewdesk.domain.records import Applied, Head, Run
+from reviewdesk.domain.labels.repeats import MOST_OPINIONS, is_double
+from reviewdesk.domain.records import NOT_WITHHELD, Applied, Head, Run, Withheld
 from reviewdesk.store import reviewers, verdicts
 from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import head, marks, touched
@@ -81,7 +81,7 @@ _MANY = 500
 def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld:
     """Read what is withheld from the reviewer at this moment, of some items or of all."""
     if desk.double is None:
-        return NOTHING
+        return NOT_WITHHELD
     waiting = set()
     others = set()
     most = desk.opinions - 1
@@ -129,7 +129,7 @@ class WithheldLabels:
         """What is withheld at this moment; nothing from the shell."""
         desk = self._desk
         if desk.double is None:
-            return NOTHING
+            return NOT_WITHHELD
         found = None
         double = desk.double, desk.opinions
         if self._current and desk.still and double == self._double:

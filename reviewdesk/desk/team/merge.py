@@ -26,13 +26,12 @@ from reviewdesk.domain.labels.chain import (
     DESK,
     NEWER,
     ChainCheck,
-    ChainEvent,
     ChainProblem,
     Covered,
     checked_detail,
     covered,
 )
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import ChainEvent, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ChainError, ReportError, UsageError

@@ -28,7 +28,6 @@ from reviewdesk.domain.labels.chain import (
     FILE,
     LINE,
     NEWER,
-    ChainEvent,
     ChainName,
     ChainProblem,
     event_line,
@@ -37,6 +36,7 @@ from reviewdesk.domain.labels.chain import (
     read_events,
     read_header,
 )
+from reviewdesk.domain.records import ChainEvent
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError
 from reviewdesk.file_output import whole_file

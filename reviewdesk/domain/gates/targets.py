@@ -115,7 +115,14 @@ class CalibrationReadings(Struct, frozen=True):
         if target in alone or target.startswith((SPLIT, COMPOSITE_OF)):
             return self.of_run.get(target, TargetValue(None, skip=_OF_A_RUN))
         if target in RATES:
-            return self._corrected_rate(target)
+            rate = self.rate
+            if rate is None:
+                skip = "reliability and observed_positive_rate are not both given"
+                return TargetValue(None, skip=skip)
+            note = _CORRECTIONS[rate.status]
+            silent = rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL and self.by_default
+            corrected = (rate.rate, rate.low, rate.high)[RATES.index(target)]
+            return TargetValue(corrected, note=note, skip=note if silent else "")
         if target == "n":
             return TargetValue(self.metrics.n)
         figure, _, end = target.rpartition("_")
@@ -145,16 +152,6 @@ class CalibrationReadings(Struct, frozen=True):
         value = found.low if end == "low" else found.high
         skip = "" if value is not None else found.reason or "too few labels for an interval"
         return TargetValue(value, skip=skip)
-
-    def _corrected_rate(self, target: str) -> TargetValue:
-        rate = self.rate
-        if rate is None:
-            skip = "reliability and observed_positive_rate are not both given"
-            return TargetValue(None, skip=skip)
-        note = _CORRECTIONS[rate.status]
-        silent = rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL
-        value = dict(zip(RATES, (rate.rate, rate.low, rate.high), strict=True))[target]
-        return TargetValue(value, note=note, skip=note if silent and self.by_default else "")
 
 
 class JuryReadings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -312,7 +312,9 @@ def answer(
     )
     # Earlier labels do not affect the chances, as a corrected label must not move the draw.
     learned = Learned.of({h: DrawnGroup(one.left, one.guess) for h, one in groups.items()})
-    following = {h: _unknown(h, held, known) for h, held in ranks.items()}
+    following = {
+        h: iter([rank for rank in held if (h, rank) not in known]) for h, held in ranks.items()
+    }
     drawn: list[tuple[int, int]] = []
     pending: list[tuple[int, int]] = []
     waiting = 0
@@ -361,10 +363,6 @@ def answer(
         pending=tuple(pending),
         drawn=tuple(drawn),
     )
-
-
-def _unknown(h: int, ranks: Iterable[int], known: Container[tuple[int, int]]) -> Iterator[int]:
-    yield from (rank for rank in ranks if (h, rank) not in known)
 
 
 def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:

@@ -7,7 +7,6 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 
@@ -29,31 +28,6 @@ def is_double(item: bytes, share: float) -> bool:
     """
     digest = hashlib.sha256(_SEED + item.hex().encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64
-
-
-class Withheld(Struct, frozen=True):
-    """The items whose few labels, all by other people, the reviewer must not see yet.
-
-    The ``waiting`` items need the reviewer's own label, and appear unlabelled to the reviewer.
-    All ``others`` are decided by one other person, whose label is hidden.
-    """
-
-    reviewer: str = ""
-    waiting: AbstractSet[bytes] = frozenset()
-    others: AbstractSet[bytes] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.waiting or self.others)
-
-    def hides(self, item: bytes) -> bool:
-        return item in self.waiting or item in self.others
-
-    def shows(self, item: bytes, author: str) -> bool:
-        return author == self.reviewer or not self.hides(item)
-
-
-NOTHING = Withheld()
-"""Nothing is withheld, as from the shell."""
 
 
 OTHERS = 50

@@ -91,14 +91,24 @@ def loss_strata(
     place = np.asarray(stratum)
     c = rows.confidence
     columns = c, (1 - c) ** 2
-    doubts = [_doubt(column, rows.weight) for column in columns]
+    n = len(c)
+    # The half widths of the 95% t intervals of a mean of one row.
+    doubts = [1.0, 1.0]
+    if n > 1:
+        off = t_quantile(0.975, n - 1)
+        spreads = [_moments(column, rows.weight)[1] * n / (n - 1) for column in columns]
+        doubts = [off * math.sqrt(spread) for spread in spreads]
     excess = np.where(rows.correct, 0.0, 2 * c - 1)
     made = []
     for h, part in parts.items():
         mine = place == h
         weight = rows.weight[mine]
         if sums is not None:
-            known = _known(sums[h])
+            one, two, three, four = (power / sums[h].n for power in sums[h].powers)
+            # The moments of c, and of (1-c)².
+            mean = 1 - 2 * one + two
+            square = 1 - 4 * one + 6 * two - 4 * three + four
+            known = [Known(one, max(two - one**2, 0.0)), Known(mean, max(square - mean**2, 0.0))]
             low = sums[h].low
             high = sums[h].high
         elif part.labelled:
@@ -125,22 +135,6 @@ def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
         return 0.0, 0.0
     mean = float(np.average(values, weights=weight))
     return mean, float(np.average((values - mean) ** 2, weights=weight))
-
-
-def _known(sums: ConfidenceSums) -> list[Known]:
-    """Return the mean and variance of the confidences c, and of ``(1-c)²``, from their sums."""
-    one, two, three, four = (power / sums.n for power in sums.powers)
-    mean = 1 - 2 * one + two
-    square = 1 - 4 * one + 6 * two - 4 * three + four
-    return [Known(one, max(two - one**2, 0.0)), Known(mean, max(square - mean**2, 0.0))]
-
-
-def _doubt(values: Floats, weight: Floats) -> float:
-    """Return the half width of the 95% t interval of a mean of one row; 1 under two rows."""
-    n = len(values)
-    if n < 2:
-        return 1.0
-    return t_quantile(0.975, n - 1) * math.sqrt(_moments(values, weight)[1] * n / (n - 1))
 
 
 def gap_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -164,12 +164,23 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     rng = np.random.default_rng(seed)
     simulated = np.zeros(draws)
     means = []
-    for cells in _bins(rows):
+    index = bin_index(rows.confidence)
+    weight = np.round(rows.weight, PLACES)
+    for place in np.unique(index):
+        # The chances of w·(hits - mean hits) per distinct weight.
+        cells = []
+        for one in np.unique(weight[index == place]):
+            confidence = rows.confidence[(index == place) & (weight == one)]
+            chance = poisson_binomial(confidence)
+            likely = np.flatnonzero(chance > NEGLIGIBLE)
+            kept = slice(int(likely[0]), int(likely[-1]) + 1)
+            value = float(one) * (np.arange(len(chance)) - confidence.sum())
+            cells.append((value[kept], chance[kept]))
         off = np.zeros(draws)
         for value, chance in cells:
             upto = np.cumsum(chance)
-            place = np.searchsorted(upto, rng.random(draws) * upto[-1], side="right")
-            off += value[np.minimum(place, len(upto) - 1)]
+            at = np.searchsorted(upto, rng.random(draws) * upto[-1], side="right")
+            off += value[np.minimum(at, len(upto) - 1)]
         simulated += np.abs(off)
         means.append(_mean_size(cells))
     simulated /= total
@@ -204,22 +215,6 @@ def poisson_binomial(chances: Floats) -> Floats:
         found[:k] -= hit
         found[1 : k + 1] += hit
     return found
-
-
-def _bins(rows: Rows) -> Iterator[list[Chances]]:
-    """Yield the chances of ``w·(hits - mean hits)`` per distinct weight, for each populated bin."""
-    index = bin_index(rows.confidence)
-    weight = np.round(rows.weight, PLACES)
-    for place in np.unique(index):
-        cells = []
-        for one in np.unique(weight[index == place]):
-            confidence = rows.confidence[(index == place) & (weight == one)]
-            chance = poisson_binomial(confidence)
-            likely = np.flatnonzero(chance > NEGLIGIBLE)
-            kept = slice(int(likely[0]), int(likely[-1]) + 1)
-            value = float(one) * (np.arange(len(chance)) - confidence.sum())
-            cells.append((value[kept], chance[kept]))
-        yield cells
 
 
 def _mean_size(cells: Sequence[Chances]) -> float | None:

@@ -8,7 +8,6 @@ from reviewdesk.domain.labels.chain import (
     FILE,
     LINE,
     NEWER,
-    ChainEvent,
     ChainName,
     ChainProblem,
     event_line,
@@ -17,6 +16,7 @@ from reviewdesk.domain.labels.chain import (
     read_events,
     read_header,
 )
+from reviewdesk.domain.records import ChainEvent
 
 DESK = "0123456789abcdef" * 2
 EVENT = ChainEvent(

@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.labels.repeats import (
-    NOTHING,
     OTHERS,
     LabelPair,
     RepeatDraw,
-    Withheld,
     is_double,
     self_agreement,
 )
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import NOT_WITHHELD, Truth, Withheld
 
 STEPS = ("label", "undo", "use")
 P, F, U = Truth.PASS, Truth.FAIL, Truth.UNSURE
@@ -162,4 +160,4 @@ def test_own_work_is_always_shown() -> None:
     assert not held.shows(b"a", "bob")
     assert held.shows(b"c", "bob")
     assert held
-    assert not NOTHING
+    assert not NOT_WITHHELD
