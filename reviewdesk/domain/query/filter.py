@@ -405,31 +405,25 @@ def _term(part: str, column: int) -> Term:
         raise FilterError(_SAVED_ALONE, column, _SAVED_ALONE_HINT)
     parted = _CONDITION.fullmatch(body)
     if parted is None:
-        return _word(body, column, negated=negated)
+        # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
+        name = body.lower().rstrip("!").replace("-", "_")
+        for kind, known in (("panel", words.PANEL), ("state", words.STATES)):
+            if name in known:
+                return Term(kind, name, ":", "", negated, column)
+        if (flag := _FLAGS.get(name)) is None:
+            raise FilterError(f"no flag {body!r}", column, _hint(name))
+        return Term("flag", flag.label, ":", str(flag.value), negated, column)
     name, op, value = parted.groups()
     place = column + parted.start(3)
-    read = {"~": _match, ":": _fact}.get(op, _comparison)
-    kind, name, value = read(name, value, column, place)
+    read, known, problem, heading = _READERS.get(op, _COMPARED)
+    if name not in known:
+        hint = _suggestion(name) or f"{heading}: {', '.join(known)}."
+        raise FilterError(problem.format(name), column, hint)
+    kind, name, value = read(name, value, place)
     return Term(kind, name, op, value, negated, place)
 
 
-def _word(body: str, column: int, *, negated: bool) -> Term:
-    # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
-    name = body.lower().rstrip("!").replace("-", "_")
-    if name in words.PANEL:
-        return Term("panel", name, ":", "", negated, column)
-    if name in words.STATES:
-        return Term("state", name, ":", "", negated, column)
-    if (flag := _FLAGS.get(name)) is None:
-        raise FilterError(f"no flag {body!r}", column, _hint(name))
-    return Term("flag", flag.label, ":", str(flag.value), negated, column)
-
-
-def _comparison(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
-    """Return kind, name and value of a number that is compared."""
-    if name not in words.NUMBERS:
-        hint = _suggestion(name) or f"Numbers: {', '.join(words.NUMBERS)}."
-        raise FilterError(f"{name!r} is not a number to compare", column, hint)
+def _number(name: str, value: str, place: int) -> tuple[str, str, str]:
     try:
         number = float(value)
     except ValueError:
@@ -439,11 +433,7 @@ def _comparison(name: str, value: str, column: int, place: int) -> tuple[str, st
     return "number", name, repr(number)
 
 
-def _match(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
-    """Return kind, name and value of a text that is looked in."""
-    if name not in words.TEXTS:
-        hint = _suggestion(name) or f"Texts: {', '.join(words.TEXTS)}."
-        raise FilterError(f"{name!r} is not a text to look in", column, hint)
+def _match(name: str, value: str, place: int) -> tuple[str, str, str]:
     if name != "text":
         return "text", name, value.replace('"', "")
     try:
@@ -453,8 +443,7 @@ def _match(name: str, value: str, column: int, place: int) -> tuple[str, str, st
     return "words", name, value
 
 
-def _fact(name: str, value: str, column: int, place: int) -> tuple[str, str, str]:
-    """Return kind, name and value of a fact that has one of some values, or a name of the desk."""
+def _fact(name: str, value: str, place: int) -> tuple[str, str, str]:
     plain = value.replace('"', "")
     if name in words.NAMED:
         if not plain:
@@ -463,13 +452,18 @@ def _fact(name: str, value: str, column: int, place: int) -> tuple[str, str, str
         if (name, value) == ("tag", words.UNTAGGED):
             return "state", "untagged", ""
         return name, name, plain
-    if name not in words.CHOICES:
-        known = ", ".join((*words.CHOICES, *words.NAMED))
-        raise FilterError(f"no fact {name!r}", column, _suggestion(name) or f"Facts: {known}.")
     choices = words.CHOICES[name]
     if plain.lower() not in choices:
         raise FilterError(f"no {name} {plain.lower()!r}", place, f"One of {', '.join(choices)}.")
     return "choice", name, plain.lower()
+
+
+_COMPARED = (_number, tuple(words.NUMBERS), "{!r} is not a number to compare", "Numbers")
+_READERS = {
+    "~": (_match, tuple(words.TEXTS), "{!r} is not a text to look in", "Texts"),
+    ":": (_fact, (*words.CHOICES, *words.NAMED), "no fact {!r}", "Facts"),
+}
+"""By sign: how a value is read, the names that may precede it, and the error for another name."""
 
 
 def _suggestion(name: str) -> str:

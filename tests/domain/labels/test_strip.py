@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
@@ -26,7 +25,6 @@ from reviewdesk.domain.labels.summary import alone, make_rows
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.errors import UsageError
 
 DECISIONS = (Decision.PASS, Decision.FAIL, None)
 UNDECIDED = st.sampled_from([None, Decision.INCONCLUSIVE, Decision.ERROR])
@@ -173,44 +171,9 @@ def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
             np.testing.assert_array_equal(getattr(followed, name), getattr(anew, name), name)
 
 
-def test_every_design_on_the_way_through_a_draw() -> None:
-    # Flagged pass: ranks 0 and 1; rest pass: ranks 0 to 2; every verdict .8 sure.
-    places = [(0, 0), (0, 1), (3, 0), (3, 1), (3, 2)]
-    verdicts = [
-        LabelledRow(key, f"v{key}", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
-        for key, place in enumerate(LabelledVerdict(h, rank, Truth.PASS) for h, rank in places)
-    ]
-    figures = RunFigures(5, 0, "support", scores_stated=False, sizes={0: 2, 3: 3})
-    # Behind the prefix of the rest, the flagged ones, the front of the rest, its last.
-    order = [verdicts[key] for key in (3, 0, 1, 2, 4)]
-    told = [lines(figures, order[:n]) for n in range(6)]
-    assert [found.design for found in told] == [
-        Design.NONE,
-        Design.AD_HOC,
-        Design.ESCALATED_ONLY,
-        Design.ESCALATED_ONLY,
-        Design.WEIGHTED,
-        Design.CENSUS,
-    ]
-    weighted = told[4].population
-    assert weighted is not None
-    # Two labels that stand for themselves and two for 3/2 each: (1 + 1 + 1.5 + 1.5)² / 6.5.
-    assert weighted.ess == pytest.approx(25 / 6.5)
-    without = [one for one in order if one.key != 2]
-    assert lines(figures, without).design is Design.ESCALATED_ONLY
-
-
 def at_rank(rank: int, truth: Truth = Truth.PASS, *, seen: bool = True) -> LabelledRow:
     place = LabelledVerdict(3, rank, truth, seen=seen)
     return LabelledRow(rank, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
-
-
-def test_a_label_that_waits_is_counted() -> None:
-    figures = RunFigures(9, 0, "support", scores_stated=False, sizes={3: 9})
-    found = lines(figures, [at_rank(5), at_rank(0, Truth.FAIL)])
-    assert (found.design, found.waiting, found.labelled.n) == (Design.WEIGHTED, 1, 2)
-    assert found.population is not None
-    assert found.population.accuracy == 0.0
 
 
 def test_a_label_of_an_unseen_response_stops_the_prefix_until_one_of_a_seen_stands() -> None:
@@ -225,9 +188,3 @@ def test_a_label_of_an_unseen_response_stops_the_prefix_until_one_of_a_seen_stan
     assert given(True, True, True).design is Design.CENSUS
     # Labels of unseen responses alone are labels, outside the draw.
     assert given(False, False, False).design is Design.AD_HOC
-
-
-def test_an_unknown_source_is_refused() -> None:
-    figures = RunFigures(0, 0, "support", scores_stated=False, sizes={})
-    with pytest.raises(UsageError, match="agreement"):
-        both_lines(figures, LabelColumns.none(), "agreement")
