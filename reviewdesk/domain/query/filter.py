@@ -407,8 +407,8 @@ def _term(part: str, column: int) -> Term:
     if parted is None:
         # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
         name = body.lower().rstrip("!").replace("-", "_")
-        for kind, known in (("panel", words.PANEL), ("state", words.STATES)):
-            if name in known:
+        for kind, names in (("panel", words.PANEL), ("state", words.STATES)):
+            if name in names:
                 return Term(kind, name, ":", "", negated, column)
         if (flag := _FLAGS.get(name)) is None:
             raise FilterError(f"no flag {body!r}", column, _hint(name))
