@@ -80,22 +80,20 @@ def design(found: Sequence[Voted]) -> Design:
     """Return how a juror's labels were drawn, over the verdicts on which it voted."""
     sizes = {one.stratum: one.size for one in found if one.size}
     counted = {one.stratum: one.counted.n for one in found}
-    return design_of(int(labelled(found).n), sizes, counted)
+    return design_of(int(confusion(found).n), sizes, counted)
 
 
-def weighted(found: Sequence[Voted]) -> Cells:
-    """Return the juror's confusion over the run: a counted label weighs ``N_h/m_h`` votes."""
-    total = Cells()
-    for one in (one for one in found if one.counted.n):
-        total = total.plus(one.counted, one.size / one.counted.n)
-    return total
+def confusion(found: Sequence[Voted], *, drawn: bool = False) -> Cells:
+    """Return a rater's unweighted confusion over its labelled votes.
 
-
-def labelled(found: Sequence[Voted]) -> Cells:
-    """Return the juror's unweighted confusion over its labelled votes."""
+    With ``drawn`` it is over the run: a counted label weighs ``N_h/m_h`` votes.
+    """
     total = Cells()
     for one in found:
-        total = total.plus(one.labelled)
+        if not drawn:
+            total = total.plus(one.labelled)
+        elif one.counted.n:
+            total = total.plus(one.counted, one.size / one.counted.n)
     return total
 
 
@@ -106,8 +104,7 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
     """
     drawn = design(found).stands
     votes = sum(one.labels if drawn else one.labelled.n for one in found)
-    cells = weighted(found) if drawn else labelled(found)
-    return (cells.kappa if votes >= ENOUGH else None), votes
+    return (confusion(found, drawn=drawn).kappa if votes >= ENOUGH else None), votes
 
 
 class Apart(Struct, frozen=True):

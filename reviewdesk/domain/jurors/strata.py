@@ -20,8 +20,8 @@ from reviewdesk.domain.jurors.facts import (
     JurorCounts,
     JurorPair,
     JurorRates,
+    confusion,
     design,
-    labelled,
     paired,
     quoted_kappa,
     trim_named,
@@ -287,7 +287,7 @@ def juror_rates(
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )
-        cells = labelled(mine)
+        cells = confusion(mine)
         share = cells.right / cells.n if cells.n else None
         # Through the draw, if the labels represent the run.
         share = run.accuracy.estimate if word.stands else share

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.facts import Apart, design, labelled, paired, weighted
+from reviewdesk.domain.jurors.facts import Apart, confusion, design, paired
 from reviewdesk.domain.jurors.strata import (
     LabelledPanel,
     Labels,
@@ -66,8 +66,8 @@ def test_a_stratum_is_the_verdicts_on_which_the_juror_voted() -> None:
     assert design(found) is Design.WEIGHTED
     # 2 flagged at 1/2 and 4 of the rest at 1: (1 + 4) / 6, not 2 of 3 labels.
     assert rates(found).accuracy.estimate == pytest.approx(5 / 6)
-    assert weighted(found) == Cells(tp=1 + 4, fp=1)
-    assert labelled(found) == Cells(tp=2, fp=1)
+    assert confusion(found, drawn=True) == Cells(tp=1 + 4, fp=1)
+    assert confusion(found) == Cells(tp=2, fp=1)
 
 
 def test_what_is_labelled_to_its_end_is_a_census_in_any_order() -> None:
@@ -209,10 +209,10 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
     lone = lone_dissents(run, {})
     votes = votes_of(run)
     for one in expected:
-        cells = labelled(voted(votes[one.name], said)[0])
+        cells = confusion(voted(votes[one.name], said)[0])
         assert (cells.tp, cells.fn, cells.tn, cells.fp) == (one.tp, one.fn, one.tn, one.fp)
         mine, _ = voted(np.where(lone[one.name], votes[one.name], np.int8(NONE)), said)
-        assert (labelled(mine).n, labelled(mine).right) == (one.lone_dissents, one.lone_right)
+        assert (confusion(mine).n, confusion(mine).right) == (one.lone_dissents, one.lone_right)
 
 
 def test_what_is_asked_of_a_juror_and_of_two_who_differ() -> None:
