@@ -155,32 +155,6 @@ def test_a_jurors_own_weight_stands_before_the_policys() -> None:
     assert [one.weight for one in verdict.ballots] == [2.5, 4.0]
 
 
-@pytest.mark.parametrize(
-    ("jurors", "strategy", "used", "reason"),
-    [
-        ([juror("a", 0.5)], "weighted_average", Strategy.WEIGHTED_AVERAGE, None),
-        # Abstaining is not failing.
-        ([juror("a", 0.5), juror("b")], "weighted_average", Strategy.WEIGHTED_AVERAGE, None),
-        ([juror("a", 0.5), juror("b", status="timeout"), juror("c", error={"message": "x"})],
-         "weighted_average", Strategy.MEDIAN, "failed: b, c"),
-        ([juror("a", 0.5), juror("b", status="timeout")], "mean", Strategy.MEAN, None),
-        ([juror("a", 0.5)], None, Strategy.QUORUM, None),
-    ],
-)  # fmt: skip
-def test_the_median_takes_over_when_a_juror_failed(
-    jurors: list[dict[str, Any]], strategy: str | None, used: Strategy, reason: str | None
-) -> None:
-    verdict = read(body(*jurors), strategy=strategy, quorum=0.5)
-    rule = rule_for(verdict.policy, verdict.ballots)
-    assert rule.strategy is Strategy(strategy or "quorum")
-    assert (rule.used, rule.reason) == (used, reason)
-
-
-def test_no_rule_is_known_without_a_strategy_or_a_quorum() -> None:
-    verdict = read(panel(0.5), threshold=0.5)
-    assert rule_for(verdict.policy, verdict.ballots).used is None
-
-
 def test_stated_trims_come_from_the_list_or_from_the_ballots() -> None:
     listed = read(panel(0.1, 0.5, 0.9, trim={"method": "quantile", "dropped_low": ["j0"]})).trim
     assert (listed.low, listed.high) == (("j0",), ())

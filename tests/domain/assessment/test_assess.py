@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag, State
 from reviewdesk.domain.audit.trail import Trail, trail
-from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
+from reviewdesk.domain.verdict import Band, Decision, Status
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 from tests.helpers import verdict_problem
 
@@ -76,25 +76,6 @@ def test_a_bias_warning_of_ours_needs_both_signals(
     if "bias_warning" in found.derived:
         assert found.band is Band.LOW
         assert found.same_family is True
-
-
-@given(
-    st.lists(maybe(st.integers(0, 10).map(lambda tenth: tenth / 10)), max_size=9),
-    st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.49]),
-)
-def test_our_trim_takes_as_many_from_each_end(scores: list[float | None], fraction: float) -> None:
-    found = _assess(panel(*scores), trim_fraction=fraction)
-    states = _states(found)
-    low, high = (
-        [s for s, state in zip(scores, states, strict=True) if state == f"trimmed_{side}"]
-        for side in ("low", "high")
-    )
-    kept = [s for s, state in zip(scores, states, strict=True) if state == "counted"]
-    assert len(low) == len(high)
-    assert [s is None for s in scores] == [state == "failed" for state in states]
-    # Whoever is left out lies at or beyond everyone who is kept.
-    assert all((a or 0) <= (b or 0) for a in low for b in kept)
-    assert all((a or 0) >= (b or 0) for a in high for b in kept)
 
 
 def test_states_are_the_reports_own_where_it_names_them() -> None:
@@ -222,18 +203,6 @@ def test_the_report_may_mark_a_panel_as_degraded_itself() -> None:
     assert not _assess(panel(0.5, 0.6, trim={"method": "none", "degraded": False})).degraded
 
 
-def test_the_median_takes_over_and_says_so() -> None:
-    # Weighted (.2*9 + .9 + .8)/11 = .318 fails at .5; the median .8 passes.
-    value = panel(0.2, 0.9, 0.8, None, weights={"j0": 9.0})
-    found = _assess(value, threshold=0.5, strategy="weighted_average")
-    assert (found.rule.used, found.rule.reason) == (Strategy.MEDIAN, "failed: j3")
-    assert (found.decision, found.score) == (Decision.PASS, 0.8)
-    value["jurors"][3]["status"] = "abstained"
-    stays = _assess(value, threshold=0.5, strategy="weighted_average")
-    assert stays.decision is Decision.FAIL
-    assert stays.score == pytest.approx(3.5 / 11)
-
-
 @pytest.mark.parametrize("rule", ["quorum", "weighted_average", "external", None])
 def test_a_panel_that_failed_whole_is_an_error(rule: str | None) -> None:
     value = panel(None, None, threshold=0.5, quorum=0.5, **({"strategy": rule} if rule else {}))
@@ -261,12 +230,6 @@ def test_a_consensus_word_that_decides_nothing_is_left_undecided() -> None:
     assert _assess(body(*votes, label="UNCLEAR", decision="fail")).decision is Decision.FAIL
 
 
-def test_labels_decide_where_the_report_states_no_consensus() -> None:
-    words = [juror(name, label="KEEP") for name in "abc"]
-    assert _assess(body(*words, strategy="majority")).decision is Decision.PASS
-    assert _assess(body(*words, strategy="majority", label="SPLIT")).decision is None
-
-
 def test_a_raw_score_waits_for_its_scale_and_is_no_failure() -> None:
     raw = [juror("a", raw_score=4), juror("b", raw_score=2)]
     found = _assess(body(*raw, strategy="mean"), threshold=0.7)
@@ -283,83 +246,6 @@ def test_a_raw_score_waits_for_its_scale_and_is_no_failure() -> None:
     # One that failed, and one whose number comes beside a vote, wait for nothing.
     others = _assess(body(juror("a", raw_score=4, status="error"), juror("b", raw_score=2, **YES)))
     assert [seat.ballot.unscaled for seat in others.seats] == [False, False]
-
-
-def _pivotal(value: Any, **defaults: Any) -> tuple[int, ...]:
-    return assess(read(value, **defaults)).pivotal
-
-
-def _votes(*votes: bool | None) -> Any:
-    return body(*(juror(f"j{seat}", **{"pass": vote}) for seat, vote in enumerate(votes)))
-
-
-@pytest.mark.parametrize(
-    ("votes", "quorum", "pivotal"),
-    [
-        # 2 of 3 meet .5; 1 of 3 does not, so either pass turns it.
-        ((True, True, False), 0.5, (0, 1)),
-        # 3 of 3 meet .5, and so do 2 of 3.
-        ((True, True, True), 0.5, ()),
-        # 1 of 3 is under .67; 2 of 3 rounds to it, so either fail turns it.
-        ((True, False, False), 0.67, (1, 2)),
-        # Unanimity hangs on everyone, and a lone fail on itself.
-        ((True, True, True), 1.0, (0, 1, 2)),
-        ((True, False, True), 1.0, (1,)),
-        # The empty seat counts below: 2 of 4 meet .5, 1 of 4 does not.
-        ((True, True, None, False), 0.5, (0, 1)),
-        ((None, None), 0.5, ()),
-        ((True,), 0.5, (0,)),
-    ],
-)
-def test_votes_against_a_quorum(
-    votes: tuple[bool | None, ...], quorum: float, pivotal: tuple[int, ...]
-) -> None:
-    assert _pivotal(_votes(*votes), quorum=quorum) == pivotal
-
-
-@pytest.mark.parametrize(
-    ("strategy", "scores", "pivotal"),
-    [
-        # Mean of .9 .9 .9 at .7 is .9; one of them just under .7 leaves 2.5/3 = .83.
-        ("mean", (0.9, 0.9, 0.9), ()),
-        # Mean of .72 .7 .7 is .7067; with .72 at .699999 it is .6999997, under; a .7 at .699999
-        # leaves .70667.
-        ("mean", (0.72, 0.7, 0.7), (0,)),
-        # Mean of .6 .7 .8 is .7; raising the .6 to .7 keeps the pass, lowering .8 to .69 fails it,
-        # lowering the .7 to .699999 does as well.
-        ("mean", (0.6, 0.7, 0.8), (1, 2)),
-        # The lowest of .6 .8 .9 is .6: it alone fails the panel. Our trim would leave it out.
-        ("lowest", (0.6, 0.8, 0.9), (0,)),
-        ("highest", (0.6, 0.5, 0.9), (2,)),
-        # The median of .6 .75 .9 is .75; .75 or .9 just under .7 makes it that.
-        ("median", (0.6, 0.75, 0.9), (1, 2)),
-        # Under the trim rule of three only the middle one counts.
-        ("trimmed_mean", (0.6, 0.75, 0.9), (1,)),
-        # The middle one of these is the lowest at .699999, and cut; .71 still passes.
-        ("trimmed_mean", (0.71, 0.72, 0.73), ()),
-        # Only the producer knows the rule, or nobody.
-        ("external", (0.9, 0.9, 0.1), ()),
-        (None, (0.9, 0.9, 0.1), ()),
-        # 3 of 4 is a majority, 2 of 4 a tie, which decides otherwise.
-        ("majority", (1.0, 1.0, 1.0, 0.0), (0, 1, 2)),
-        # Two dissents: no single vote makes it unanimous.
-        ("unanimous", (1.0, 1.0, 0.0, 0.0), ()),
-        ("unanimous", (1.0, 1.0, 0.0), (2,)),
-        ("single", (0.0,), (0,)),
-    ],
-)
-def test_who_turns_the_decision_by_moving_just_over_the_threshold(
-    strategy: str | None, scores: tuple[float, ...], pivotal: tuple[int, ...]
-) -> None:
-    assert _pivotal(panel(*scores), threshold=0.7, strategy=strategy) == pivotal
-
-
-def test_a_withheld_vote_cannot_turn() -> None:
-    value = body(juror("a", 0.6, **{"pass": None}), juror("b", 0.9), juror("c", 0.9))
-    # The mean .8 passes; neither .9 at .699999 brings (.6+.9+.7)/3 = .733 under .7.
-    assert _pivotal(value, threshold=0.7, strategy="mean") == ()
-    # Under "lowest" the withheld .6 decides, but it casts no vote that could turn.
-    assert _pivotal(value, threshold=0.7, strategy="lowest") == ()
 
 
 def walked(value: dict[str, Any], **defaults: Any) -> Trail:

@@ -227,6 +227,7 @@ TIED = "trimmed (tie): {} scored as much as a juror that was kept"
         ("trimmed (tie)", panel(0.2, 0.2, 0.5, 0.6, 0.9, trim=OWN), {}, (TIED.format("j1"),)),
         ("breakdown", panel(0.1, 0.2, 0.5, 0.6, 0.9, trim=WIDE), {"strategy": "mean"},
          ("breakdown of the stated trim: tolerates 2 of 5, breaks at 3",)),
+        ("breakdown", panel(0.1, 0.2, 0.5, 0.6, 0.9), {"strategy": "mean"}, ()),
         ("panel", diverse(0.9, 0.8, 0.7), {}, ("panel of 3: under five jurors",)),
         ("panel", body(jurors=TWO_FAMILIES), {},
          ("panel of 2 known model families, 1 of 5 jurors unknown: under three",)),
@@ -240,25 +241,6 @@ def test_a_remark_and_when_there_is_none(
     word: str, value: Any, rule: Any, expected: tuple[str, ...]
 ) -> None:
     assert about(word, value, **rule) == expected
-
-
-@pytest.mark.parametrize(
-    ("scores", "breakdown"),
-    [
-        # A fifth of 5, 7 and 10 drops 1, 1 and 2 at each end; of 2 none, and one juror is enough.
-        ((0.5,) * 5, "breakdown: tolerates 1 of 5, breaks at 2"),
-        ((0.5,) * 7, "breakdown: tolerates 1 of 7, breaks at 2"),
-        ((0.5,) * 10, "breakdown: tolerates 2 of 10, breaks at 3"),
-        ((0.5,) * 2, "breakdown: tolerates 0 of 2, breaks at 1"),
-        # A juror that failed protects nothing.
-        ((0.5, 0.5, 0.5, 0.5, None), "breakdown: tolerates 1 of 4, breaks at 2"),
-    ],
-)
-def test_how_many_jurors_the_trim_tolerates(
-    scores: tuple[float | None, ...], breakdown: str
-) -> None:
-    assert about("breakdown", panel(*scores), strategy="trimmed_mean") == (breakdown,)
-    assert about("breakdown", panel(*scores), strategy="mean") == ()
 
 
 def test_a_bribe_has_a_price_only_where_every_ballot_has_one() -> None:

@@ -226,26 +226,6 @@ def test_a_plurality_of_labels_need_not_be_a_majority_of_votes() -> None:
     assert kinds(without, threshold=0.5, strategy="majority") == [Breach.DECISION]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "labels", "stated", "broken"),
-    [
-        ("majority", ("KEEP", "KEEP", "REJECT"), "REJECT", True),
-        ("majority", ("KEEP", "KEEP", "REJECT"), "KEEP", False),
-        # A tie is the producer's to break.
-        ("majority", ("KEEP", "REJECT"), "REJECT", False),
-        ("unanimous", ("KEEP", "KEEP"), "UNCLEAR", True),
-        ("unanimous", ("KEEP", "REJECT"), "whatever it falls back to", False),
-        ("weighted_vote", ("KEEP", "KEEP", "REJECT"), "REJECT", False),
-        ("majority", ("KEEP", None, None), "REJECT", False),
-    ],
-)
-def test_a_consensus_label(
-    strategy: str, labels: tuple[str | None, ...], stated: str, broken: bool
-) -> None:
-    found = kinds(labelled(*labels, label=stated), strategy=strategy)
-    assert found == ([Breach.LABEL] if broken else [])
-
-
 # Kinship
 
 

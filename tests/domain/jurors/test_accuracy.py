@@ -58,50 +58,6 @@ def test_a_lone_or_trimmed_dissent() -> None:
     assert found["a"].lone_dissents == 0
 
 
-def test_nobody_dissents_where_nothing_was_decided() -> None:
-    said = body(juror("a", 0.9), juror("c", 0.1))
-    for made in (None, Decision.INCONCLUSIVE, Decision.ERROR):
-        found = counts((said, made, True))
-        assert [one.dissents for one in found.values()] == [0, 0]
-        assert (found["a"].tp, found["c"].fn) == (1, 1)
-
-
-def test_no_vote_is_told_from_a_failure() -> None:
-    said = body(
-        juror("scored only", 0.9, **{"pass": None}),
-        juror("silent"),
-        juror("abstained", status="abstained"),
-        juror("broke", error={"message": "no answer"}),
-        juror("unparsed", status="parse_fail"),
-    )
-    found = counts((said, PASS, True))
-    assert {name: (one.abstained, one.failed) for name, one in found.items()} == {
-        "scored only": (1, 0),
-        "silent": (1, 0),
-        "abstained": (1, 0),
-        "broke": (0, 1),
-        "unparsed": (0, 1),
-    }
-    assert all(one.votes == 0 for one in found.values())
-
-
-def test_a_stated_trim_stands() -> None:
-    jurors = [
-        juror(name, score) for name, score in zip("abcde", (0.1, 0.5, 0.6, 0.7, 0.9), strict=True)
-    ]
-    ours = counts((body(*jurors), PASS, True))
-    # A fifth of five: one at each end.
-    assert [name for name, one in ours.items() if one.trimmed] == ["a", "e"]
-    stated = {"method": "quantile", "dropped_low": ["b"], "dropped_high": ["d"]}
-    theirs = counts((body(*jurors, trim=stated), PASS, True))
-    assert [name for name, one in theirs.items() if one.trimmed] == ["b", "d"]
-
-
-def test_the_verdict_s_own_threshold_comes_first() -> None:
-    found = counts((body(juror("a", 0.5), threshold=0.5), PASS, True))
-    assert found["a"].tp == 1
-
-
 def test_a_juror_keeps_its_name_wherever_it_sits() -> None:
     first = body(juror("a", 0.9), juror("b", 0.9))
     second = body(juror("b", 0.9), juror("a", 0.9), juror("c", 0.9))

@@ -18,8 +18,6 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.strata import pairs
 from reviewdesk.domain.labels.sampling import TENTATIVE, UNSEEN
-from reviewdesk.domain.run.columns import Columns
-from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.run.volatility import volatile
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
@@ -119,9 +117,6 @@ def test_no_kappa_above_0_weighs_all_alike() -> None:
     assert suggested_weights([]) == ([], None)
 
 
-KAPPAS = st.tuples(st.none() | st.floats(-1, 1), st.integers(20, 200))
-
-
 # Moving scores
 
 
@@ -188,13 +183,6 @@ def test_every_pair_is_as_counted_one_by_one(rows: list[list[tuple[str, float | 
         assert (one.votes.n, one.votes.alike) == (len(both), alike)
         assert (one.scored, one.equal_scores) == (len(both), sum(a == b for a, b in both))
         assert sum(half.alike for half in one.halves) == alike
-
-
-POLICY: dict[str, Any] = {"threshold": 0.55, "trim_fraction": 0.3}
-
-
-def decided(run: Columns) -> list[Decision | None]:
-    return [None if code < 0 else DECISIONS[code] for code in run.decision.tolist()]
 
 
 def test_only_pass_and_fail_labels_are_counted() -> None:

@@ -1,104 +1,19 @@
 """A missing answer could have been anything: every answer is tried, and the panel must know."""
 
-from collections.abc import Iterator
-from fractions import Fraction
-from itertools import product
-from statistics import fmean, median
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from reviewdesk import Case, Juror, Panel, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.jury.rules import quorum_met
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, read
 
 PASS, FAIL, OPEN, ERROR = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR
-MISSING: list[dict[str, Any]] = [
-    {"status": "timeout"},
-    {"status": "parse_fail"},
-    {"status": "unknown"},
-    {"status": "abstained"},
-    {"status": "error", "error": {"message": "down"}},
-]
 WITHHELD: dict[str, Any] = {"score": 0.9, "pass": None}
-ANSWERS = [{"score": one} for one in (0.0, 0.2, 0.6, 0.9, 1.0)]
-ON_VOTES = {"unanimous", "supermajority", "majority", "quorum"}
-CAUTIOUS = {"unanimous", "supermajority", "lowest"}
-ON_SCORES = {"lowest", "highest", "mean", "median", "weighted_average", "trimmed_mean"}
-
-
-@st.composite
-def panels(draw: Any) -> dict[str, Any]:
-    answers = st.sampled_from([*ANSWERS, WITHHELD, *MISSING])
-    said = draw(st.lists(answers, min_size=1, max_size=6))
-    # Three missing jurors with two extreme answers are enough to enumerate.
-    kept = [one for one in said if "score" in one and one is not WITHHELD]
-    lost = [one for one in said if "score" not in one or one is WITHHELD][:3]
-    jurors = draw(st.permutations(kept + lost))
-    own = {
-        "failed_jurors": draw(st.sampled_from([None, "median"])),
-        "supermajority": draw(st.sampled_from([None, "3/5", "3/4", "1"])),
-    }
-    return {
-        "id": "v",
-        "case": {"test": "v"},
-        "strategy": draw(st.sampled_from(sorted(ON_VOTES | ON_SCORES))),
-        "threshold": draw(st.sampled_from([0.0, 0.5, 0.7, 1.0])),
-        "quorum": draw(st.sampled_from([0.5, 0.6, "2/3", 1.0])),
-        "meta": {"reviewdesk": own},
-        "jurors": [
-            {"id": f"j{seat}", "weight": draw(st.sampled_from([1, 2, 5])), **one}
-            for seat, one in enumerate(jurors)
-        ],
-    }
-
-
-def is_missing(one: dict[str, Any], strategy: str) -> bool:
-    """Whether a juror gave nothing that the rule reads."""
-    return "score" not in one or (strategy in ON_VOTES and "pass" in one)
-
-
-def completed(value: dict[str, Any]) -> Iterator[Decision | None]:
-    """The decision after each way in which the missing jurors may answer."""
-    gaps = [is_missing(one, value["strategy"]) for one in value["jurors"]]
-    on_votes = value["strategy"] in ON_VOTES
-    extremes: Any = [{"pass": True}, {"pass": False}] if on_votes else [{"score": 0}, {"score": 1}]
-    for answers in product(extremes, repeat=sum(gaps)):
-        further = iter(answers)
-        jurors = [
-            {"id": one["id"], "weight": one["weight"], **next(further)} if gap else one
-            for gap, one in zip(gaps, value["jurors"], strict=True)
-        ]
-        yield assess(read({**value, "jurors": jurors})).decision
-
-
-def published(value: dict[str, Any]) -> Decision | None:
-    """The decision on the answers that came back, by formulas of its own."""
-    jurors, threshold, strategy = value["jurors"], value["threshold"], value["strategy"]
-    scores = [one["score"] for one in jurors if "score" in one]
-    votes = [one["score"] >= threshold for one in jurors if "score" in one and "pass" not in one]
-    if not votes:
-        return None
-    passes, fails = sum(votes), len(votes) - sum(votes)
-    if strategy == "unanimous":
-        return OPEN if passes and fails else PASS if passes else FAIL
-    if strategy == "supermajority":
-        least = Fraction(value["meta"]["reviewdesk"]["supermajority"] or "2/3") * len(votes)
-        if len(votes) < 3 or max(passes, fails) < least:
-            return OPEN
-        return PASS if passes >= least else FAIL
-    if strategy == "majority":
-        return PASS if 2 * passes > len(jurors) else FAIL if 2 * fails > len(jurors) else OPEN
-    if strategy == "quorum":
-        return PASS if quorum_met(passes, len(jurors), value["quorum"]) else FAIL
-    figures: dict[str, Any] = {"lowest": min, "highest": max, "median": median, "mean": fmean}
-    return PASS if figures[strategy](scores) >= threshold - 1e-9 else FAIL
 
 
 def votes(text: str) -> list[dict[str, Any]]:
@@ -188,36 +103,6 @@ def test_one_of_five_is_not_unanimous() -> None:
     assert found.escalation == ("4 of 5 jurors did not answer, and their votes could change this",)
     notes = {note.flag: note.reason for note in found.notes}
     assert notes[Flag.NO_VERDICT] == found.escalation[0]
-
-
-@pytest.mark.parametrize(
-    ("strategy", "labels", "label", "decision", "is_open"),
-    [
-        # Plurality: the third juror could make it two to two only beside one REJECT.
-        ("majority", ["KEEP", "KEEP", None], "KEEP", PASS, False),
-        ("majority", ["KEEP", "REJECT", None], "KEEP", PASS, True),
-        ("majority", ["KEEP", None], "KEEP", PASS, False),  # a tie goes to the first
-        ("majority", ["KEEP", None, None], "KEEP", PASS, True),
-        ("weighted_vote", ["KEEP", "KEEP", None], "KEEP", PASS, True),  # it may be sure, they not
-        ("first_disagreement", ["KEEP", "KEEP", None], "KEEP", PASS, True),
-        ("first_disagreement", ["KEEP", "REJECT", None], "DISAGREE", None, False),
-        # The count stays as published; what people choose for safety takes no decision from it.
-        ("unanimous", ["KEEP", "KEEP", None], "KEEP", OPEN, True),
-        ("supermajority", ["KEEP", "KEEP", "KEEP", None], "KEEP", PASS, False),
-        ("supermajority", ["KEEP", "KEEP", "KEEP", None, None], "KEEP", OPEN, True),
-    ],
-)
-def test_labels(
-    strategy: str, labels: list[str | None], label: str, decision: Decision, is_open: bool
-) -> None:
-    seats = [
-        ballot(f"j{seat}", label=one) if one else ballot(f"j{seat}", error="down")
-        for seat, one in enumerate(labels)
-    ]
-    found = Panel(strategy).decide(seats)
-    assert found.label_vote is not None
-    assert (found.label_vote.label, found.decision) == (label, decision)
-    assert (found.absent is not None) == is_open
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import math
 from typing import Any
 
 import pytest
@@ -8,16 +7,15 @@ from hypothesis import strategies as st
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Decisions, State, ballot_counts, silent_words
-from reviewdesk.domain.jury.rules import STRATEGIES, Votes, quorum_met, quorum_met_strictly
+from reviewdesk.domain.jury.rules import Votes, quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
 from reviewdesk.domain.panel.rerun import missing
-from reviewdesk.domain.verdict import Decision, Policy, Status, Strategy, as_juror, ballot
+from reviewdesk.domain.verdict import Decision, Status, Strategy, as_juror, ballot
 from reviewdesk.errors import NoJurorsError, UsageError
-from tests.domain.bodies import GRID, bodies, body, columns, juror, panel, read
+from tests.domain.bodies import bodies, body, columns, juror, panel, read
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-HUNDREDTHS = st.integers(1, 100)
 
 
 def _decisions(votes: Votes, *scores: float | None, **policy: Any) -> Decisions:
@@ -94,22 +92,6 @@ def test_score_rules_forgive_a_billionth() -> None:
     assert _decisions(votes, 0.1 + 0.2, threshold=0.3).median is PASS
 
 
-def test_each_rule_decides_by_its_own_value() -> None:
-    # Mean .58, trimmed mean (.5+.7+.8)/3 = .667, median .7, highest .9, lowest 0; threshold .6.
-    made = _decisions(Votes(3, 5, 5), 0.0, 0.5, 0.7, 0.8, 0.9, threshold=0.6, quorum=0.67)
-    assert (made.mean, made.weighted_average, made.lowest) == (FAIL, FAIL, FAIL)
-    assert (made.trimmed_mean, made.median, made.highest) == (PASS, PASS, PASS)
-    # Three of five are .60, under .67, and more than half of the seats.
-    assert (made.quorum, made.majority, made.unanimous) == (FAIL, PASS, OPEN)
-
-
-def test_an_unknown_threshold_or_quorum_decides_nothing() -> None:
-    made = _decisions(Votes(2, 3, 3), 0.9, 0.9, 0.1)
-    assert made.quorum is made.quorum_strict is made.quorum_answered is None
-    assert made.mean is made.trimmed_mean is made.median is made.highest is made.lowest is None
-    assert (made.majority, made.unanimous) == (PASS, OPEN)
-
-
 def test_a_failed_juror_does_not_shrink_the_panel() -> None:
     # Two of three answered both pass: 2/4 of the seats, 2/3 of the answers, against .6.
     made = _decisions(Votes(2, 3, 4), quorum=0.6)
@@ -119,35 +101,6 @@ def test_a_failed_juror_does_not_shrink_the_panel() -> None:
 def test_nobody_voted() -> None:
     made = _decisions(Votes(0, 0, 3), quorum=0.5, threshold=0.5)
     assert {getattr(made, name) for name in made.__struct_fields__} == {None}
-
-
-@pytest.mark.parametrize(
-    ("passes", "answered", "seated", "majority", "unanimous"),
-    [
-        (2, 3, 3, PASS, OPEN),
-        (1, 3, 3, FAIL, OPEN),
-        (2, 4, 4, OPEN, OPEN),  # a tie is no pass
-        (2, 2, 4, OPEN, PASS),  # half of the seats is no majority of them
-        (0, 1, 3, OPEN, FAIL),  # one of three seats, though everyone who voted
-        (0, 3, 3, FAIL, FAIL),
-        (3, 3, 3, PASS, PASS),
-    ],
-)
-def test_majority_and_unanimity(
-    passes: int, answered: int, seated: int, majority: Decision, unanimous: Decision
-) -> None:
-    made = _decisions(Votes(passes, answered, seated))
-    assert (made.majority, made.unanimous) == (majority, unanimous)
-
-
-@pytest.mark.parametrize(
-    ("votes", "decision"),
-    [((1, 1, 1), PASS), ((0, 1, 1), FAIL), ((1, 2, 2), None), ((0, 0, 1), None)],
-)
-def test_a_single_juror_decides_alone_or_not_at_all(
-    votes: tuple[int, int, int], decision: Decision | None
-) -> None:
-    assert STRATEGIES[Strategy.SINGLE].decide(Votes(*votes), Policy()) is decision
 
 
 @pytest.mark.parametrize(
@@ -166,16 +119,6 @@ def test_score_by_strategy(strategy: str, score: float) -> None:
     assert found.score == pytest.approx(score)
     if strategy in {"external", "first_disagreement"}:
         assert found.decision is None
-
-
-@given(st.lists(GRID, min_size=1, max_size=9), GRID)
-def test_lowest_passes_if_all_do_and_highest_if_any_does(
-    scores: list[float], threshold: float
-) -> None:
-    made = _decisions(Votes(0, 0, len(scores)), *scores, threshold=threshold)
-    passed = [score > threshold or math.isclose(score, threshold) for score in scores]
-    assert (made.lowest is PASS) == all(passed)
-    assert (made.highest is PASS) == any(passed)
 
 
 FAILED = {"error", "timeout", "parse_fail", "empty", "missing_key"}
@@ -229,26 +172,6 @@ def test_a_degraded_panel_asks_again_for_the_missing_alone() -> None:
     assert advice("unknown") == "2 of 3 jurors answered: re-run the missing jurors"
     # Nobody is missing where one abstained: a re-run of the missing would be refused.
     assert advice("abstained") == "2 of 3 jurors answered: re-run the panel"
-
-
-@pytest.mark.parametrize(
-    ("statuses", "decision"),
-    [
-        (["error", "timeout"], Decision.ERROR),
-        # Nobody who was asked gave an answer.
-        (["error", "not_asked"], Decision.ERROR),
-        (["error", "abstained"], None),
-        (["error", "unknown"], None),
-        (["unknown", "unknown"], None),
-        (["not_asked"], None),
-        ([], None),
-    ],
-)
-def test_an_error_is_a_panel_that_failed_whole(
-    statuses: list[str], decision: Decision | None
-) -> None:
-    seats = [{"id": f"j{n}", "status": status} for n, status in enumerate(statuses)]
-    assert assess(read(body(*seats, **RULE))).decision is decision
 
 
 def test_an_abstention_of_a_live_reply_does_not_wait_for_a_scale() -> None:

@@ -1,16 +1,13 @@
-from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import fields
 
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Decisions, Flag, Values
 from reviewdesk.domain.jury.label_rules import supermajority
-from reviewdesk.domain.jury.rules import STRATEGIES, Reads, Votes, own_share
+from reviewdesk.domain.jury.rules import STRATEGIES, Reads, own_share
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown
 from reviewdesk.domain.panel.hash import panel_hash
@@ -18,12 +15,11 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, panel_of
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.values import LABEL_RULES
-from reviewdesk.domain.verdict import Decision, Policy, Strategy, ballot
+from reviewdesk.domain.verdict import Decision, Strategy, ballot
 from reviewdesk.errors import UsageError
-from tests.domain.bodies import GRID, body, juror, maybe, panel, read
+from tests.domain.bodies import body, juror, panel, read
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
-SEATS = st.lists(st.tuples(maybe(GRID), st.floats(0.1, 9)), min_size=1, max_size=8)
 
 
 def _found(value: Any, **policy: Any) -> Assessment:
@@ -84,14 +80,6 @@ def test_a_split_under_unanimity_has_no_value_and_goes_to_a_person() -> None:
     assert "the rule asks for unanimity, and the jurors differ" not in other.escalation
 
 
-def test_a_failed_juror_lowers_no_average() -> None:
-    # .8 and .9 with a timeout between them: .85 by every rule; with a 0 it would be .567.
-    found = _found(panel(0.8, None, 0.9), threshold=0.7).values
-    for value in (found.mean, found.trimmed_mean, found.median, found.weighted_average):
-        assert value == pytest.approx(0.85)
-    assert found.lowest == 0.8
-
-
 def _waiting(strategy: str, **more: Any) -> Any:
     """One stated pass, two failing scores and one high: without a threshold three votes wait."""
     seats = (juror("a", **{"pass": True}), juror("b", 0.1), juror("c", 0.2), juror("d", 0.9))
@@ -116,17 +104,6 @@ def test_votes_that_wait_for_a_threshold_are_not_left_out(
     [note] = [note.reason for note in found.notes if note.flag is Flag.NO_VERDICT]
     assert "--threshold" in note
     assert _found(_waiting(strategy, threshold=0.5)).decision is at_half
-
-
-def test_a_withheld_vote_is_known_to_be_none() -> None:
-    # One of one cast passes; of two seated it is a half.
-    value = body(juror("a", **{"pass": True}), juror("b", 0.1, **{"pass": None}), quorum=0.5)
-    found = _found(value | {"strategy": "quorum"})
-    assert (found.votes.unknown, found.decision) == (0, PASS)
-    assert _found(value | {"strategy": "single"}).decision is PASS
-
-
-LABELS = st.lists(maybe(st.sampled_from("ABC")), max_size=9)
 
 
 @pytest.mark.parametrize(
@@ -156,43 +133,10 @@ def test_who_wins(
     assert (found.label, found.reason) == (winner, reason)
 
 
-@given(LABELS)
-def test_a_winner_has_the_share_and_the_order_does_not_matter(labels: list[str | None]) -> None:
-    found = supermajority(labels)
-    committed = [label for label in labels if label is not None]
-    assert found.committed == len(committed)
-    if found.label is not None:
-        assert Fraction(committed.count(found.label), len(committed)) >= Fraction(2, 3)
-        assert len(committed) >= 3
-    assert supermajority(labels[::-1]).label == found.label
-
-
 @pytest.mark.parametrize("share", [0.5, "1/2", "3/2", 0.0, "x", "2/0", float("nan"), float("inf")])
 def test_a_share_that_two_labels_could_have_is_refused(share: float | str) -> None:
     with pytest.raises(UsageError, match="over 1/2"):
         supermajority(["A", "A", "A"], share)
-
-
-@pytest.mark.parametrize(
-    ("passes", "answered", "share", "decision"),
-    [
-        # 2/3 of 3 is 2, and 2/3 of 5 is 3.33.
-        (2, 3, None, "pass"),
-        (1, 3, None, "fail"),
-        (3, 5, None, "inconclusive"),
-        (4, 5, None, "pass"),
-        (2, 3, 0.67, "inconclusive"),
-        (3, 4, "3/4", "pass"),
-        (1, 4, "3/4", "fail"),
-        (2, 4, "3/4", "inconclusive"),
-        # Three must commit.
-        (2, 2, None, "inconclusive"),
-    ],
-)
-def test_votes(passes: int, answered: int, share: float | str | None, decision: str) -> None:
-    method = STRATEGIES[Strategy.SUPERMAJORITY]
-    found = method.published(Votes(passes, answered, answered), Policy(supermajority=share))
-    assert found == decision
 
 
 def super_panel(*scores: float | None, **more: Any) -> Any:
@@ -202,19 +146,6 @@ def super_panel(*scores: float | None, **more: Any) -> Any:
         for n, score in enumerate(scores)
     ]
     return body(*seats, **{"threshold": 0.5, "strategy": "supermajority", **more})
-
-
-def test_it_counts_those_who_committed_and_not_the_seats() -> None:
-    # Two of three votes pass; of five seats that would be 40%.
-    asked = super_panel(0.9, 0.8, 0.1)
-    unasked = [juror(f"x{seat}", status="not_asked") for seat in range(2)]
-    found = assess(read(asked | {"jurors": asked["jurors"] + unasked}))
-    assert (found.decision, found.rule.used) == (Decision.PASS, Strategy.SUPERMAJORITY)
-    # The quorum is another key, and no share.
-    assert assess(read(super_panel(0.9, 0.8, 0.1, quorum=1.0))).decision is Decision.PASS
-    few = assess(read(super_panel(0.9, 0.8, None)))
-    assert few.decision is Decision.INCONCLUSIVE
-    assert assess(read(super_panel(None, None, None))).decision is None
 
 
 def test_the_share_of_our_own_report_is_read_and_any_other_word_is_none() -> None:
@@ -231,23 +162,6 @@ def labels(*words: str | None, **more: Any) -> Any:
     return super_panel(**more) | {
         "jurors": [{"id": f"j{n}", "label": word} for n, word in enumerate(words)]
     }
-
-
-@pytest.mark.parametrize(
-    ("words", "label", "decision"),
-    [
-        (("KEEP", "KEEP", "REJECT"), "KEEP", "pass"),
-        (("REJECT", "REJECT", "REJECT", "UNCLEAR"), "REJECT", "fail"),
-        (("KEEP", "KEEP", "REJECT", "SPLIT"), "UNCLEAR", "inconclusive"),
-        (("KEEP", "KEEP"), "UNCLEAR", "inconclusive"),
-        # Enough agree, on a word that is neither.
-        (("SPLIT", "SPLIT", "SPLIT"), "SPLIT", None),
-    ],
-)
-def test_labels_as_a_strategy(words: tuple[str, ...], label: str, decision: str | None) -> None:
-    found = assess(read(labels(*words)))
-    assert found.label_vote is not None
-    assert (found.label_vote.label, found.decision) == (label, decision)
 
 
 def test_a_library_panel_decides_by_it() -> None:

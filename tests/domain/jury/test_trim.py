@@ -1,38 +1,9 @@
-from fractions import Fraction
-
 import pytest
-from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.rules import breakdown, trim_count
 from reviewdesk.domain.jury.scores import trim, trimmed_mean
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.errors import UsageError
-from tests.domain.bodies import GRID, maybe
-
-SCORES = st.lists(maybe(GRID), max_size=12)
-PERCENT = st.integers(0, 49)
-ROUNDINGS = st.sampled_from(Rounding)
-
-
-@pytest.mark.parametrize(
-    ("scores", "mean", "trimmed"),
-    [
-        # (72+78+81+84+89)/5 = 404/5; without 72 and 89: 243/3.
-        ((72, 78, 81, 84, 89), Fraction(404, 5), Fraction(81)),
-        # One bought juror: (30+78+81+84+89)/5 = 362/5; without 30 and 89: 243/3.
-        ((30, 78, 81, 84, 89), Fraction(362, 5), Fraction(81)),
-        # Two bought jurors: (30+35+81+84+89)/5 = 319/5; without 30 and 89: 200/3 = 66.67.
-        ((30, 35, 81, 84, 89), Fraction(319, 5), Fraction(200, 3)),
-    ],
-)
-@pytest.mark.parametrize("scale", [1, 100])
-def test_worked_panels(
-    scores: tuple[int, ...], mean: Fraction, trimmed: Fraction, scale: int
-) -> None:
-    panel = [score / scale for score in scores]
-    # A fraction of 0 trims nobody, so that it gives the mean.
-    assert trimmed_mean(panel, 0.0) == pytest.approx(float(mean / scale), abs=1e-12)
-    assert trimmed_mean(panel, 0.2) == pytest.approx(float(trimmed / scale), abs=1e-12)
 
 
 @pytest.mark.parametrize(

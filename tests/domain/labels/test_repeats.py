@@ -17,7 +17,6 @@ from reviewdesk.domain.labels.repeats import (
 )
 from reviewdesk.domain.records import NOT_WITHHELD, Truth, Withheld
 
-STEPS = ("label", "undo", "use")
 P, F, U = Truth.PASS, Truth.FAIL, Truth.UNSURE
 
 

@@ -125,16 +125,6 @@ def test_audit_size(rest: int, share: float, size: int) -> None:
     assert audit_size(rest, share) == size
 
 
-def test_the_share_changes_the_audit_and_nothing_of_the_permutation() -> None:
-    # 400 unflagged: a tenth is 40, a half 200.
-    strata = [0] * 20 + [3] * 300 + [4] * 100
-    tenth, half = (draw(_ids(strata), strata, "seed", share) for share in (0.1, 0.5))
-    assert (sum(tenth.audit), sum(half.audit)) == (40, 200)
-    assert half.audited == {3: 150, 4: 50}
-    assert (half.rank, half.mixed, half.sizes) == (tenth.rank, tenth.mixed, tenth.sizes)
-    assert all(more or not less for less, more in zip(tenth.audit, half.audit, strict=True))
-
-
 @pytest.mark.parametrize(
     ("sizes", "shares"),
     [
@@ -183,31 +173,6 @@ def test_it_equals_the_draw_of_one_verdict_after_another(
 ) -> None:
     ids = _ids(strata)
     assert draw(ids, strata, seed, share) == slow_draw(ids, strata, seed, share)
-
-
-@given(RUNS.flatmap(lambda s: st.tuples(st.just(s), st.permutations(range(len(s))))))
-def test_the_order_of_the_file_does_not_matter(case: tuple[list[int], list[int]]) -> None:
-    strata, shuffled = case
-    ids = _ids(strata)
-    first = draw(ids, strata, "seed")
-    second = draw([ids[i] for i in shuffled], [strata[i] for i in shuffled], "seed")
-    for place, i in enumerate(shuffled):
-        assert second.rank[place] == first.rank[i]
-        assert second.audit[place] == first.audit[i]
-        assert second.order[place] == first.order[i]
-        assert second.mixed[place] == first.mixed[i]
-
-
-def test_the_audit_is_spread_evenly_among_the_flagged() -> None:
-    # 60 flagged and an audit of 30: two flagged to one audited all the way through.
-    strata = [0] * 60 + [3] * 300
-    drawn = draw(_ids(strata), strata, "seed")
-    at = {drawn.order[i]: drawn.audit[i] for i in range(len(strata)) if drawn.order[i] < 90}
-    seen = 0
-    for place in range(90):
-        seen += at[place]
-        assert abs(seen - (place + 1) / 3) <= 1
-    assert seen == 30
 
 
 FLAGGED_PASS, FLAGGED_FAIL, REST_PASS, REST_FAIL, REST_NONE = 0, 1, 3, 4, 5

@@ -61,16 +61,6 @@ def test_after_the_last_label_it_is_the_census() -> None:
     assert found.estimate == pytest.approx(truth)
 
 
-def test_the_running_interval_never_widens() -> None:
-    before = (0.0, 1.0)
-    for made, _ in session(3, PANEL):
-        found = made.look()
-        assert before[0] <= found.low <= found.now_low + 1e-12 or found.low >= found.now_low
-        assert found.low >= before[0]
-        assert found.high <= before[1]
-        before = (found.low, found.high)
-
-
 CLEAR = [float(one) for one in "110111111011111110111111111101"]
 TENTHS = [((7 * at * at + 3 * at) % 11) / 10 for at in range(30)]
 
@@ -179,17 +169,6 @@ def test_strata_are_bet_on_as_a_count_over_every_total_says() -> None:
     for count, look in enumerate(looks, 1):
         assert look.low == pytest.approx(max(low for low, _ in ends[:count]))
         assert look.high == pytest.approx(min(high for _, high in ends[:count]))
-
-
-def test_a_label_that_cannot_tell_counts_against_both_ends() -> None:
-    groups = {0: DrawnGroup(50, 0.9)}
-    clear = ConfidenceSequence(groups)
-    unsure = ConfidenceSequence(groups)
-    for at in range(30):
-        clear.add(0, {0: 1.0}, 1.0)
-        unsure.add(0, {0: 1.0}, None if at % 5 == 0 else 1.0)
-    assert unsure.look().low < clear.look().low
-    assert unsure.look().high == 1.0
 
 
 def test_what_was_known_before_bounds_it_at_once() -> None:

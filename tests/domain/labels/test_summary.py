@@ -98,16 +98,6 @@ def test_an_unknown_source_is_refused() -> None:
         make_rows([], _figures(), "agreement")
 
 
-@pytest.mark.parametrize(
-    ("decision", "truth", "correct"),
-    [(PASS, "pass", True), (PASS, "fail", False), (FAIL, "fail", True), (FAIL, "pass", False)],
-)
-def test_correct_is_decision_against_truth(decision: Decision, truth: str, correct: bool) -> None:
-    row = _labelled(decision, truth)
-    assert row.decided
-    assert row.correct is correct
-
-
 def test_what_makes_no_row_is_counted() -> None:
     labels = [
         _labelled(PASS, "pass", rank=0),

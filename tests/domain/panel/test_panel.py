@@ -221,16 +221,6 @@ def test_the_edges_of_what_a_panel_may_be(field: dict[str, Any]) -> None:
     assert Panel(**field).decide(THREE).decision in {PASS, FAIL}
 
 
-@pytest.mark.parametrize("regime", ["routine", "irreversible"])
-def test_a_panels_strategy_comes_before_its_regime(regime: str) -> None:
-    # The lowest of .9, .8 and .1 fails; the median and the mean without the ends, .8, pass.
-    cast = [ballot("a", 0.9), ballot("b", 0.8), ballot("c", 0.1)]
-    found = Panel("lowest", threshold=0.5, regime=regime).decide(cast)
-    assert (found.decision, found.score) == ("fail", 0.1)
-    found = Panel(threshold=0.5, regime=regime).decide(cast)
-    assert (found.decision, found.score) == ("pass", 0.8)
-
-
 EMPTY: Any = {"id": "v", "case": {"test": "t"}, "jurors": []}
 VENDORS = {"openai": "api.openai.com", "ollama": "127.0.0.1:11434"}
 
@@ -322,12 +312,6 @@ def test_google_is_gemini() -> None:
 
 PRICE = Price(input=2.0, output=10.0)
 COUNT = st.integers(0, 10**9)
-
-
-def test_a_call_costs_its_tokens_by_the_million() -> None:
-    # 1,500 in at 2 and 400 out at 10 a million: .003 + .004.
-    assert PRICE.cost(1500, 400) == pytest.approx(0.007)
-    assert PRICE.cost(0, 0) == 0
 
 
 @given(st.text(max_size=200), COUNT, COUNT)

@@ -14,14 +14,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.juror import (
-    Juror,
-    Price,
-    default_max_tokens,
-    low_effort,
-    seat_body,
-    thinks,
-)
+from reviewdesk.domain.panel.juror import Juror, Price, default_max_tokens, low_effort, seat_body
 from reviewdesk.domain.panel.prompt import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM,
@@ -284,13 +277,6 @@ def test_cached_tokens_cost_their_own_price_and_written_ones_a_quarter_more() ->
     assert Price(4, 20, 0.5).cost(1000, 10, cached=700, written=100) == pytest.approx(1850e-6)
     # Without a price of its own, what was cached costs as the rest.
     assert Price(4, 20).cost(1000, 10, cached=700) == pytest.approx(4200e-6)
-
-
-def test_models_known_to_think() -> None:
-    known = ["gpt-6.1-sol", "o4-mini", "claude-sonnet-5-5", "gemini-3.8-flash", "deepseek-flash"]
-    assert all(thinks(model, {}) for model in known)
-    others = ["gpt-4.1", "gpt-5.2", "claude-haiku-4-5", "mistral-medium-3-5"]
-    assert not any(thinks(model, {}) for model in others)
 
 
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(0, 1) | st.text(max_size=3)

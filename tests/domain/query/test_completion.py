@@ -167,16 +167,6 @@ def _values(found: Completion) -> list[str]:
     return [option.text.partition(":")[2] for option in found.options if ":" in option.text]
 
 
-@given(st.text(max_size=12), st.integers(0, 12))
-def test_an_option_leaves_the_rest_as_it_was(rest: str, cursor: int) -> None:
-    text = f"esc {rest}"
-    for option in complete(text, cursor, KNOWN).options:
-        found = complete(text, cursor, KNOWN)
-        made = text[: found.start] + option.text + text[found.end :]
-        assert made.startswith(text[: found.start])
-        assert made.endswith(text[found.end :])
-
-
 def test_a_completed_filter_can_be_read() -> None:
     text = ""
     for typed, choice in (("es", "esc"), (" !la", "label:"), ("n", "label:none"), ("|ta", "tag:"),

@@ -306,18 +306,6 @@ def test_saved_filters_that_are_wrong(text: str, column: int, words: str) -> Non
     assert words in str(caught.value)
 
 
-WORDS = st.sampled_from(
-    ["esc", "!split", "label:none", "!band:low", "score<=.6", "test~deploy", "esc|!kin", 'id~"a b"',
-     "tag:none", '!tag:"a b"', "mark|note", "juror:a/b", "flip:w36", 'text~"a b"']
-)  # fmt: skip
-
-
-@given(st.lists(WORDS, max_size=6))
-def test_a_filter_is_its_words_one_by_one(words: list[str]) -> None:
-    together = parse_filter("  ".join(words)).groups
-    assert together == tuple(parse_filter(word).groups[0] for word in words)
-
-
 @pytest.mark.parametrize("name", [*ORDERS, MIXED])
 def test_orders_and_their_descent(name: str) -> None:
     assert parse_order(name) == (name, False)

@@ -69,15 +69,6 @@ def test_alpha_is_the_package_s(level: str, units: Floats) -> None:
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("level", ALPHAS)
-def test_alpha_is_the_package_s_on_many_uneven_units(level: str) -> None:
-    random = np.random.default_rng(5)
-    truth = random.random((300, 1))
-    units = np.clip(truth + random.normal(0, 0.2, (300, 6)), 0, 1).round(2)
-    units[random.random(units.shape) < 0.4] = NAN
-    assert ALPHAS[level](units) == pytest.approx(oracle(units, level), abs=1e-9)
-
-
 def test_many_units_are_worked_on_in_blocks() -> None:
     random = np.random.default_rng(7)
     units = random.integers(0, 9, (20_001, 3)) / 8
@@ -102,15 +93,6 @@ def test_units_are_a_matrix() -> None:
         alpha_interval(np.asarray([0.5, 0.6]))
 
 
-@pytest.mark.parametrize("level", ALPHAS)
-def test_a_unit_of_one_ballot_changes_nothing(level: str) -> None:
-    pairs = [[0.1, 0.4], [0.9, 0.7], [0.5, 0.5]]
-    # Its value is far out, so it would show in the expected disagreement, and between the
-    # others in rank.
-    alone = [*pairs, [0.6, NAN], [NAN, 50.0], [NAN, NAN]]
-    assert ALPHAS[level](np.asarray(alone)) == ALPHAS[level](np.asarray(pairs))
-
-
 @pytest.mark.parametrize("alpha", ALPHAS.values(), ids=ALPHAS)
 @pytest.mark.parametrize(
     "units",
@@ -128,11 +110,6 @@ def test_without_pairs_or_variation_there_is_none(
     alpha: Callable[[Floats], float | None], units: list[list[float]]
 ) -> None:
     assert alpha(np.asarray(units, dtype=np.float64)) is None
-
-
-def test_one_split_unit_has_alpha_zero() -> None:
-    # Observed and expected disagreement are the same pair.
-    assert [alpha(np.asarray([[0.9, 0.2]])) for alpha in ALPHAS.values()] == [0, 0, 0]
 
 
 def test_an_infinite_ballot_is_refused() -> None:
@@ -158,14 +135,6 @@ def test_parts_merge_to_the_whole_in_any_order(parts: list[Floats]) -> None:
     whole = AlphaState.of(np.concatenate(parts))
     for order in itertools.permutations(parts):
         assert_alike(merged(list(order)), whole)
-
-
-@given(FOUR, FOUR, FOUR)
-def test_merging_is_associative_and_commutative(a: Floats, b: Floats, c: Floats) -> None:
-    one, two, three = map(AlphaState.of, (a, b, c))
-    assert_alike(one.merge(two), two.merge(one))
-    assert_alike(one.merge(two).merge(three), one.merge(two.merge(three)))
-    assert one.merge(AlphaState()) == one == AlphaState().merge(one)
 
 
 def test_the_state_is_its_five_numbers() -> None:

@@ -110,24 +110,6 @@ def test_metrics_against_exact_fractions(case: Case) -> None:
     assert accuracy(rows) == pytest.approx(float(right / total), abs=1e-9)
 
 
-@given(CASES)
-def test_a_weight_is_so_many_equal_rows(case: Case) -> None:
-    repeated = [(*row[:2], 1, row[3]) for row in case for _ in range(row[2])]
-    heavy, many = _rows(case), _rows(repeated)
-    assert ece(heavy) == pytest.approx(ece(many), abs=1e-9)
-    first, second = brier(heavy), brier(many)
-    assert first == (None if second is None else pytest.approx(second, abs=1e-9))
-
-
-@given(CASES.filter(bool))
-def test_bounds(case: Case) -> None:
-    rows = _rows(case)
-    found, signed = ece(rows), counters_of(rows).gap
-    assert signed is not None
-    # The bins' gaps add up to the whole's by the triangle inequality.
-    assert abs(signed) <= found + 1e-12 <= 1 + 2e-12
-
-
 def test_effective_sample_size() -> None:
     # (1+1+1+5+5)² / (3 + 50) = 169/53.
     assert effective_sample_size([1, 1, 1, 5, 5]) == pytest.approx(169 / 53)

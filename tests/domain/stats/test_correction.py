@@ -52,12 +52,6 @@ def test_rogan_gladen(
     assert how is status
 
 
-def test_wald_worked() -> None:
-    # z * sqrt(.25 / 200) = .0692952; (.3 -+ .0692952) / .7.
-    low, high = wald(0.5, 0.9, 0.8, 200)
-    assert (low, high) == pytest.approx((0.329578, 0.527565), abs=1e-6)
-
-
 def test_no_trusted_set_has_zero_width() -> None:
     assert wald(0.5, 0.9, 0.8, 0) == pytest.approx((3 / 7, 3 / 7))
     found = Cells().correct(0.5)
@@ -113,13 +107,6 @@ def test_one_label_is_a_trusted_set_and_none_is_not() -> None:
     # z·√(.25/1) = .98 on either side of a half: clamped, the whole range.
     assert wald(0.5, 1.0, 1.0, 1) == (0.0, 1.0)
     assert wald(0.5, 1.0, 1.0, 0) == (0.5, 0.5)
-
-
-def test_the_eight_documented_rows() -> None:
-    confidence = [0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05]
-    counters = counters_of(Rows.of(confidence, [True] * 4 + [False] * 4))
-    assert counters.ece == pytest.approx(0.0875, abs=1e-12)
-    assert counters.brier == pytest.approx(0.0691, abs=1e-12)
 
 
 def test_no_rows() -> None:

@@ -33,10 +33,6 @@ def rows_of(case: Case) -> Rows:
     return Rows.of([value / 20 for value in twentieths], correct, [float(w) for w in weight])
 
 
-def repeated(case: Case) -> Rows:
-    return rows_of([(c, y, 1) for c, y, weight in case for _ in range(weight)])
-
-
 def test_bins_hold_what_the_rule_puts_there() -> None:
     found = reliability_bins(
         Rows.of([0.3, 1 - 0.7, 0.39, 1.0, 0.95], [True, False, True, True, True])
@@ -121,14 +117,6 @@ def test_log_loss_against_the_formula(case: Case) -> None:
     assert found.clipped == sum(c in {0, 20} for c, _, w in case if w)
 
 
-@given(CASES)
-def test_a_weight_is_so_many_equal_rows(case: Case) -> None:
-    heavy, many = rows_of(case), repeated(case)
-    assert auroc(heavy) == pytest.approx(auroc(many))
-    one, other = log_loss(heavy), log_loss(many)
-    assert (one and one.value) == pytest.approx(other and other.value)
-
-
 def one(mean: float, accuracy: float, ess: float) -> Bin:
     return Bin(int(min(mean * 10, 9)), 4, ess, mean, accuracy, 0.0, 1.0, ess)
 
@@ -152,20 +140,6 @@ def test_where_a_bin_lies() -> None:
     for accuracy in (ends.low, 0.8, ends.high, ends.low - 1e-10, ends.high + 1e-10):
         assert place(one(0.8, accuracy, 64)) is BinPosition.INSIDE
     assert place(replace(one(1.0, 1.0, 4), accuracy=0.75)) is BinPosition.BELOW
-
-
-def test_the_documents_eight_rows() -> None:
-    confidence = [0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05]
-    found = fit(Rows.of(confidence, [True] * 4 + [False] * 4))
-    # Five bins hold one or two rows; |sum of (confidence - right)| over them is
-    # .15 + .18 + .07 + .25 + .05 = .70, over eight rows .0875. Every right row is surer than every
-    # wrong one, so the ranking is perfect.
-    assert found.n == 8
-    assert found.ece == pytest.approx(0.0875)
-    assert found.auroc == 1.0
-    assert sum(one.n for one in found.bins) == 8
-    assert found.null is not None
-    assert 0 < found.null.p <= 1
 
 
 def test_no_rows_leave_everything_undefined() -> None:

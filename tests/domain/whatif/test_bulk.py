@@ -117,15 +117,6 @@ def test_a_run_is_decided_as_its_verdicts_are(values: list[Any], variant: Varian
     assert together(values, variant) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@given(st.lists(mixed(), min_size=1, max_size=4))
-def test_each_rule_alone(strategy: Strategy, values: list[Any]) -> None:
-    variant = Variant(strategy)
-    expected = [alone(one, variant) for one in values]
-    assert together(values, variant) == expected
-
-
 def test_a_threshold_moves_the_votes() -> None:
     # At 0.6 the votes are: 0.75 passes against its own word, 0.875 withheld, a bare pass stays.
     value = body(
@@ -159,36 +150,6 @@ def test_no_panels_and_empty_panels() -> None:
     for strategy in EVERY:
         assert together([], Variant(strategy)) == []
         assert together([body(), body()], Variant(strategy, threshold=0.5)) == [(None, None)] * 2
-
-
-@pytest.mark.parametrize("strategy", ["quorum", "majority", "unanimous", "single"])
-def test_a_vote_that_waits_for_a_threshold_leaves_a_run_undecided(strategy: Strategy) -> None:
-    # With no threshold one vote is stated and the other hangs on .9; at .5 both pass.
-    value = body(juror("a", **{"pass": True}), juror("b", 0.9), quorum=0.5)
-    variant = Variant(Strategy(strategy))
-    worth = None if strategy in {"majority", "unanimous"} else 0.9
-    assert together([value], variant) == [(worth, None)] == [alone(value, variant)]
-    at = Variant(Strategy(strategy), threshold=0.5)
-    made = None if strategy == "single" else "pass"
-    [(_, decision)] = together([value], at)
-    assert decision == made
-    # The juror that waits is left out: one of one passes under every rule.
-    alone_, left = alone(value, Variant(Strategy(strategy), dropped="b"))
-    assert (alone_, left) == together([value], Variant(Strategy(strategy), dropped="b"))[0]
-    assert left == "pass"
-
-
-def test_a_majority_is_as_sure_as_its_value() -> None:
-    # Votes at .5: two of three pass, worth 1; one of three passes, worth 0; a tie is worth nothing.
-    values = [
-        panel(*scores, threshold=0.5, strategy="majority")
-        for scores in ((0.9, 0.8, 0.1), (0.9, 0.2, 0.1), (0.9, 0.1))
-    ]
-    made = [(1.0, "pass"), (0.0, "fail"), (None, "inconclusive")]
-    assert together(values, Variant()) == made
-    # A quorum has no value of its own: the means are 1.8 / 3, 1.2 / 3 and 1.0 / 2.
-    means = [value for value, _ in together(values, Variant(Strategy.QUORUM, quorum=0.5))]
-    assert means == pytest.approx([0.6, 0.4, 0.5], abs=1e-12)
 
 
 def test_a_panel_that_failed_whole_is_undecided() -> None:

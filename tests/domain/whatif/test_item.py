@@ -12,7 +12,7 @@ from reviewdesk.domain.jury.scores import sigma, tukey, winsorised
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.policies import Variant, outliers, whole
 from reviewdesk.domain.whatif.table import attacks, outcomes
-from tests.domain.bodies import GRID, juror, panel, read
+from tests.domain.bodies import GRID, panel, read
 from tests.domain.whatif.test_bulk import alone, mixed, together, variants
 
 
@@ -52,15 +52,6 @@ def test_the_worked_panel() -> None:
     assert [round(one.value or 0, 6) for one in made] == [
         0.724, 0.81, 0.724, 0.724, 0.724, 0.83, 0.6825,
     ]  # fmt: skip
-
-
-def test_the_second_seat_of_a_name_is_left_out_by_its_own() -> None:
-    value = {
-        **panel(threshold=0.5, strategy="mean"),
-        "jurors": [juror("a", 0.9), juror("a", 0.3), juror("b", 0.4)],
-    }
-    made = outcomes(read(value), [Variant(dropped="a"), Variant(dropped="a#2")])
-    assert [one.value for one in made] == [0.35, 0.65]
 
 
 WORKED = [0.1, 0.78, 0.81, 0.84, 0.89]

@@ -134,11 +134,6 @@ def test_line_separators_inside_a_text_do_not_end_a_line() -> None:
     assert body["input"] == text
 
 
-def test_a_header_alone_is_a_report_without_verdicts() -> None:
-    report, bodies = _open(_lines(HEADER))
-    assert (report.format, bodies) == ("canonical-jsonl", [])
-
-
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -165,8 +160,8 @@ def test_an_unknown_format_is_a_usage_error() -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"[]", "is an empty list"),
-        (b"{}", "is an empty object"),
+        (b"[]", "is an empty list: it holds no verdicts"),
+        (b" {}\n", "is an empty object: it holds no verdicts"),
         (b"hello", 'is not a report: it starts with "hello"'),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image"),
         (b"PK\x03\x04", "is a zip archive"),
@@ -234,11 +229,6 @@ def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
     for options in ({}, {"format": "canonical"}, {"format": "canonical-jsonl"}):
         report, bodies = _open(data, **options)
         assert (report.header, bodies, report.notes) == (HEADER, [], ["holds no verdicts"])
-
-
-@pytest.mark.parametrize(("data", "what"), [(b"[]", "list"), (b" {}\n", "object")])
-def test_a_file_of_nothing_is_refused(data: bytes, what: str) -> None:
-    assert _refusal(data).startswith(f"is an empty {what}: it holds no verdicts")
 
 
 def test_leading_blanks_of_any_length_are_skipped() -> None:

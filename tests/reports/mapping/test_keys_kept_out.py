@@ -29,7 +29,6 @@ def said(document: Any) -> str:
 
 METRIC = {"name": "Tone", "score": 0.5, "success": True, "evaluationModel": URL}
 CRITIC = {"kind": "KEEP", "confidence": 0.5, "critic_id": "c"}
-VOTE = {"passed": True, "reason": "r", "model": URL}
 FILES: Any = {
     "deepeval": {"testCases": [{"name": "n", "metricsData": [METRIC, {**METRIC, "error": ERROR}]}]},
     "cross-judge": {

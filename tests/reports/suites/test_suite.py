@@ -133,7 +133,6 @@ MATCHER = "{ exact: 1 }"
 JUDGE = "calibration:\n  - name: n\n    labels: l.jsonl\n"
 WRONG: dict[str, tuple[str, int, str]] = {
     "a list": ("- a\n", 1, "$: must be a mapping that describes a suite"),
-    "a text": ("hello\n", 1, "$: must be a mapping that describes a suite"),
     "no gates": ("{}\n", 1, "holds no gates"),
     "an empty list": ("jury: []\n", 1, "jury: must be a list of 1 or more, found 0"),
     "no list": ("jury: 3\n", 1, "jury: must be a list, found 3"),
@@ -146,8 +145,6 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "an unknown key": (changed("report:", "reprt:"), 3, 'Did you mean "report"? Known: name, '),
     "no name": (changed("name: n\n    ", ""), 2, "name: is missing"),
     "an empty name": (changed("name: n", "name: ''"), 2, "name: must be a text"),
-    "a null name": (changed("name: n", "name:"), 2, "name: must have a value"),
-    "a list as name": (changed("name: n", "name: [n]"), 2, "name: must be a text"),
     "no source": (changed("    report: r.json\n", ""), 2, "neither report nor run"),
     "two sources": (changed("report: r.json", "report: r\n    run: x"), 2, "both report and run"),
     "no expect": (ENTRY.split("    expect", maxsplit=1)[0], 2, "$.jury[0].expect: is missing"),
@@ -157,7 +154,6 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "expect: must have a value",
     ),
     "an unknown target": (changed("agreement", "agrement"), 5, 'Did you mean "jury.agreement"?'),
-    "another target": (changed("jury.agreement", "ece"), 5, "Known: jury.agreement, jury.conf"),
     "no target": (changed("target: jury.agreement\n        ", ""), 5, "target: is missing"),
     "no matcher": (
         changed("\n        matcher: { exact: 1 }", ""),
@@ -172,13 +168,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "an empty matcher": (changed(MATCHER, "{}"), 6, "must hold one of exact, not, schema, found 0"),
     "two matchers": (changed(MATCHER, "{exact: 1, schema: {minimum: 1}}"), 6, "found 2"),
     "an unknown matcher": (changed(MATCHER, "{contains: x}"), 6, "Known: exact, not, schema."),
-    "not of nothing": (
-        changed(MATCHER, "{not: 1}"),
-        6,
-        "must be a mapping that describes a matcher, found 1",
-    ),
     "exact of a text": (changed(MATCHER, "{exact: no}"), 6, 'never "no"'),
-    "exact of a list": (changed(MATCHER, "{exact: [1]}"), 6, "never [1]"),
     "not of a slip": (
         changed("agreement", "confidence").replace(MATCHER, "{not: {exact: Low}}"),
         6,
@@ -222,11 +212,6 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "is no key of a calibration entry. Known: name, ",
     ),
     "another's target": (f"{JUDGE}    expect: [{{target: jury.escalate}}]\n", 4, "Known: ece, bri"),
-    "a target there is not": (
-        f"{JUDGE}    expect: [{{target: auc}}]\n",
-        4,
-        "Known: ece, brier, gap",
-    ),
     "half a matrix": (
         f"{JUDGE}    reliability: {{tp: 1, fn: 2}}\n",
         4,
@@ -236,12 +221,6 @@ WRONG: dict[str, tuple[str, int, str]] = {
         f"{JUDGE}    reliability: {{tp: -1}}\n",
         4,
         "tp: must be a number, 0 or more and at most 1e+15, found -1",
-    ),
-    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp: must be a number, 0 or"),
-    "more than anybody counts": (
-        f"{JUDGE}    reliability: {{tp: 2000000000000000}}\n",
-        4,
-        "tp: must be a number, 0 or more and at most 1e+15, found 2000000000000000",
     ),
     "a count of nothing": (
         f"{JUDGE}    observed_positive_rate: 1\n    observed_n: 0\n",
@@ -259,11 +238,6 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "honest_rate_low needs run, or observed_n beside observed_positive_rate",
     ),
     "a rate of 2": (f"{JUDGE}    observed_positive_rate: 2\n", 4, "must be a number from 0 to 1"),
-    "a true rate": (
-        f"{JUDGE}    observed_positive_rate: true\n",
-        4,
-        "must be a number from 0 to 1",
-    ),
     "a rate without a matrix": (
         f"{JUDGE}    expect:\n      - target: corrected_rate\n        matcher: {{exact: 1}}\n",
         5,
