@@ -34,7 +34,8 @@ from tests.domain.bodies import values
 from tests.domain.calibration_vectors import CALIBRATION
 from tests.domain.panel_vectors import PANEL
 
-OWN = Path(__file__).with_name("vectors.json")
+HERE = Path(__file__).parent
+OWN = (HERE / "vectors.json", HERE / "stats" / "calibration_vectors.json")
 TOLERANCE = 1e-9
 
 RETIRED = {"corp", "murphy", "isotonic", "temperature", "platt"}
@@ -202,10 +203,14 @@ def run_case(case: Mapping[str, Any]) -> None:
         pytest.fail(f"{case['fn']}: found {found}, expected {case['expected']}")
 
 
+def cases_of(*paths: Path) -> list[dict[str, Any]]:
+    return [case for path in paths for case in json.loads(path.read_text("utf-8"))["cases"]]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "vector" in metafunc.fixturenames:
-        path = metafunc.config.getoption("vectors") or OWN
-        cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+        path = metafunc.config.getoption("vectors")
+        cases = cases_of(*([path] if path else OWN))
         names = [f"{case['fn']}-{case.get('id', place)}" for place, case in enumerate(cases)]
         metafunc.parametrize("vector", cases, ids=names)
 
@@ -215,8 +220,7 @@ def test_vector(vector: dict[str, Any]) -> None:
 
 
 def test_the_projects_own_vectors_reach_every_function() -> None:
-    cases = json.loads(OWN.read_text(encoding="utf-8"))["cases"]
-    assert {case["fn"] for case in cases} == set(ADAPTER) - set(CALIBRATION)
+    assert {case["fn"] for case in cases_of(*OWN)} == set(ADAPTER)
 
 
 @pytest.mark.parametrize(

@@ -134,21 +134,6 @@ def facts(rows: list[Row], found: RunColumns) -> QueueFacts:
     return found.facts(lambda _: marked)
 
 
-@pytest.mark.slow
-@given(RUNS, FILTERS)
-def test_a_mask_holds_where_the_filter_does(
-    run: tuple[list[Row], list[int], list[int]], text: str
-) -> None:
-    rows, draw, mix = run
-    kept, found = parse_filter(text), columns(rows, draw, mix)
-    mask = mask_of(facts(rows, found), kept)
-    assert mask is not None
-    assert mask.tolist() == [keeps(row, kept) for row in rows]
-    # What the filter is said to need is all that it reads.
-    found.columns = {name: found.columns[name] for name in columns_of(kept, "file")}
-    assert mask_of(facts(rows, found), kept).tolist() == mask.tolist()  # type: ignore[union-attr]
-
-
 def in_order(
     rows: list[Row], draw: list[int], mix: list[int], order: str, descending: bool
 ) -> list[int]:

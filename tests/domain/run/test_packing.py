@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.run.columns import unpacked
-from reviewdesk.domain.run.packing import DECISIONS, ROUNDINGS, STRATEGIES, PackedRun
+from reviewdesk.domain.run.packing import DECISIONS, ROUNDINGS, STRATEGIES, PackedRun, seat_names
 from reviewdesk.domain.verdict import (
     Decision,
     Generator,
@@ -149,3 +149,9 @@ def test_keys_of_other_verdicts_are_refused() -> None:
     assert columns((7, verdict) for verdict, _ in rows).key.tolist() == [7]
     with pytest.raises(ValueError, match="2 keys"):
         unpacked(packed(one for one, _ in rows), range(2))
+
+
+def test_the_second_seat_of_one_id_has_a_name_of_its_own() -> None:
+    assert seat_names(["a", "b", "a", "a"]) == ["a", "b", "a#2", "a#3"]
+    found = columns([(7, assessed(body(juror("a", 0.5), juror("a", 0.4)))[0])])
+    assert (found.names, found.juror.T.tolist()) == (("a", "a#2"), [[0, 1]])

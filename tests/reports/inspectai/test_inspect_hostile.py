@@ -4,28 +4,14 @@ import copy
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reviewdesk.desk import LoadOptions
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
-from tests.helpers import open_desk, verdict_problem
-from tests.reports.inspectkit import (
-    archive,
-    call,
-    grading,
-    log,
-    members,
-    one,
-    opened,
-    panel,
-    sample,
-    score,
-    scoring,
-)
+from tests.helpers import verdict_problem
+from tests.reports.inspectkit import call, grading, log, one, opened, panel, sample, score, scoring
 
 QA = "model_graded_qa"
 JUNK: tuple[Any, ...] = (
@@ -174,33 +160,3 @@ def test_twice_the_same_key_is_an_error() -> None:
     ):
         with pytest.raises(ReportError, match="twice"):
             opened(doubled.encode())
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_key_in_the_configuration_never_reaches_the_desk(tmp_path: Path, *, packed: bool) -> None:
-    secret = "sk-sentinel-4711"
-    hidden = {"api_key": secret}
-    scorer = {"name": QA, "options": {"model": {"model": "v/a", "model_args": hidden, "k": secret}}}
-    document = log(
-        sample(
-            "a",
-            {QA: score("C", explanation="fine", metadata=hidden, answer=secret)},
-            events=scoring(QA, call("v/a", "fine", config=hidden, call=hidden)),
-            metadata=hidden,
-            store=hidden,
-        ),
-        scorers=[scorer],
-        spec={"model_args": hidden, "config": hidden, "metadata": hidden, "tags": [secret]},
-        plan=hidden,
-        stats=hidden,
-        metadata=hidden,
-    )
-    data = archive(members(document)) if packed else json.dumps(document).encode()
-    desk = open_desk(tmp_path / "desk.db")
-    loaded = desk.load(Source.from_bytes("log", data), LoadOptions(import_labels=True))
-    assert loaded.run.verdicts == 1
-    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    desk.close()
-    assert b"fine" in written
-    assert secret.encode() not in written
-    assert all(secret.encode() not in path.read_bytes() for path in tmp_path.iterdir())

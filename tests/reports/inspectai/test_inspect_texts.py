@@ -229,6 +229,7 @@ def test_what_is_configured_never_leaves_the_file() -> None:
     options = {"model": {"model": "v/a", "base_url": secret, "model_args": hidden}, **hidden}
     spec = {"model_args": hidden, "model_generate_config": hidden, "task_args": hidden,
             "config": {"epochs": 1, **hidden}, "metadata": hidden, "model_base_url": secret,
+            "tags": [secret],
             "model_roles": {"grader": {"model": "v/a", "args": hidden}}}  # fmt: skip
     events = scoring(QA, call("v/a", "why", config=hidden, call={"request": hidden}))
     each = sample(

@@ -109,18 +109,6 @@ def test_numbers_without_end_are_null_and_counted() -> None:
     assert opened(lines)[0].notes[-1] == "replaced 1 number NaN or Infinity by null"
 
 
-def test_lone_surrogates_are_replaced_and_counted() -> None:
-    report, (body,) = opened(result(row(rubric(1, True, reason="half \ud83d of one"))))
-    assert body["jurors"][0]["reason"] == "half \ufffd of one"
-    assert report.notes[-1] == "replaced 1 lone surrogate by U+FFFD"
-
-
-def test_a_line_separator_within_a_text_ends_no_line() -> None:
-    data = json.dumps(row(rubric(1, True, reason="a\u2028b")), ensure_ascii=False)
-    (body,) = opened(f"{data}\n".encode())[1]
-    assert body["jurors"][0]["reason"] == "a\u2028b"
-
-
 @pytest.mark.slow
 def test_results_longer_than_any_single_value_are_read_row_by_row() -> None:
     # 80 rows of 120 kB are 9.6 MB, and the configuration as much again; a value may have 8 MiB.

@@ -187,16 +187,6 @@ def test_scores_on_another_scale_wait_for_the_option() -> None:
     assert second["jurors"] == [{"id": "j", "score": 1.0, "raw_score": 5, "scale": [1, 5]}]
 
 
-def test_one_score_outside_0_to_1_tells_of_another_scale() -> None:
-    (body,) = verdicts(long(["a", "j", 0.5], ["a", "k", 7], ["a", "l", 1], ["a", "m", -1]))
-    assert [(juror.get("score"), juror.get("raw_score")) for juror in body["jurors"]] == [
-        (None, 0.5),
-        (None, 7),
-        (None, 1),
-        (None, -1),
-    ]
-
-
 def test_the_threshold_is_on_the_scale_of_the_scores() -> None:
     rows = long(["a", "j", 4, 3], columns="item,judge,score,threshold")
     assert "threshold" not in verdicts(rows)[0]
