@@ -68,16 +68,6 @@ def test_what_the_report_states_stands(
         assert named == ("pass" not in one and found.seats[seat].ballot.vote is not None)
 
 
-@given(**ANY)
-def test_a_bias_warning_of_ours_needs_both_signals(
-    value: dict[str, Any], generator: str | None, stated: bool
-) -> None:
-    found = assess(read(value, generator), escalation_stated=stated)
-    if "bias_warning" in found.derived:
-        assert found.band is Band.LOW
-        assert found.same_family is True
-
-
 def test_states_are_the_reports_own_where_it_names_them() -> None:
     trim = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j3"], "dropped_high": []}
     seats = panel(0.1, 0.5, 0.9, 0.8, trim=trim)
@@ -142,13 +132,6 @@ def test_figures_beside_each_other() -> None:
     )
 
 
-def test_a_single_juror_has_no_agreement() -> None:
-    found = _assess(panel(0.2), threshold=0.7)
-    assert (found.band, found.agreement.alpha, found.agreement.sd) == (None, None, None)
-    assert found.agreement.spread.reason == "single_juror"
-    assert found.escalation == ()
-
-
 def test_why_it_would_be_escalated() -> None:
     # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267; / 2 * 12 = 2.56: low. 2-1 against .5: either
     # pass turns it.
@@ -181,21 +164,6 @@ def test_a_word_without_an_agreement_raises_no_warning() -> None:
     # With a figure beside it, the word counts.
     lone["agreement"] = {"value": 0.1, "metric": "krippendorff_alpha"}
     assert _assess(lone).bias_warning is not None
-
-
-@pytest.mark.parametrize(
-    ("scores", "strategy", "reasons"),
-    [
-        ((0.5, 0.5, 0.5), "quorum", 0),
-        ((0.5, 0.5, None), "quorum", 1),
-        ((0.5, 0.5, 0.5, 0.5, 0.5), "trimmed_mean", 0),
-        ((0.5, 0.5, 0.5, 0.5), "trimmed_mean", 1),  # the trim rule wants five
-        ((0.5, 0.5, 0.5, 0.5, None), "trimmed_mean", 2),
-        ((0.5, 0.5, 0.5, 0.5, 0.5, None), "trimmed_mean", 1),
-    ],
-)
-def test_degraded_panels(scores: tuple[float | None, ...], strategy: str, reasons: int) -> None:
-    assert len(_assess(panel(*scores), strategy=strategy, quorum=0.5).degraded) == reasons
 
 
 def test_the_report_may_mark_a_panel_as_degraded_itself() -> None:

@@ -94,6 +94,7 @@ def test_a_quiet_verdict_has_no_flags() -> None:
         (Flag.SPLIT, panel(0.9, 0.9)),
         (Flag.PIVOTAL, panel(0.9, 0.9, 0.9)),
         (Flag.SAME_FAMILY, panel(0.9, same_family=False)),
+        (Flag.DEGRADED, panel(0.9, 0.9, 0.9)),
         (Flag.SINGLE_JUROR, panel(None)),
         (Flag.SINGLE_JUROR, panel(0.9, 0.9)),
         (Flag.DISPUTE, panel(0.9, regime="irreversible")),

@@ -40,8 +40,6 @@ TWO = "2 of 5 jurors did not answer, and their votes could change this"
     ("strategy", "said", "decision", "why"),
     [
         ("unanimous", "ppppx", OPEN, ONE),
-        ("unanimous", "ppppa", OPEN, ONE),
-        ("unanimous", "ppppu", OPEN, ONE),
         ("unanimous", "ppppw", OPEN, ONE),
         ("unanimous", "ppppn", PASS, "1 of 5 jurors was not asked, and its vote could change this"),
         ("unanimous", "pppxx", OPEN, TWO),
@@ -52,14 +50,10 @@ TWO = "2 of 5 jurors did not answer, and their votes could change this"
         ("lowest", "ppppw", PASS, None),  # its score is there, and the vote is not read
         ("supermajority", "ppppx", PASS, None),  # 4 of 5 or 5 of 5
         ("supermajority", "pppxx", OPEN, TWO),  # 3 of 5 at worst
-        ("supermajority", "ffffx", FAIL, None),
         ("quorum", "ppppx", FAIL, ONE),  # a quorum of 1.0 keeps its five seats
-        ("quorum", "pppfx", FAIL, None),
         ("majority", "pppxx", PASS, None),
         ("majority", "ppffx", OPEN, ONE),
-        ("highest", "pfffx", PASS, None),
         ("highest", "ffffx", FAIL, ONE),
-        ("median", "pppxx", PASS, None),
         ("median", "ppfxx", PASS, TWO),
         ("mean", "ppppx", PASS, None),  # 3.6 / 5 = .72 at least
         ("mean", "pppxx", PASS, TWO),  # 2.7 / 5 = .54 at least

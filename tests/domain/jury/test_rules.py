@@ -71,20 +71,6 @@ def test_a_panel_may_let_the_median_stand_in_for_an_average_and_nothing_else(
     assert _rule(strategy, *quiet) == Rule(asked, asked, None)
 
 
-def test_by_default_the_median_stands_in_for_the_weighted_average_alone() -> None:
-    # .9 weighs 8: (8*.2 + .8 + .9) / 10 = .33 would fail; the median of .2 .8 .9 is .8.
-    value = panel(0.2, 0.8, 0.9, None, weights={"j0": 8.0})
-    found = _found(value, threshold=0.7, strategy="weighted_average")
-    assert found.rule == Rule(Strategy.WEIGHTED_AVERAGE, Strategy.MEDIAN, "failed: j3")
-    assert (found.score, found.decision) == (0.8, PASS)
-    assert found.degraded == ("3 of 4 jurors answered",)
-    # The others run on what came back, and the panel is marked.
-    for strategy in ("mean", "quorum", "majority", "highest", "lowest", "unanimous"):
-        other = _found(panel(0.2, 0.8, 0.9, None), threshold=0.7, quorum=0.5, strategy=strategy)
-        assert other.rule == Rule(Strategy(strategy), Strategy(strategy), None)
-        assert other.degraded == ("3 of 4 jurors answered",)
-
-
 def test_the_policy_for_failed_jurors_is_no_matter_of_reports() -> None:
     assert Policy.from_body({"failed_jurors": "median"}).failed_jurors is None
     own = Policy(failed_jurors=Strategy.MEDIAN)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reviewdesk.errors import ReportError, UsageError
+from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.promptfoo_rows import assert_set, broken, graded, opened, result, row, rubric
 
@@ -223,9 +223,3 @@ def test_a_row_does_not_multiply_its_texts_without_bound() -> None:
     crowd = row(*(rubric(1, True, at) for at in range(101)))
     with pytest.raises(ReportError, match="gradingResult: must be at most 100 rubrics, found 101"):
         opened(result(crowd))
-
-
-def test_options_that_mean_nothing_are_refused() -> None:
-    data = json.dumps(result(row(rubric(1, True)))).encode()
-    with pytest.raises(UsageError, match="--pass-label means nothing to"):
-        read(Source.from_bytes("run.json", data), ReadOptions(pass_labels=("good",)))

@@ -103,10 +103,6 @@ def test_json_rows_of_an_experiment() -> None:
     assert body["jurors"] == [{"id": "ok", "pass": True}, {"id": "n", "raw_score": 3}]
 
 
-def test_a_row_without_an_id_is_named_by_its_number() -> None:
-    assert table(COLUMNS + "q,a,,,ra,1,,1,,\n")[1][0]["id"] == "row 1"
-
-
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (RUNS, EXPERIMENT):
         check_damage(text.encode(), 200, ReadOptions(skip_bad=True))

@@ -85,10 +85,6 @@ def test_documents_of_a_span_are_items_of_their_own() -> None:
     assert [body["id"] for body in table(text)[1]] == ["s/0", "s/1"]
 
 
-def test_a_row_without_a_span_is_named_by_its_number() -> None:
-    assert table(json.dumps([{**NOTES[0], "span_id": None}]))[1][0]["id"] == "row 1"
-
-
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
         check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
