@@ -97,38 +97,10 @@ FULL: dict[str, Any] = {
     ],
 }
 VALUES: list[Any] = [
-    None,
-    True,
-    0,
-    1,
-    2,
-    -1,
-    0.5,
-    1.5,
-    1e300,
-    3.0,
-    "",
-    "x",
-    "1/2",
-    "pass",
-    "low",
-    "ok",
-    "unknown",
-    "not_asked",
-    "supermajority",
-]
-VALUES += [
-    [],
-    [1],
-    ["x"],
-    [1, 2],
-    [0, 1.5, 2],
-    {},
-    {"x": 1},
-    {"message": "m"},
-    "x" * 201,
-    "x" * 501,
-]
+    None, True, 0, 1, 2, -1, 0.5, 1.5, 1e300, 3.0, [], [1], ["x"], [1, 2], [0, 1.5, 2],
+    "", "x", "1/2", "pass", "low", "ok", "unknown", "not_asked", "supermajority",
+    {}, {"x": 1}, {"message": "m"}, "x" * 201, "x" * 501,
+]  # fmt: skip
 
 
 def _places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
