@@ -91,7 +91,8 @@ def short_overview(found: RunOverview) -> Document:
                     for head, end in zip(heads, ends, strict=True)
                     if plain(end)
                 ]
-                said = [joined([name, value], " "), *shown]
+                known = [name, value] if plain(value) != "-" else [name]
+                said = [joined(known, ": "), *shown]
                 figures.append(Fact("", joined(said, "; ")))
     blocks = (
         _one_line(_about(found)),

@@ -105,9 +105,9 @@ def test_a_summary_is_ten_lines_and_a_table(desk: Desk) -> None:
     desk.note(desk.find(run, "v1"), "late | by a day")
     made = summary(desk, run)
     # Two of 24 are labelled against the judge: 22 of 24 are right, and 14 of 24 should pass.
-    line = "- **accuracy** decides as the label says 0.917; 95%, this run: exact; 95%, new items: "
+    line = "- **accuracy** decides as the label says: 0.917; 95%, this run: exact; 95%, new items: "
     assert line in made
-    assert "- **should pass** by the labels 0.583; 95%, this run: exact\n" in made
+    assert "- **should pass** by the labels: 0.583; 95%, this run: exact\n" in made
     assert "wrong on 2 of 24 verdicts with a pass or fail label: it passed 2 that" in made
     assert sorted(rows(made)[1:]) == [
         ["`test of v1`", "pass", "**fail**", "`late \\| by a day`"],
