@@ -1,21 +1,20 @@
 """A private file of edits that another process's lock kept off the disk until the app ended.
 
 It stays beside the desk until its edits are saved at a later opening. Each edit carries a random
-key, which its event keeps, so that none is saved twice. A file that was changed is refused.
+key, which its event keeps, so that none is saved twice. The file is untrusted input.
 """
 
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.desk.access import others_may_write
 from reviewdesk.desk.core import Desk
@@ -23,16 +22,47 @@ from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import ONCE, Edit, NoteDraft, saved, with_key, write_at
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import canonical_json
-from reviewdesk.errors import DeskError
+from reviewdesk.domain.tags import normal_tags
+from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
 
-_SCHEMA = "reviewdesk.unsaved/2"
+_SCHEMA = "reviewdesk.unsaved/1"
 _MOST_FILES = 9
 _LARGEST = 16 << 20
 _HINT = "Delete the file if you do not need it."
+_FACTS: Mapping[str, Mapping[str, type]] = {
+    "label": {
+        "blind": bool,
+        "revealed_at": str,
+        "seen": bool,
+        "told": bool,
+        "again": str,
+        "together": int,
+    },
+    "adjudicate": {},
+    "repeat": {"blind": bool, "unseen": bool, "seen": bool},
+    "note": {"note": str, "added": str},
+    "tags": {"tags": list, "added": list},
+    "mark": {"on": bool},
+    "defer": {},
+    "reveal": {},
+    "undo": {},
+    "redo": {},
+    "draft": {"text": str, "since": int},
+}
+"""The kinds of edit, each with its facts and their types."""
+_NEEDED = {"note": "note", "tags": "tags", "mark": "on", "draft": "text"}
+_FORMS: Mapping[str, Callable[[Any], object]] = {
+    ONCE: bytes.fromhex,
+    "again": bytes.fromhex,
+    "revealed_at": datetime.fromisoformat,
+    "tags": normal_tags,
+    "added": lambda given: given if isinstance(given, str) else normal_tags(given),
+}
+"""Checks that raise ValueError or TypeError for a fact that no event can have."""
+_PLACE = ("run", "verdict", "item")
 
 Kept = Edit | edits.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
@@ -88,14 +118,14 @@ def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
     Raises:
         DeskError: the file cannot be written.
     """
-    content = {
+    shape = {
         "schema": _SCHEMA,
         "desk": desk_id(desk.conn),
         "reviewer": desk.reviewer,
         "last": events.last_action(desk.conn, desk.reviewer),
         "edits": [_shape(desk, at, edit) for at, edit in edits],
     }
-    data = json.dumps({**content, "sha256": _hash(content)}, indent=1).encode()
+    data = json.dumps(shape, indent=1).encode()
     for path in paths(desk):
         try:
             with whole_file(path, private=True, of_desk=True) as file:
@@ -132,7 +162,7 @@ def waiting(desk: Desk) -> Iterator[UnsavedFile]:
     """Yield the reviewer's files that hold edits; one whose edits are all saved is deleted.
 
     Raises:
-        DeskError: a file was changed, is open to others, or of another desk or reviewer.
+        DeskError: a file is damaged, open to others, or of another desk or reviewer.
     """
     for path in paths(desk):
         if os.path.lexists(path):
@@ -155,58 +185,83 @@ def notices(desk: Desk) -> Iterator[str]:
 
 
 def read(desk: Desk, path: Path) -> UnsavedFile:
-    """Return the edits of a file that are not in the log; raise DeskError if it was changed."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    """Return the edits of a file that are not in the log; raise DeskError if it is damaged."""
     try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or others_may_write(found):
-                raise DeskError(f"{path}: others can write it, or it is no regular file", _HINT)
-            content = json.loads(file.read(_LARGEST))
-        intact = content.pop("sha256") == _hash(content)
+        given = _content(desk, path)
+        edits = [_edit(desk, one) for one in given["edits"]]
+        last = str(given.get("last", ""))
+        keys = frozenset(one["facts"][ONCE] for one in given["edits"])
     except OSError as error:
         raise DeskError(f"{path}: {(error.strerror or str(error)).lower()}", _HINT) from error
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        intact = False
-    if not intact:
-        raise DeskError(f"{path}: is not a file of unsaved edits as it was written", _HINT)
-    about = content["schema"], content["desk"], content["reviewer"]
-    if about != (_SCHEMA, desk_id(desk.conn), desk.reviewer):
-        raise DeskError(f"{path}: is not of this desk and reviewer", _HINT)
-    edits = [_edit(desk, path, one) for one in content["edits"]]
-    left = tuple(one for one in edits if not _is_saved(desk, one, content["last"]))
-    keys = frozenset(one["facts"][ONCE] for one in content["edits"])
-    return UnsavedFile(path, left, content["last"], keys)
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise DeskError(f"{path}: is not a file of unsaved edits", _HINT) from error
+    except (ValueError, RecursionError, ReviewDeskError) as error:
+        raise DeskError(f"{path}: {show_line(str(error), 200)}", _HINT) from error
+    left = tuple(one for one in edits if not _is_saved(desk, one, last))
+    return UnsavedFile(path, left, last, keys)
 
 
-def _hash(content: Any) -> str:
-    return sha256(canonical_json(content)).hexdigest()
+def _content(desk: Desk, path: Path) -> Any:
+    """Read the JSON of a regular file that nobody else can write, following no link."""
+    from reviewdesk.reports.bytes.strict_json import ImportTally, decode_whole, syntax_problem
+
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("is not a regular file")
+        if others_may_write(found):
+            raise ValueError("can be written by others, and so may not be yours")
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ValueError("is too large for a file of unsaved edits")
+    try:
+        given = decode_whole(data.decode(), ImportTally())
+    except json.JSONDecodeError as error:
+        raise ValueError(syntax_problem(error)) from error
+    if (given["schema"], given["desk"]) != (_SCHEMA, desk_id(desk.conn)):
+        raise ValueError("is not of this desk")
+    if given["reviewer"] != desk.reviewer:
+        raise ValueError("is not of this reviewer")
+    return given
 
 
-def _edit(desk: Desk, path: Path, given: Mapping[str, Any]) -> UnsavedEdit:
-    """Return an edit; raise DeskError if the desk does not hold its item, as an older copy."""
+def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
+    """Return a checked edit; raise ValueError, TypeError or KeyError where something is wrong."""
     kind = given["kind"]
     facts = given["facts"]
     at = datetime.fromisoformat(given["at"])
+    kinds = {**_FACTS[kind], ONCE: str}
+    needed = {ONCE, _NEEDED.get(kind, ONCE)}
+    if not needed <= facts.keys() <= kinds.keys() or at.tzinfo is None:
+        raise ValueError(f"holds a {kind} with other facts than it has")
+    if any(type(value) is not kinds[name] for name, value in facts.items()):
+        raise ValueError(f"holds a {kind} with facts of another type")
+    for name in _FORMS.keys() & facts.keys():
+        _FORMS[name](facts[name])
     if kind in {"undo", "redo"}:
-        return UnsavedEdit(at, "", edits.Turn(kind, facts))
-    run = runs.by_hash(desk.conn, given["run"])
-    items = {} if run is None else verdicts.keys_of_item(
-        desk.conn, run.key, bytes.fromhex(given["item"])
-    )  # fmt: skip
-    key = items.get(given["verdict"])
-    if key is None:
-        raise DeskError(f"{path}: holds an edit of an item that this desk has not", _HINT)
+        return UnsavedEdit(at.astimezone(UTC), "", edits.Turn(kind, facts))
+    labels = kind in {"label", "repeat", "adjudicate"}
+    if labels is (given["label"] is None) or given["label"] == Truth.DISPUTED:
+        raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
+    label = Truth(given["label"]) if labels else None
+    run_hash, verdict, item = (str(given[name]) for name in _PLACE)
+    run = runs.by_hash(desk.conn, run_hash)
+    key = 0 if run is None else verdicts.find(desk.conn, run, verdict)
+    if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
+        raise ValueError("holds an edit of an item that this desk has not")
+    once = {ONCE: facts[ONCE]}
+    others = [
+        _edit(desk, {**one, "facts": {**one["facts"], **once}}).edit
+        for one in given.get("others", ())
+    ]
+    together = [one for one in others if isinstance(one, Edit) and one.kind == kind == "label"]
+    if len(together) < len(others) or any(one.others for one in together):
+        raise ValueError("holds edits together that no key gives")
+    edit: Kept = Edit(kind, key, facts, label, others=together)
     if kind == "draft":
-        return UnsavedEdit(at, given["verdict"], NoteDraft(key, facts["text"], facts["since"]))
-    label = Truth(given["label"]) if given["label"] else None
-    others = (_edit(desk, path, one).edit for one in given.get("others", ()))
-    together = tuple(
-        replace(one, facts={**one.facts, ONCE: facts[ONCE]})
-        for one in others
-        if isinstance(one, Edit)
-    )
-    return UnsavedEdit(at, given["verdict"], Edit(kind, key, facts, label, others=together))
+        edit = NoteDraft(key, facts["text"], facts.get("since", 0))
+    return UnsavedEdit(at.astimezone(UTC), verdict, edit)
 
 
 def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:

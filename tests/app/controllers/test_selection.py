@@ -1,5 +1,6 @@
 """Verdicts that are selected and labelled together: what is asked, written and taken back."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from reviewdesk.app.controllers import labels as selection
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.records import Truth, View
+from reviewdesk.errors import DeskError
 from tests.app.builders import SMALL, open_run, report, verdict
 from tests.app.reviewkit import Review, question_of, reviewing
 
@@ -155,3 +157,14 @@ def test_what_waits_is_kept_whole_and_saved_once(tmp_path: Path) -> None:
         # As after a kill between saving and deleting.
         path.write_bytes(text)
         path.chmod(0o600)
+
+
+def test_edits_that_no_key_gives_together_are_refused(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    found = json.loads(path.read_text())
+    edit = found["edits"][0]
+    edit["others"][0] = {**edit["others"][0], "kind": "defer", "label": None, "facts": {}}
+    path.write_text(json.dumps(found))
+    refused = pytest.raises(DeskError, match="holds edits together that no key gives")
+    with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk, refused:
+        unsaved.read(desk, path)

@@ -30,4 +30,4 @@ def test_every_command_tells_of_kept_changes_and_of_a_file_that_is_none(
     kept.write_text("{")
     done = cli("queue", *words)
     assert done.code == 0
-    assert f"{kept}: is not a file of unsaved edits" in done.err
+    assert f"{kept}: is not JSON" in done.err
