@@ -19,10 +19,11 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
+from reviewdesk.desk.files import check_target
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
 from reviewdesk.store import audit, events, repair, runs
-from reviewdesk.store.backup import back_up, copy_into, is_in_use, is_own_file
+from reviewdesk.store.backup import back_up, copy_into, is_in_use
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
 from reviewdesk.store.schema import MIGRATIONS, migrate
@@ -243,10 +244,7 @@ def repair_desk(
     target = target or desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
     if not desk.is_file() or not desk.stat().st_size:
         raise DeskError(f"{desk}: there is nothing to repair", "Name a desk file with --desk.")
-    if is_own_file(desk, target):
-        raise UsageError(f"{target}: is the desk itself", "Name a new file with -o.")
-    if not replaced and os.path.lexists(target):
-        raise UsageError(f"{target}: is there already", "Replace it with --force, or name another.")
+    check_target(desk, target, force=replaced)
     if not target.parent.is_dir():
         raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
     at = clock().isoformat(timespec="milliseconds")

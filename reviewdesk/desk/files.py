@@ -100,7 +100,7 @@ def write_run(
     """Write a run to a file, as report, HTML page or Markdown by the file's name."""
     from reviewdesk.desk.export import report
 
-    check_target(desk, path, force=force)
+    check_target(desk.path, path, force=force)
     kind = run_kind(path)
     if kind == "report":
         pieces: Iterable[str] = report.report(desk, run, path, progress=progress)
@@ -111,9 +111,9 @@ def write_run(
     write(desk, path, pieces, force=force)
 
 
-def check_target(desk: Desk, path: Path, *, force: bool) -> None:
-    """Raise UsageError if the file is the desk's own, or exists and is not to be replaced."""
-    if is_own_file(desk.path, path):
+def check_target(own: Path, path: Path, *, force: bool) -> None:
+    """Raise UsageError if a path is a file of the desk ``own``, or taken and not to be replaced."""
+    if is_own_file(own, path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and is_taken(path):
         raise _taken(path)
@@ -172,7 +172,7 @@ def write_suite(
     make_folder(folder)
     texts = suite_texts(run, found)
     for file in texts:
-        check_target(desk, folder / file, force=force)
+        check_target(desk.path, folder / file, force=force)
     for file, text in texts.items():
         write(desk, folder / file, [text], force=force)
     return found
@@ -223,10 +223,7 @@ def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
         UsageError: the name is one of the files of the user's ``own`` desk, or taken and ``force``
             is not given, or the file cannot be written.
     """
-    if is_own_file(own, path):
-        raise UsageError(f"{path}: is the desk itself", "Name another file.")
-    if not force and os.path.lexists(path):
-        raise _taken(path)
+    check_target(own, path, force=force)
     with file_explained(path), whole_path(path, replace=force) as part:
         yield part
 
@@ -257,6 +254,6 @@ def write(
         UsageError: the file is the desk, exists and ``force`` is not given, or cannot be written.
     """
     if desk is not None:
-        check_target(desk, path, force=force)
+        check_target(desk.path, path, force=force)
     with file_explained(path), whole_file(path, replace=force) as out:
         out.writelines(one if isinstance(one, bytes) else one.encode() for one in pieces)

@@ -21,7 +21,13 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
-from reviewdesk.reports.mapping.secrets import changed, guard, without_likely, without_secrets
+from reviewdesk.reports.mapping.secrets import (
+    MOST_SECRETS,
+    changed,
+    guard,
+    without_likely,
+    without_secrets,
+)
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
 
@@ -32,8 +38,6 @@ _ANSWER_HINT = (
 )
 _TOGETHER = 64
 """The number of verdicts that are looked up together."""
-_MOST_SECRETS = 1000
-"""The most secrets beside one verdict; searching its texts for more would take too long."""
 _COUNT_AT_MOST = 20_000
 """The number of verdicts after a bad one that are searched to count other bad ones."""
 
@@ -180,9 +184,9 @@ class Report:
     def _read(self, item: ReportVerdict) -> Written | FieldProblem:
         verdict = item.value
         if secrets := item.secrets | self._secrets:
-            if len(secrets) > _MOST_SECRETS:
-                return FieldProblem((), f"shows over {_MOST_SECRETS} keys in clear")
-            if len(self._met) < _MOST_SECRETS:
+            if len(secrets) > MOST_SECRETS:
+                return FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
+            if len(self._met) < MOST_SECRETS:
                 self._met |= secrets
             verdict = without_secrets(verdict, secrets)
         if item.text is not None:

@@ -287,7 +287,7 @@ _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 def _export(core: Core, argument: str) -> None:
     """Write the labels or the run, depending on the file's name; ask before replacing a file."""
     path = files.named(argument)
-    files.check_target(core.desk, path, force=True)
+    files.check_target(core.desk.path, path, force=True)
     write = _export_labels if files.run_kind(path) is None else _export_run
     if not files.is_taken(path):
         write(core, path, force=False)

@@ -110,11 +110,13 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
 
     try:
         found = judge_cases(order, BatchListener(agreed, line, line.note), stdin=stdin)
-        problem, failed = found.problem, bool(found.problem)
+        problem = found.problem
+        failed = bool(problem)
     except CallsPendingError as told:
         found = None
         pending = told.pending
-        problem, failed = pending.text, bool(pending.unsent)
+        problem = pending.text
+        failed = bool(pending.unsent)
     finally:
         line.done()
     if as_json:

@@ -42,6 +42,8 @@ _GUARDED = frozenset({"meta", "generator", "raw", "error"}) | _NAMES
 """The keys of verdicts and ballots whose texts may repeat a key that a service refused."""
 
 GONE = "[REDACTED]"
+MOST_SECRETS = 1000
+"""The most secrets beside one verdict; searching its texts for more would take too long."""
 
 
 def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -127,7 +129,10 @@ _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
 def without_secrets(value: Any, secrets: frozenset[str]) -> Any:
-    """Return a copy of a value with these secrets redacted in its texts, whole and masked."""
+    """Return a copy of a value with these secrets redacted in its texts: whole, masked or cut off.
+
+    A reader cuts long names, so a text may end inside a secret.
+    """
     if not secrets:
         return value
     ordered, masked = _ordered(secrets)
@@ -135,6 +140,9 @@ def without_secrets(value: Any, secrets: frozenset[str]) -> Any:
     def redacted(text: str) -> str:
         for secret in ordered:
             text = text.replace(secret, GONE)
+            at = text.rfind(secret[:_SHORTEST])
+            if at >= 0 and secret.startswith(text[at:]):
+                text = text[:at] + GONE
         return masked.without(text, GONE)
 
     return changed(value, redacted)

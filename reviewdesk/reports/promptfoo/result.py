@@ -21,7 +21,12 @@ from reviewdesk.reports.bytes.window import Outline, Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Models, VerdictNames
-from reviewdesk.reports.mapping.secrets import named_secrets, without_likely
+from reviewdesk.reports.mapping.secrets import (
+    MOST_SECRETS,
+    named_secrets,
+    without_likely,
+    without_secrets,
+)
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
     ERROR,
@@ -172,10 +177,14 @@ class RowMapper:
         self._names = VerdictNames()
         self._tests = TestNames()
 
-    def verdicts(self, row: JsonObject, pointer: str) -> Iterator[JsonObject]:
-        """Yield the canonical verdicts of a row, one for each jury."""
+    def verdicts(
+        self, row: JsonObject, pointer: str, secrets: frozenset[str]
+    ) -> Iterator[JsonObject]:
+        """Yield the canonical verdicts of a row, one for each jury, without its secrets."""
         test, epoch = self._tests.place(row)
         number = self._survey.prompt_numbers[prompt_of(row)]
+        # Names are cut to a length below: of a secret that lies across the cut a part would stay.
+        test, row = without_secrets([test, row], secrets)
         parts = take_apart(row)
         if not parts.panels and not parts.stands_alone:
             self.remarks.count("a row without judged assertions is left out")
@@ -384,6 +393,7 @@ def _is_envelope(outline: Outline) -> bool:
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     envelope, rows = _envelope_and_rows(source, look, fail)
+    of_file = named_secrets(envelope.get("config"), frozenset({"vars"}))
     looked = ImportTally(lenient=True)
     with source.open() as stream:
         seen = survey(found.value for found in rows(stream, looked))
@@ -400,9 +410,11 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                 yield found.refused(FieldProblem((), must_be("an object", found.value)))
                 continue
             place = f"line {found.line}" if found.line else found.pointer
-            secrets = named_secrets(found.value, _CONTENT)
+            secrets = of_file | named_secrets(found.value, _CONTENT)
+            # The report refuses a verdict beside more of them.
+            removed = secrets if len(secrets) <= MOST_SECRETS else frozenset()
             try:
-                for verdict in mapper.verdicts(found.value, place):
+                for verdict in mapper.verdicts(found.value, place, removed):
                     yield found.item(verdict, secrets)
             except FieldError as error:
                 yield found.refused(error.problem)
@@ -416,7 +428,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         items,
         skip_bad=options.skip_bad,
         looked=looked,
-        secrets=named_secrets(envelope.get("config"), frozenset({"vars"})),
+        secrets=of_file,
     )
 
 

@@ -118,3 +118,22 @@ def test_a_file_full_of_keys_is_refused_before_it_takes_long() -> None:
     for document in ({"jury": jury}, cases, graders):
         with pytest.raises(ReportError, match="shows over 1000 keys in clear"):
             said(document)
+
+
+@pytest.mark.parametrize("seat", ["mcptest", "deepeval"])
+def test_a_juror_name_that_is_cut_inside_a_key_keeps_no_part_of_it(seat: str) -> None:
+    secret = "Zq7!canary-4567-rest"
+    long = f"{'n' * 179} {secret}"
+    files: Any = {
+        "mcptest": {
+            "provider": {"apiKey": secret},
+            "jury": {"jurors": [{"name": long, "model": "m", "score": 1}]},
+        },
+        "deepeval": {
+            "hyperparameters": {"apiKey": secret},
+            "testCases": [{"name": "n", "metricsData": [{**METRIC, "evaluationModel": long}]}],
+        },
+    }
+    told = said(files[seat])
+    assert "[REDACTED]" in told
+    assert secret[:8] not in told
