@@ -58,9 +58,10 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
         if type(node) is dict:
             secret = node.keys() if named else _secret_names(tuple(node))
             for key, item in node.items():
-                if key not in skip and type(item) in _HOLDER:
+                if type(item) in _HOLDER and key not in skip:
                     ahead.append((item, key in secret))
-            texts += [node[key] for key in secret if key not in skip]
+            if secret:
+                texts += [node[key] for key in secret if key not in skip]
         elif type(node) is list:
             ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
         elif named:

@@ -256,14 +256,9 @@ class _Place:
 
 
 class MapReader:
-    """Reads the rows of one table by a map; ``used`` are the columns that the map reads.
+    """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
 
-    If ``brief``, the facts on the item are left out, for a pass that does not need them.
-    """
-
-    def __init__(
-        self, made: TableMap, layout: Layout, options: ReadOptions, *, brief: bool = False
-    ) -> None:
+    def __init__(self, made: TableMap, layout: Layout, options: ReadOptions) -> None:
         """Resolve the paths. The options may name columns of judges, and of criteria."""
         self.made = made
         self.holds_secrets = not layout.delimiter or any(map(is_setting, layout.columns))
@@ -273,40 +268,52 @@ class MapReader:
         self._plain = bool(layout.delimiter)
         self._criteria = options.criteria_columns
         self._judges = options.judge_columns
-        self._brief = brief
         self.used: set[str] = set()
+        self._paths: dict[Reader, str] = {}
         items = [made.item] if isinstance(made.item, str) else made.item
         self._items = [self._joined_names(path) for path in items if path]
-        self._facts = [
+        self._every_fact = [
             (path, self._reader(text) if isinstance(text, str) else self._joined(text))
-            for path in (("rubric", "human") if brief else _FACTS)
+            for path in _FACTS
             if (text := getattr(made, path))
         ]
         self._of_human = [
             self._reader(path) if path else None for path in (made.human_by, made.human_at)
         ]
-        self._title = [] if brief else self._joined_names(made.title)
-        origin = {} if brief else made.origin
-        self._origin = {key: self._reader(path) for key, path in origin.items()}
-        self._of_row = [
-            *(read for parts in self._items for read in parts),
-            *(read for _, read in self._facts),
-            *filter(None, self._of_human),
-            *self._title,
-            *self._origin.values(),
-        ]
-        self._last: list[Any] | None = None
+        self._title = self._joined_names(made.title)
+        self._origin = {key: self._reader(path) for key, path in made.origin.items()}
         self._last_items: dict[str, TableItem] = {}
         self._last_human: Human | None = None
         self._skips: list[_Place] = []
-        self._groups: dict[str, list[_Place]] = {}
         self._known: dict[str, set[str]] = {}
-        self._read_rules()
         self._decisions: dict[str, Any] = {}
         """The decisions that a row states by question."""
+        self._groups = self._read_rules()
         self._heads = {*self.used, *(path.split(".")[0] for path in self.used)}
+        self.read_facts(brief=False)
 
-    def _read_rules(self) -> None:
+    def read_facts(self, *, brief: bool) -> None:
+        """Read every fact on an item, or only those that decide which verdict a row belongs to."""
+        self._brief = brief
+        self._facts = [
+            one for one in self._every_fact if not brief or one[0] in {"rubric", "human"}
+        ]
+        reads = [
+            *(read for parts in self._items for read in parts),
+            *(read for _, read in self._facts),
+            *filter(None, self._of_human),
+            *(() if brief else (*self._title, *self._origin.values())),
+        ]
+        paths = [self._paths.get(read, "") for read in reads]
+        self._last: Any = None
+        self._of_row: Reader = lambda cells: [read(cells) for read in reads]
+        """Reads every cell on which the item of a row depends."""
+        if self._plain and paths and all(path in self._columns for path in paths):
+            self._of_row = itemgetter(*paths)
+
+    def _read_rules(self) -> list[tuple[str, list[_Place]]]:
+        """Return the rules for each place where ballots are, with the path of that place."""
+        groups: dict[str, list[_Place]] = {}
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         # The decision of the map itself is one on the item.
         shared = {
@@ -322,11 +329,11 @@ class MapReader:
                 pattern = rule.columns if isinstance(rule.columns, str) else "*"
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                    self._groups.setdefault(f"\0{star}", []).append(place)
+                    groups.setdefault(f"\0{star}", []).append(place)
             elif rule.as_ == "nothing" and not rule.each:
                 self._skips.append(self._place(raw))
             else:
-                self._groups.setdefault(rule.each, []).append(self._place(raw))
+                groups.setdefault(rule.each, []).append(self._place(raw))
             if rule.each:
                 self._use(f"{rule.each}.*")
             if not (rule.each or rule.columns):
@@ -337,10 +344,13 @@ class MapReader:
             known = self._known.setdefault(rule.each, set())
             known.update(one.split(".")[0] for one in _WAYS.split(texts))
             known.update(rule.known)
+        return [(places[0].rule.each, places) for places in groups.values()]
 
     def _reader(self, path: str) -> Reader:
         self._use(path)
-        return reader(path, self._columns)
+        read = reader(path, self._columns)
+        self._paths[read] = path
+        return read
 
     def _joined_names(self, path: str) -> list[Reader]:
         parts = [path] if path in self._columns else path.split(" + ")
@@ -402,8 +412,8 @@ class MapReader:
                 return []
         found: list[TableEntry] = []
         try:
-            inputs = [read(row.cells) for read in self._of_row]
-            if inputs != self._last or self._whole:
+            inputs = self._of_row(row.cells)
+            if self._whole or inputs != self._last:
                 self._last = inputs
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
@@ -431,7 +441,7 @@ class MapReader:
             by, at = (read(cells) if read else None for read in self._of_human)
             self._last_human = Human((facts.pop("human"),), by, at)
         rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
-        if self._origin:
+        if self._origin and not self._brief:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
         ids = ("/".join(filter(None, (name(read(cells)) for read in one))) for one in self._items)
         if not (item := next(filter(None, ids), "")):
@@ -445,7 +455,8 @@ class MapReader:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
         if self._whole:
             group = f"{group}\0{row.number}"
-        title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
+        read_title = () if self._brief else self._title
+        title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in read_title)))
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def votes(
@@ -453,14 +464,12 @@ class MapReader:
     ) -> dict[str, list[Ballot]]:
         """Return the ballots in a row by the question they answer; add labels to ``humans``."""
         votes: dict[str, list[Ballot]] = {}
-        for places in self._groups.values():
-            first = places[0]
-            each = first.rule.each
+        for each, places in self._groups:
             for scope, column in self._inside(cells, each, remarks) if each else ((cells, ""),):
-                place: _Place | None = first
-                if first.conditions:
-                    place = next((one for one in places if one.fits(scope)), None)
-                if place is None:
+                for place in places:
+                    if not place.conditions or place.fits(scope):
+                        break
+                else:
                     continue
                 if place.is_ballot:
                     if (vote := self._vote(place, scope, column)) is not None:
@@ -500,7 +509,8 @@ class MapReader:
     def _vote(self, place: _Place, scope: Cells, column: str) -> Vote | None:
         """Return the vote in a row or an element, or None if it has no vote.
 
-        A vote without an answer depends on the whole row, and a failed one on its reason.
+        A vote is kept under its cells, unless it depends on others: one without an answer depends
+        on the whole row, and a failed one on its reason.
         """
         key = place.inputs(scope)
         try:
@@ -511,7 +521,6 @@ class MapReader:
         return self._new_vote(place, scope, column, key)
 
     def _new_vote(self, place: _Place, scope: Cells, column: str, key: Any) -> Vote | None:
-        """Return a vote, which is kept under its key if it depends on its own cells alone."""
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}

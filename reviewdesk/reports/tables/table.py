@@ -151,7 +151,6 @@ def open_table(
     fail = failing(source)
     options = _with_words(options, made)
     reading = MapReader(made, layout, options)
-    brief = MapReader(made, layout, options, brief=True)
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
@@ -160,16 +159,18 @@ def open_table(
     looked = ImportTally(lenient=True)
     known = frozenset((*layout.columns, "^"))
     whole = whole or layout.outline is None
+    reading.read_facts(brief=True)
     with closing(layout.read(source, fail, looked)) as rows:
         try:
             for row in rows:
                 if not whole and not _has_columns(row.cells, known):
                     raise _NewColumnError
-                if entries := brief.entries(row, remarks):
+                if entries := reading.entries(row, remarks):
                     survey.add(entries)
         except RefusedTableError as error:
             raise fail("", *str(error).split("; ", 1)) from error
     survey.close()
+    reading.read_facts(brief=False)
     if not survey.total:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
 
