@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.reports.mapping import values
@@ -60,11 +60,12 @@ class GradedAssertion(Struct, frozen=True):
     """
 
     @staticmethod
-    def of(assertion: JsonObject, result: JsonObject) -> GradedAssertion:
-        """Read an assertion and its result."""
+    def of(result: JsonObject, declared: JsonObject) -> GradedAssertion:
+        """Read a result with its assertion, which the test declares if the result lacks it."""
+        assertion = record(result, "assertion") or declared
         kind = assertion.get("type")
         metadata = record(result, "metadata")
-        value = metadata.get("renderedAssertionValue") if metadata else None
+        value = metadata.get("renderedAssertionValue")
         failed = metadata.get("graderError") is True
         if not failed and not result.get("score"):
             reason = result.get("reason")
@@ -96,22 +97,16 @@ class AssertionJury(Struct, frozen=True):
     kind: str
     value: Any
     scope: AssertScope
-    ballots: list[GradedAssertion] = field(default_factory=list)
+    ballots: list[GradedAssertion]
 
     @property
-    def alone(self) -> bool:
-        """Whether the scope has no other assertions, so that its result is the jury's."""
-        return len(self.ballots) == len(self.scope.parts)
-
-    @property
-    def lines(self) -> list[Any]:
-        """The thresholds of the jurors, None for a juror without one."""
-        return [values.number(part.assertion.get("threshold")) for part in self.ballots]
+    def base(self) -> str:
+        """The type without the ``not-`` of an assertion that passes if its rubric is not met."""
+        return self.kind.removeprefix("not-")
 
     @property
     def negated(self) -> bool:
-        """Whether the assertion passes if the rubric is not met."""
-        return self.kind.startswith("not-")
+        return self.base != self.kind
 
 
 class ResultRow(Struct, frozen=True):
@@ -147,55 +142,61 @@ def take_apart(row: JsonObject) -> ResultRow:
     Raises:
         FieldError: the grading is not what promptfoo writes, or has too many rubrics.
     """
-    grading = row.get("gradingResult")
-    if grading is not None and not isinstance(grading, dict):
+    grading = {} if (stated := row.get("gradingResult")) is None else stated
+    if not isinstance(grading, dict):
         raise FieldError(("gradingResult",), must_be("an object", grading))
     case = record(row, "testCase")
-    whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
+    whole = AssertScope(grading, values.number(case.get("threshold")), [])
     scopes = [whole]
     human = None
-    declared = _declared_assertions(case.get("assert"))
-    for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
-        stated = declared[at] if at < len(declared) else {}
+    for component, stated in _components(grading, case, ("gradingResult",)):
         kind = record(component, "assertion").get("type")
-        has_parts = isinstance(component.get("componentResults"), list)
         described = record(component, "metadata").get("assertionSet")
+        has_parts = isinstance(component.get("componentResults"), list)
         if described is not None or (has_parts and kind in (None, "assert-set")):
             scopes.append(_assert_set(component, stated))
             continue
-        graded = GradedAssertion.of(record(component, "assertion") or stated, component)
+        graded = GradedAssertion.of(component, stated)
         if graded.kind == "human":
             human = graded
         else:
             whole.parts.append(graded)
-    checks = [part for scope in scopes for part in scope.parts if not is_judged(part.kind)]
+    checks = []
     juries: dict[tuple[int, str, bool, str], AssertionJury] = {}
     for at, scope in enumerate(scopes):
         for part in scope.parts:
-            if is_judged(part.kind):
-                value = part.value
-                is_text = type(value) is str
-                shown = value if is_text else json.dumps(value, sort_keys=True)
-                jury = AssertionJury(part.kind, value, scope)
-                juries.setdefault((at, part.kind, is_text, shown), jury).ballots.append(part)
-    panels = [*juries.values()]
-    if len(panels) > _MOST_PANELS:
+            if not is_judged(part.kind):
+                checks.append(part)
+                continue
+            is_text = type(part.value) is str
+            shown = part.value if is_text else json.dumps(part.value, sort_keys=True)
+            key = (at, part.kind, is_text, shown)
+            if key not in juries:
+                juries[key] = AssertionJury(part.kind, part.value, scope, [])
+            juries[key].ballots.append(part)
+    if len(juries) > _MOST_PANELS:
         # Each verdict repeats the whole input and output, so a small file could grow huge.
-        raise FieldError(
-            ("gradingResult",), must_be(f"at most {_MOST_PANELS} rubrics", len(panels))
-        )
+        expected = must_be(f"at most {_MOST_PANELS} rubrics", len(juries))
+        raise FieldError(("gradingResult",), expected)
     failed = row.get("failureReason") == ERROR or bool(row.get("error"))
-    return ResultRow(panels, checks, human, failed and not panels and not checks)
+    return ResultRow([*juries.values()], checks, human, failed and not juries and not checks)
 
 
-def _components(result: JsonObject, path: Path) -> Iterator[JsonObject]:
-    """Yield the components of a result, without the copies of its parts after each one."""
+def _components(
+    result: JsonObject, declaring: JsonObject, path: Path
+) -> Iterator[tuple[JsonObject, JsonObject]]:
+    """Yield the components of a result, without the copies of its parts after each one.
+
+    Each comes with its assertion as ``declaring``, a test or an assert-set, declares it.
+    """
     listed = result.get("componentResults")
     if listed is None:
         return
     path = (*path, "componentResults")
     if not isinstance(listed, list):
         raise FieldError(path, must_be("a list", listed))
+    asserts = [each for each in values.listed(declaring.get("assert")) if isinstance(each, dict)]
+    declared = (each for each in asserts if not str(each.get("type")).startswith(_DEFERRED))
     copies: Iterator[Any] = iter(())
     copy = None
     for at, component in enumerate(listed):
@@ -209,33 +210,20 @@ def _components(result: JsonObject, path: Path) -> Iterator[JsonObject]:
         ):
             copy = next(copies, None)
             continue
-        yield component
+        yield component, next(declared, {})
         parts = component.get("componentResults")
         copies = filter(None, parts if isinstance(parts, list) else ())
         copy = next(copies, None)
 
 
 def _assert_set(component: JsonObject, declared: JsonObject) -> AssertScope:
-    described = record(record(component, "metadata"), "assertionSet")
-    if declared.get("type") != "assert-set":
-        declared = {}
-    stated = _declared_assertions(declared.get("assert"))
-    children = [
-        GradedAssertion.of(
-            record(child, "assertion") or (stated[at] if at < len(stated) else {}), child
-        )
-        for at, child in enumerate(_components(component, ("gradingResult", "componentResults")))
-    ]
-    bar = values.number(values.first({**declared, **described}, ("threshold",)))
-    name = values.first({**declared, **described}, ("metric",))
-    return AssertScope(component, bar, children, True, name if isinstance(name, str) else None)
-
-
-def _declared_assertions(asserts: Any) -> list[JsonObject]:
-    found = (
-        [each for each in asserts if isinstance(each, dict)] if isinstance(asserts, list) else []
-    )
-    return [each for each in found if not str(each.get("type")).startswith(_DEFERRED)]
+    declared = declared if declared.get("type") == "assert-set" else {}
+    described = {**declared, **record(record(component, "metadata"), "assertionSet")}
+    children = _components(component, declared, ("gradingResult", "componentResults"))
+    parts = [GradedAssertion.of(child, stated) for child, stated in children]
+    bar = values.number(described.get("threshold"))
+    name = described.get("metric")
+    return AssertScope(component, bar, parts, True, name if isinstance(name, str) else None)
 
 
 _ENDPOINTS = {
@@ -308,16 +296,8 @@ def shown_address(provider_id: str) -> str:
     return _LOGIN.sub("", provider_id.split("?", 1)[0]) if "://" in provider_id else provider_id
 
 
-class Grader(Struct, frozen=True):
-    """The grader of one assertion, under the name of its juror."""
-
-    name: str
-    metric: str | None
-    provider: Provider
-
-
-def graders(panel: AssertionJury, default: Any) -> list[Grader]:
-    """Return the grader of each ballot of a jury.
+def graders(panel: AssertionJury, default: Any) -> list[tuple[str, Provider]]:
+    """Return the grader of each ballot of a jury, under the name of its juror.
 
     ``default`` is the provider of assertions that name none. A juror is named after its metric if
     all metrics of the jury differ, else after its provider.
@@ -325,14 +305,11 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
     providers = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
     metrics = [values.filled(part.assertion.get("metric")) for part in panel.ballots]
     distinct = None not in metrics and len(set(metrics)) == len(metrics)
-    return [
-        Grader(
-            ((metric if distinct else one.name or metric) or "default grader")[:JUROR_LENGTH],
-            metric,
-            one,
-        )
+    names = [
+        (metric if distinct else one.name or metric) or "default grader"
         for metric, one in zip(metrics, providers, strict=True)
     ]
+    return [(name[:JUROR_LENGTH], one) for name, one in zip(names, providers, strict=True)]
 
 
 _RULE: JsonObject = {
@@ -348,44 +325,46 @@ def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
     return PanelReader(_RULE, survey, replace(options, models={}))
 
 
-def weigh(panel: AssertionJury, default: Any, survey: TableSurvey) -> None:
-    """Record the scores of a jury, before any jury of the file is read."""
-    for one, part in zip(graders(panel, default), panel.ballots, strict=True):
-        if not part.failed:
-            survey.add_score(one.name, "", values.number(part.result.get("score")))
-
-
 def ballots(
     panel: AssertionJury,
-    jury_graders: list[Grader],
-    options: ReadOptions,
+    jury_graders: list[tuple[str, Provider]],
+    shared: float | None,
     models: Models,
     panels: PanelReader,
 ) -> list[JsonObject]:
-    """Return the canonical ballots of a jury, one for each grader."""
+    """Return the canonical ballots of a jury, one for each grader.
+
+    ``shared`` is the threshold of the jury, or None if it has none.
+    """
     remarks = panels.notes
-    shared = shared_line(panel, options) is not None
-    kind = _KINDS.get(panel.kind.removeprefix("not-"))
-    ids = VerdictNames.jurors([one.name for one in jury_graders])
+    kind = _KINDS.get(panel.base)
+    ids = VerdictNames.jurors([name for name, _ in jury_graders])
     elements = []
-    for juror_id, part, one in zip(ids, panel.ballots, jury_graders, strict=True):
+    for juror_id, part, (name, provider) in zip(ids, panel.ballots, jury_graders, strict=True):
         element = _element(part, remarks)
-        names = (juror_id, one.name, one.metric or one.name, one.provider.name or one.name)
-        given = models.chosen(names)
-        vendor = one.provider.vendor if given is None else None
-        element |= {"name": one.name, "model": given or one.provider.model, "vendor": vendor}
+        metric = values.filled(part.assertion.get("metric"))
+        given = models.chosen((juror_id, name, metric or name, provider.name or name))
+        vendor = provider.vendor if given is None else None
+        element |= {"name": name, "model": given or provider.model, "vendor": vendor}
         elements.append(element)
     (bodies,) = panels.juries(elements).values()
-    for made, part, line in zip(bodies, panel.ballots, panel.lines, strict=True):
+    for made, part in zip(bodies, panel.ballots, strict=True):
+        line = values.number(part.assertion.get("threshold"))
         if kind:
             made["kind"] = kind
-        if line is not None and not shared:
+        if line is not None and shared is None:
             # The threshold of a negated assertion applies to the grade before it is inverted.
             name = "threshold_before_not" if panel.negated else "threshold"
             made["meta"] = {**made.get("meta", {}), name: line}
         if "score" in part.result and part.result["score"] is None:
             made.update(measured(made, remarks.count))
-        if _contradicts(part, line, negated=panel.negated):
+        passed = part.result.get("pass")
+        score = values.number(part.result.get("score"))
+        if part.failed or panel.negated or score is None or not isinstance(passed, bool):
+            continue
+        # A pass of a score of 0, or a fail of a score that reaches the threshold.
+        contrary = score <= 0 and (line is None or line > 0)
+        if contrary if passed else score >= (1 if line is None else line):
             remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
     return bodies
 
@@ -420,19 +399,8 @@ def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | Non
 
     A negated assertion has none: promptfoo applies its threshold before it inverts the grade.
     """
-    line = panel.lines[0]
-    if panel.negated or line is None or any(other != line for other in panel.lines):
+    line, *others = (values.number(part.assertion.get("threshold")) for part in panel.ballots)
+    if panel.negated or line is None or any(other != line for other in others):
         return None
     low, high = options.scale or (0, 1)
     return values.unit((line - low) / (high - low) if options.scale else line)
-
-
-def _contradicts(part: GradedAssertion, line: float | None, *, negated: bool) -> bool:
-    """Return whether a grader passes a score of 0, or fails a score that reaches its threshold."""
-    passed = part.result.get("pass")
-    score = values.number(part.result.get("score"))
-    if part.failed or negated or score is None or not isinstance(passed, bool):
-        return False
-    if passed:
-        return score <= 0 and (line is None or line > 0)
-    return score >= (1 if line is None else line)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
@@ -33,6 +31,7 @@ from reviewdesk.reports.promptfoo.jurors import (
     AssertionJury,
     GradedAssertion,
     Provider,
+    ResultRow,
     ballots,
     graders,
     panel_reader,
@@ -40,7 +39,6 @@ from reviewdesk.reports.promptfoo.jurors import (
     shared_line,
     shown_address,
     take_apart,
-    weigh,
 )
 from reviewdesk.reports.report import (
     Dialect,
@@ -57,37 +55,16 @@ from reviewdesk.reports.wording import FieldError, FieldProblem, JsonObject, mus
 _NAME_LENGTH = 200
 
 
-@dataclass
-class ResultSurvey:
-    """Counts and names from a first pass over all rows."""
-
-    providers: set[str | None] = field(default_factory=set)
-    prompts: dict[str, int] = field(default_factory=dict)
-    repeats: bool = False
-    seen: TableSurvey = field(
-        default_factory=lambda: TableSurvey(scale_by_judge=True, scored=False)
-    )
-    """The scores of the graders."""
-    some: bool = False
-    """Whether any row may give a verdict."""
-    rows: int = 0
-
-    @cached_property
-    def prompt_numbers(self) -> dict[str, int]:
-        """The number of each prompt, from 1 in the order of the columns."""
-        ordered = sorted(self.prompts, key=lambda prompt: self.prompts[prompt])
-        return {prompt: number for number, prompt in enumerate(ordered, 1)}
-
-
-class TestNames:
-    """Names tests, and counts the repetitions of each one."""
+class Tests:
+    """Names the tests of the rows, and counts the repetitions of each one."""
 
     def __init__(self) -> None:
         """Start with no rows."""
         self._first: dict[bytes, str] = {}
         self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+        self.providers: dict[str | None, None] = {}
 
-    def place(self, row: JsonObject) -> tuple[str, int]:
+    def place(self, row: JsonObject, prompt: str) -> tuple[str, int]:
         """Count a row, and return its test's name and repetition.
 
         The repetition counts from 1, for each prompt and provider.
@@ -100,43 +77,61 @@ class TestNames:
             index = row.get("testIdx")
             described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
         name = self._first.setdefault(digest, described)
-        key = (digest, Provider.of(row.get("provider")).name, prompt_of(row))
+        provider = Provider.of(row.get("provider")).name
+        self.providers[provider] = None
+        key = (digest, provider, prompt)
         self._epochs[key] = self._epochs.get(key, 0) + 1
         return name, self._epochs[key]
 
 
-def prompt_of(row: JsonObject) -> str:
-    """Return the identity of a row's prompt: its id, else its label, else its column."""
-    label = record(row, "prompt").get("label")
-    stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
-    return str(stated)[:_NAME_LENGTH]
+class ResultSurvey:
+    """Counts and names from a first pass over all rows. One that is unreadable may be a verdict."""
 
-
-def survey(rows: Iterable[Any]) -> ResultSurvey:
-    """Survey all rows. A row that cannot be read may give a verdict."""
-    found = ResultSurvey()
-    tests = TestNames()
-    for row in rows:
-        found.rows += 1
-        if not isinstance(row, dict):
-            found.some = True
-        else:
-            if not found.some or _is_raw(record(row, "gradingResult")):
-                try:
-                    parts = take_apart(row)
-                except FieldError:
-                    found.some = True
-                else:
-                    for panel in parts.panels:
-                        weigh(panel, default_grader(row), found.seen)
-                    found.some |= bool(parts.panels) or parts.stands_alone
-            found.providers.add(Provider.of(row.get("provider")).name)
+    def __init__(self, rows: Iterable[Any]) -> None:
+        """Survey all rows."""
+        self.scores = TableSurvey(scale_by_judge=True, scored=False)
+        self.repeats = self.some = False
+        """Whether any test was repeated, and whether any row may give a verdict."""
+        self.rows = 0
+        columns: dict[str, int] = {}
+        tests = Tests()
+        for row in rows:
+            self.rows += 1
+            if not isinstance(row, dict):
+                self.some = True
+                continue
+            if not self.some or _is_raw(record(row, "gradingResult")):
+                self._weigh(row)
             prompt = prompt_of(row)
             index = row.get("promptIdx")
             at = index if isinstance(index, int) else 0
-            found.prompts[prompt] = min(at, found.prompts.get(prompt, at))
-            found.repeats |= tests.place(row)[1] > 1
-    return found
+            columns[prompt] = min(at, columns.get(prompt, at))
+            self.repeats |= tests.place(row, prompt)[1] > 1
+        self.providers = len(tests.providers)
+        self.prompts = {one: at for at, one in enumerate(sorted(columns, key=columns.get), 1)}  # type: ignore[arg-type]
+        """The number of each prompt, from 1 in the order of the columns."""
+
+    def _weigh(self, row: JsonObject) -> None:
+        try:
+            parts = take_apart(row)
+        except FieldError:
+            self.some = True
+            return
+        self.some |= bool(parts.panels) or parts.stands_alone
+        for panel in parts.panels:
+            for part, (name, _) in zip(
+                panel.ballots, graders(panel, default_grader(row)), strict=True
+            ):
+                if not part.failed:
+                    self.scores.add_score(name, "", values.number(part.result.get("score")))
+
+
+def prompt_of(row: JsonObject) -> str:
+    """Return the identity of a row's prompt: its id, else its label, else its column."""
+    stated = row.get("promptId")
+    stated = record(row, "prompt").get("label") if stated is None else stated
+    stated = row.get("promptIdx") if stated is None else stated
+    return str(stated)[:_NAME_LENGTH]
 
 
 def default_grader(row: JsonObject) -> Any:
@@ -144,11 +139,12 @@ def default_grader(row: JsonObject) -> Any:
 
 
 def _is_raw(result: JsonObject) -> bool:
+    """Return True if a result, or a part of it, has a score outside 0..1."""
     score = values.number(result.get("score"))
-    parts = result.get("componentResults")
-    return (score is not None and not 0 <= score <= 1) or (
-        isinstance(parts, list) and any(_is_raw(part) for part in parts if isinstance(part, dict))
-    )
+    if score is not None and not 0 <= score <= 1:
+        return True
+    parts = values.listed(result.get("componentResults"))
+    return any(_is_raw(part) for part in parts if isinstance(part, dict))
 
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
@@ -169,89 +165,109 @@ class RowMapper:
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions) -> None:
         """Start with the survey of all rows."""
-        self.panels = panel_reader(seen.seen, options)
-        self.remarks = self.panels.notes
-        self.models = Models(options)
+        self._panels = panel_reader(seen.scores, options)
+        self._models = Models(options)
         self._survey = seen
         self._options = options
         self._names = VerdictNames()
-        self._tests = TestNames()
+        self._tests = Tests()
+
+    def import_notes(self) -> list[str]:
+        """Return the notes on the rows that were read."""
+        remarks = self._panels.notes.notes("keys not mapped and left out")
+        return [*self._models.notes(), *self._panels.import_notes(), *remarks]
 
     def verdicts(
         self, row: JsonObject, pointer: str, secrets: frozenset[str]
     ) -> Iterator[JsonObject]:
         """Yield the canonical verdicts of a row, one for each jury, without its secrets."""
-        test, epoch = self._tests.place(row)
-        number = self._survey.prompt_numbers[prompt_of(row)]
+        prompt = prompt_of(row)
+        test, epoch = self._tests.place(row, prompt)
         # Names are cut to a length below: of a secret that lies across the cut a part would stay.
         test, row = without_secrets([test, row], secrets)
         parts = take_apart(row)
-        if not parts.panels and not parts.stands_alone:
-            self.remarks.count("a row without judged assertions is left out")
-        common = _common(row, test, epoch if self._survey.repeats else None, pointer)
+        common = _common(row, pointer)
+        case = {"test": test, "epoch": epoch} if self._survey.repeats else {"test": test}
+        common["case"] = case
+        steps = [test[:_NAME_LENGTH]]
+        if len(self._survey.prompts) > 1:
+            steps.append(f"prompt {self._survey.prompts[prompt]}")
+        if self._survey.providers > 1:
+            steps.append(common["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
+        if self._survey.repeats:
+            steps.append(f"epoch {epoch}")
         common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
         common["human"] = _human(parts.human)
+        bodies = [self._body(row, panel, common, parts) for panel in parts.panels]
         if parts.stands_alone:
-            no_jury: JsonObject = {"jurors": [], "decision": "error" if parts.errored else None}
-            yield self._with_id({**common, **no_jury}, number, "")
+            decision = "error" if parts.errored else None
+            bodies.append({**common, "jurors": [], "decision": decision})
+        elif not bodies:
+            self._panels.notes.count("a row without judged assertions is left out")
         kinds = [panel.kind for panel in parts.panels]
-        bodies = []
-        for panel in parts.panels:
-            body = {**common, **_rubric_fields(panel)}
-            body["case"] = {**common["case"], "target": panel.kind}
-            jury_graders = graders(panel, default_grader(row))
-            body["jurors"] = ballots(panel, jury_graders, self._options, self.models, self.panels)
-            off = self._survey.seen.off_scale
-            raw = self._options.scale is None and any(off(one.name) for one in jury_graders)
-            body["threshold"] = None if raw else shared_line(panel, self._options)
-            body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
-            if raw:
-                body["score"] = None
-            body["meta"] = dict(common["meta"])
-            if panel.scope.assert_set:
-                # The result and threshold of an assert-set belong to no single juror.
-                passed = panel.scope.outcome.get("pass")
-                set_facts = {
-                    "name": panel.scope.set_name,
-                    "pass": passed if isinstance(passed, bool) else None,
-                    "score": values.number(panel.scope.outcome.get("score")),
-                    "threshold": panel.scope.bar,
-                }
-                body["meta"]["assert_set"] = values.without_nulls(set_facts)
-            bodies.append(body)
-        if row.get("success") is False and not any(one["decision"] == "fail" for one in bodies):
-            for body in bodies:
-                if body["decision"] == "pass":
-                    body["meta"]["contradictions"] = [_FAILED_TEST]
-        for at, (body, kind) in enumerate(zip(bodies, kinds, strict=True)):
-            # Each of several juries has its type in its name, numbered if the type repeats.
-            nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
-            yield self._with_id(body, number, f"{kind[:80]}{nth}" if len(kinds) > 1 else "")
+        failed = row.get("success") is False and all(one["decision"] != "fail" for one in bodies)
+        for at, body in enumerate(bodies):
+            if failed and body["decision"] == "pass":
+                body["meta"]["contradictions"] = [_FAILED_TEST]
+            tag = []
+            if len(kinds) > 1:
+                # Each of several juries has its type in its name, numbered if the type repeats.
+                kind = kinds[at]
+                nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
+                tag = [f"{kind[:80]}{nth}"]
+            kept = {key: value for key, value in body.items() if value not in (None, [], {})}
+            name = self._names.verdict("/".join([*steps, *tag]))
+            yield {"id": name, **kept, "jurors": body["jurors"]}
 
-    def _with_id(self, body: JsonObject, prompt: int, tag: str) -> JsonObject:
-        steps = [body["case"]["test"][:_NAME_LENGTH]]
-        if len(self._survey.prompts) > 1:
-            steps.append(f"prompt {prompt}")
-        if len(self._survey.providers) > 1:
-            steps.append(body["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
-        if "epoch" in body["case"]:
-            steps.append(f"epoch {body['case']['epoch']}")
-        name = "/".join([*steps, *([tag] if tag else [])])
-        kept = {key: value for key, value in body.items() if value not in (None, [], {})}
-        return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
+    def _body(
+        self, row: JsonObject, panel: AssertionJury, common: JsonObject, parts: ResultRow
+    ) -> JsonObject:
+        """Return the verdict of one jury, without an id."""
+        jury_graders = graders(panel, default_grader(row))
+        line = shared_line(panel, self._options)
+        jurors = ballots(panel, jury_graders, line, self._models, self._panels)
+        off = self._survey.scores.off_scale
+        raw = self._options.scale is None and any(off(name) for name, _ in jury_graders)
+        meta = dict(common["meta"])
+        scope = panel.scope
+        if scope.assert_set:
+            # The result and threshold of an assert-set belong to no single juror.
+            passed = scope.outcome.get("pass")
+            meta["assert_set"] = values.without_nulls({
+                "name": scope.set_name,
+                "pass": passed if isinstance(passed, bool) else None,
+                "score": values.number(scope.outcome.get("score")),
+                "threshold": scope.bar,
+            })  # fmt: skip
+        value = panel.value
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
+            value = "\n".join(value)
+        asserted = values.text(value)
+        is_reference = panel.base in _REFERENCES
+        rubric = panel.base if is_reference or not asserted else asserted
+        body = {
+            **common,
+            "case": {**common["case"], "target": panel.kind},
+            "rubric": f"not: {rubric}" if panel.negated else rubric,
+            "reference": asserted if is_reference else None,
+            "jurors": jurors,
+            "threshold": None if raw else line,
+            "meta": meta,
+            **_jury_decision(panel, jurors, overruled=parts.human is not None),
+        }
+        return body | {"score": None} if raw else body
 
 
-def _common(row: JsonObject, test: str, epoch: int | None, pointer: str) -> JsonObject:
+def _common(row: JsonObject, pointer: str) -> JsonObject:
+    """Return the fields that all verdicts of a row share."""
     provider = Provider.of(row.get("provider"))
-    generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
     prompt = record(row, "prompt")
-    case = record(row, "testCase")
     error = row.get("error") if row.get("failureReason") == ERROR else None
     facts = {
         "id": row.get("id"),
         "pass": row.get("success"),
         "score": row.get("score"),
-        "threshold": case.get("threshold"),
+        "threshold": record(row, "testCase").get("threshold"),
         "test": row.get("testIdx"),
         "prompt": prompt.get("label"),
         "provider": provider.name,
@@ -261,10 +277,9 @@ def _common(row: JsonObject, test: str, epoch: int | None, pointer: str) -> Json
     result = values.label(row.get("id"))
     response = row.get("response")
     return {
-        "case": values.without_nulls({"test": test, "epoch": epoch}),
         "input": values.text(prompt.get("raw")),
         "output": values.text(response.get("output") if isinstance(response, dict) else response),
-        "generator": generator,
+        "generator": values.without_nulls({"model": provider.model, "vendor": provider.vendor}),
         "provenance": {"pointer": pointer},
         "meta": {"row": plain, **({"origin": {"result": result}} if result else {})},
     }
@@ -277,49 +292,31 @@ def _check(check: GradedAssertion, at: int) -> JsonObject:
     if name == check.kind and isinstance(value, str | int | float) and not is_code:
         name = f"{name}: {shown_address(value) if isinstance(value, str) else value}"
     passed = check.result.get("pass")
-    return values.without_nulls(
-        {
-            "name": without_likely(str(name))[:_NAME_LENGTH],
-            "pass": passed if isinstance(passed, bool) else None,
-            "reason": values.text(check.result.get("reason")),
-        },
-        "pass",
-    )
+    made = {
+        "name": without_likely(str(name))[:_NAME_LENGTH],
+        "pass": passed if isinstance(passed, bool) else None,
+        "reason": values.text(check.result.get("reason")),
+    }
+    return values.without_nulls(made, "pass")
 
 
 def _human(rating: GradedAssertion | None) -> JsonObject | None:
     """Return a person's rating of the row, which promptfoo lists among its assertions."""
     if rating is None:
         return None
-    label = {True: "pass", False: "fail"}
-    stated = rating.result.get("pass")
     result = rating.result
+    stated = result.get("pass")
     sources = (result, rating.metadata, rating.assertion)
     by, at = (
         next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
         for key in ("author", "timestamp")
     )
-    return values.without_nulls(
-        {
-            "label": label[stated] if isinstance(stated, bool) else "unsure",
-            "by": by,
-            "at": values.time(at),
-            "note": values.text(result.get("comment") or result.get("reason") or None),
-        }
-    )
-
-
-def _rubric_fields(panel: AssertionJury) -> JsonObject:
-    base = panel.kind.removeprefix("not-")
-    value = panel.value
-    if isinstance(value, list) and all(isinstance(line, str) for line in value):
-        value = "\n".join(value)
-    asserted = values.text(value)
-    rubric = base if base in _REFERENCES or not asserted else asserted
-    return {
-        "rubric": f"not: {rubric}" if panel.negated else rubric,
-        "reference": asserted if base in _REFERENCES else None,
-    }
+    return values.without_nulls({
+        "label": ("pass" if stated else "fail") if isinstance(stated, bool) else "unsure",
+        "by": by,
+        "at": values.time(at),
+        "note": values.text(result.get("comment") or result.get("reason") or None),
+    })  # fmt: skip
 
 
 def _jury_decision(
@@ -332,24 +329,23 @@ def _jury_decision(
     that other assertions share leaves a jury of several undecided. If a person rated the row
     (``overruled``), its result is that rating and is not used.
     """
-    outcome = {} if overruled and not panel.scope.assert_set else panel.scope.outcome
-    stated = outcome.get("pass") if panel.alone else None
-    score = values.unit(outcome.get("score")) if panel.alone else None
+    if all("error" in juror for juror in jurors):
+        return {"decision": "error"}
+    scope = panel.scope
+    alone = len(panel.ballots) == len(scope.parts) and (scope.assert_set or not overruled)
+    stated = scope.outcome.get("pass") if alone else None
+    score = values.unit(scope.outcome.get("score")) if alone else None
     if not isinstance(stated, bool):
         votes = [
             None if one.failed or one.result.get("score", 0) is None else one.result.get("pass")
             for one in panel.ballots
         ]
-        if panel.scope.bar is not None and len(votes) > 1:
-            stated = None
-        elif any(vote is False for vote in votes):
-            stated = False
-        else:
-            stated = True if all(vote is True for vote in votes) else None
+        stated = None
+        if scope.bar is None or len(votes) == 1:
+            failed = any(vote is False for vote in votes)
+            stated = False if failed else True if all(vote is True for vote in votes) else None
     if len(jurors) == 1 and "score" in jurors[0]:
         score = jurors[0]["score"]
-    if all("error" in juror for juror in jurors):
-        return {"decision": "error"}
     return {"decision": values.decision(stated), "score": score}
 
 
@@ -396,7 +392,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     of_file = named_secrets(envelope.get("config"), frozenset({"vars"}))
     looked = ImportTally(lenient=True)
     with source.open() as stream:
-        seen = survey(found.value for found in rows(stream, looked))
+        seen = ResultSurvey(found.value for found in rows(stream, looked))
     if not seen.rows:
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
     if not seen.some:
@@ -418,8 +414,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                     yield found.item(verdict, secrets)
             except FieldError as error:
                 yield found.refused(error.problem)
-        tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes()])
-        tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
+        tally.notes.extend(mapper.import_notes())
 
     return Report(
         source,
