@@ -165,7 +165,10 @@ def quotes(data: bytes) -> int:
 def is_too_deep(data: bytes, value: Any) -> bool:
     """Return True if the value of the JSON ``data`` is nested deeper than ``MAX_DEPTH`` levels."""
     brackets = data.count(b"{") + data.count(b"[")
-    return brackets > MAX_DEPTH and _is_deeper(msgspec.to_builtins(value), MAX_DEPTH)
+    if brackets <= MAX_DEPTH:
+        return False
+    plain = value if type(value) in _HOLDER else msgspec.to_builtins(value)
+    return _is_deeper(plain, MAX_DEPTH)
 
 
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:

@@ -48,6 +48,8 @@ _MAX_NESTED = 16
 _MOST_HELD = 24
 """The number of members that are kept of an object that is too long to hold."""
 _SAMPLES = 3
+_OF_ROWS = "results"
+"""The object around the rows of a promptfoo export."""
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
 _BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
 """What to do with a line of a report; other files are read without that option."""
@@ -86,7 +88,7 @@ def text_lines(
         number += 1
         if len(raw) > MAX_ITEM:
             raise fail(f"line {number}", TOO_LONG, hint)
-        if raw.strip(b" \t\r\n"):
+        if raw[0] > 32 or raw.strip(b" \t\r\n"):
             yield TextLine(number, offset, raw)
         else:
             tally.blank_lines += 1
@@ -468,6 +470,7 @@ class Window:
 
 
 _MAX_KEYS = 1000
+_KEEP_ONE = "Keep one of them."
 
 
 @dataclass
@@ -519,8 +522,7 @@ def outline_object(
     """
     for key in window.members():
         if key in outline.keys:
-            text = f'has the key "{show_line(key, 60)}" twice'
-            raise fail("$", text, "Keep one of them.")
+            raise fail("$", f'has the key "{show_line(key, 60)}" twice', _KEEP_ONE)
         if len(outline.keys) >= _MAX_KEYS:
             # A table may have a key for each row; the first keys are enough to recognise it.
             if not outline.by_row and not all(isinstance(v, dict) for v in outline.keys.values()):
@@ -530,23 +532,44 @@ def outline_object(
             continue
         outline.keys[key] = None
         path = spell_path((key,))
-        if window.peek() == "[":
-            samples: list[Any] = []
-            outline.keys[key] = samples
+        if window.peek() == "[" and outline.streamed and ends_at(key):
+            outline.keys[key] = []
             outline.lengths[key] = 0
-            if outline.streamed and ends_at(key):
-                outline.stopped = True
-                return
-            for _ in window.elements():
-                value = window.skim(f"{path}[{outline.lengths[key]}]", allowed=steps_in)
-                outline.lengths[key] += 1
-                if len(samples) < _SAMPLES:
-                    samples.append(value)
-                else:
-                    outline.lengths[key] += window.leap()
+            outline.stopped = True
+            return
+        if key == _OF_ROWS and window.peek() == "{" and steps_in():
+            # The rows fill most of the file, so the object is not decoded as a whole.
+            inside: dict[str, Any] = {}
+            outline.keys[key] = inside
+            for inner in window.members():
+                if inner in inside:
+                    raise fail(path, f'has the key "{show_line(inner, 60)}" twice', _KEEP_ONE)
+                _outline_value(window, spell_path((inner,), path), inside, inner, steps_in)
         else:
-            outline.keys[key] = window.skim(path, allowed=steps_in)
+            length = _outline_value(window, path, outline.keys, key, steps_in)
+            if length is not None:
+                outline.lengths[key] = length
     outline.goes_on = window.peek() != ""
+
+
+def _outline_value(
+    window: Window, path: str, into: dict[str, Any], key: str, steps_in: Callable[[], bool]
+) -> int | None:
+    """Store a value, or the first elements of a list, whose length is returned."""
+    if window.peek() != "[":
+        into[key] = window.skim(path, allowed=steps_in)
+        return None
+    samples: list[Any] = []
+    into[key] = samples
+    length = 0
+    for _ in window.elements():
+        value = window.skim(f"{path}[{length}]", allowed=steps_in)
+        length += 1
+        if len(samples) < _SAMPLES:
+            samples.append(value)
+        else:
+            length += window.leap()
+    return length
 
 
 def outline_array(window: Window, outline: Outline) -> None:

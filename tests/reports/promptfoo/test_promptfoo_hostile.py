@@ -143,6 +143,12 @@ def test_a_long_thing_inside_long_things_is_stepped_over_or_refused() -> None:
         opened({**result(row(rubric(1, True))), "config": node})
 
 
+def test_a_key_twice_around_the_rows_is_refused() -> None:
+    doubled = b'{"evalId": "e", "results": {"stats": {}, "results": [], "results": []}}'
+    with pytest.raises(ReportError, match=r'results: has the key "results" twice'):
+        read(Source.from_bytes("run.json", doubled))
+
+
 def _yaml(document: Any) -> bytes:
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, _data: Any) -> bool:
