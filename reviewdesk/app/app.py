@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App, SuspendNotSupported
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.message import Message
 from textual.screen import Screen
@@ -32,7 +32,7 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
 )
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action
-from reviewdesk.app.keys.keymap import NO_KEY, checked
+from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
     DEFAULTS,
@@ -42,7 +42,7 @@ from reviewdesk.app.paint.inks import (
     fallback,
     ink_styles,
 )
-from reviewdesk.app.screens.base import DeskScreen, TypeAhead, app_bindings
+from reviewdesk.app.screens.base import DeskScreen, TypeAhead
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.desk import Desk
@@ -142,7 +142,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     """The app around a controller, which is made when a desk is opened."""
 
     TITLE = "reviewdesk"
-    BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
+    # The way out of dialogs and fields too; its key cannot be changed.
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "close_desk", priority=True)]
     ENABLE_COMMAND_PALETTE = False
     lateness = 0.0
     rest = 0.06
@@ -171,12 +172,11 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()
         self.keymap = checked(self.settings).without(withheld)
-        self.set_keymap(self.keymap.textual())
         self.clock = clock
         self._stamp = stamp
         self.later: Callable[[float, Callable[[], object]], object] = self.set_timer
         """Calls a function after some seconds, for the wait of label keys."""
-        self.ahead = TypeAhead(self, self.keymap, lambda: None if self.asking else self.top)
+        self.ahead = TypeAhead(self)
 
     def begin(self, desk: Desk, run: Run, view: View, notice: str = "") -> None:
         """Open ``run`` where ``view`` left it, with a first text of the status line."""
@@ -315,7 +315,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     async def pass_on(self, event: events.Event, at: float) -> None:
         """Let a key or a paste act; ``lateness`` tells how many seconds ago it was read."""
         self.lateness = max(0.0, self.clock() - at)
-        if not isinstance(event, events.Key) or not self.ahead.reaches(event):
+        acts = isinstance(event, events.Key) and not self.asking and self.top.press(event.key)
+        if not acts:
             await super().on_event(event)
 
     def warn(self, text: str) -> None:
@@ -379,8 +380,7 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
     match form:
         case HelpForm():
             # A key can start the actions that are bound now.
-            bound = app.top.active_bindings
-            able = {found.binding.id for key, found in bound.items() if key != NO_KEY}
+            able = {*app.top.bound.values()}
             active = [action for action in app.actions if action.id in able]
             return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
         case PageForm():

@@ -388,8 +388,6 @@ _COLUMNS: Mapping[str, str] = {
     **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items() if name in UNANIMOUS},
 }
 """SQL for the facts of one verdict."""
-FACTS = frozenset(_COLUMNS)
-"""The columns that the row of one verdict gives."""
 
 
 class RunKeys(Struct, frozen=True):
@@ -436,19 +434,6 @@ def read_columns(
             _fill_codes(conn, of, query, dict(zip(plain, made, strict=True)))
         found |= zip(plain, made, strict=True)
     return found
-
-
-def read_rows(
-    conn: sqlite3.Connection, run: int, keys: array[int], names: list[str]
-) -> dict[str, array[float]]:
-    """Read facts of some verdicts, by name of ``FACTS``, in the order of their keys as given."""
-    columns = ", ".join(_COLUMNS[name] for name in names)
-    rows = conn.execute(
-        f"""SELECT {columns} FROM json_each(:keys) k CROSS JOIN verdicts v ON v.key = k.value
-            ORDER BY k.key""",
-        {"run": run, "keys": json.dumps(keys.tolist())},
-    )
-    return dict(zip(names, filled([_blank(name, len(keys)) for name in names], rows), strict=True))
 
 
 def _fill_codes(
@@ -514,7 +499,7 @@ def _swing(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
 _READERS: Mapping[str, Callable[[sqlite3.Connection, RunKeys], array[Any]]] = {
     "draw": lambda conn, of: ingest.read(conn, of.run, "draw"),
     "mix": lambda conn, of: ingest.read(conn, of.run, "mix"),
-    "id": lambda conn, of: array("q", (key - of.first for key in first_keys(conn, of, "id"))),
+    "id": lambda conn, of: array("q", (key - of.first for key in keys_in_file(conn, of, "id"))),
     "swing": _swing,
 }
 
@@ -522,22 +507,18 @@ _READERS: Mapping[str, Callable[[sqlite3.Connection, RunKeys], array[Any]]] = {
 INDEXED: Mapping[str, str] = {"file": "key", "id": "id"}
 """The orders of a whole run for which the file has an index, and their columns."""
 IN_FILE = frozenset({*INDEXED, *ingest.NAMES})
-"""The orders of a whole run whose first page is read from the file at once."""
+"""The orders of a whole run that are read from the file."""
 
 
-def first_keys(
-    conn: sqlite3.Connection, of: RunKeys, order: str, most: int | None = None
-) -> array[int]:
-    """Return the keys of a whole run in an order of ``IN_FILE``: all, or the first ``most``."""
+def keys_in_file(conn: sqlite3.Connection, of: RunKeys, order: str) -> array[int]:
+    """Return the keys of a whole run in an order of ``IN_FILE``."""
     name = order.removeprefix("-")
     way = " DESC" if order.startswith("-") else ""
     if name in ingest.NAMES:
-        last = of.size if most is None else min(most, of.size)
-        span = (of.size - last, of.size) if way else (0, last)
-        places = ingest.read(conn, of.run, name, *span)
+        places = ingest.read(conn, of.run, name, 0, of.size)
         return array("q", (of.first + place for place in (reversed(places) if way else places)))
     column = INDEXED[name]
     of_run = "key >= :first AND key < :end AND +run" if column == "key" else "run"
     query = f"""SELECT key FROM verdicts WHERE {of_run} = :run
-                ORDER BY {column}{way} LIMIT {-1 if most is None else most}"""
+                ORDER BY {column}{way}"""
     return array("q", first_column(conn, query, of.values))

@@ -23,7 +23,7 @@ from reviewdesk.app.controllers.jobs import (
     rerun_history,
 )
 from reviewdesk.app.controllers.saving import ItemClaims, Outbox
-from reviewdesk.app.controllers.session import ReviewSession, resumed
+from reviewdesk.app.controllers.session import resumed
 from reviewdesk.app.controllers.state import (
     Ask,
     Criterion,
@@ -83,12 +83,6 @@ class Core:
     late = 0.0
     asking = False
     """Whether a dialog is open."""
-    queue_of: ReviewSession | None = None
-    """The session whose queue is being read or was read."""
-    wanted: View | None = None
-    """The view whose queue was asked for last, until it is there."""
-    opening: tuple[View, str] | None = None
-    """The view and the notice that the session was opened with, until its queue is whole."""
     own_tags: dict[str, None] | None = None
     """The reviewer's tags, read once: the counts of a large desk take long to read."""
     last_selected = 0
@@ -122,8 +116,6 @@ class Core:
         self._flips: tuple[FlipRate, ...] = ()
         self.seen = SeenItems(clock)
         self.requests: list[Request] = []
-        self.held: list[tuple[str, float]] = []
-        """The actions that wait for the queue, each with the time at which its key was pressed."""
         self.drafts: dict[tuple[int, int], str] = {}
         """The drafts of notes that the desk lacks, by verdict and ``Repeats.since`` of the item."""
         self.unsaved_tags: dict[tuple[int, int], str] = {}
@@ -457,7 +449,7 @@ def opening_text(session: Session, view: View, notice: str) -> str:
     """
     if session.page in {Page.NOTHING, Page.DONE}:
         return ""
-    if view.item is None or session.item is None or session.index is None or not session.whole:
+    if view.item is None or session.item is None or session.index is None:
         return notice
     place = f"{session.index + 1:,}"
     resumed_at = f"resumed at item {place} of {session.size}; {session.progress.left:,} to go"

@@ -310,7 +310,7 @@ class Repeats:
             return None
         if any(term.kind not in _NEUTRAL for term in parse_filter(session.view.filter).terms()):
             return None
-        if self._log is None or not session.whole:
+        if self._log is None:
             return None
         due = self._log.due(item.item_hash)
         if session.view.filter:

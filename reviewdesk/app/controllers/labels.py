@@ -266,8 +266,6 @@ def _select(core: Core) -> None:
 def _select_range(core: Core) -> None:
     """Select from the item that ``v`` was pressed on last to the current one."""
     session = core.session
-    if not core.review.when_whole(partial(_select_range, core)):
-        return
     last = place_of(session.keys, core.last_selected)
     if last is None or session.index is None or not session.chosen:
         key = core.keys.first("select")
@@ -280,10 +278,9 @@ def _select_range(core: Core) -> None:
 def _select_all(core: Core) -> None:
     """Select all of the queue, or none if all are selected."""
     session = core.session
-    if core.review.when_whole(partial(_select_all, core)):
-        whole = len(session.chosen) == len(session.keys)
-        # A selection that is too large is refused by its size.
-        _choose(core, frozenset() if whole else frozenset(session.keys[: MOST + 1]))
+    whole = len(session.chosen) == len(session.keys)
+    # A selection that is too large is refused by its size.
+    _choose(core, frozenset() if whole else frozenset(session.keys[: MOST + 1]))
 
 
 def _choose(core: Core, keys: frozenset[int]) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import REVIEW, Core, Verb, opening_text
-from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, UNDO, Job, Report
+from reviewdesk.app.controllers.core import Core, Verb
+from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Report
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
     FieldInput,
@@ -28,113 +28,10 @@ from reviewdesk.desk.review import edits, filters, queue, unsaved
 from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
 from reviewdesk.domain.records import Event, View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import Cancelled, DeskError, NotFoundError, ReviewDeskError, UsageError
+from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
 from reviewdesk.views.queue import kept_back, waits
 from reviewdesk.views.words import plural
-
-# reading it in a worker: its first page, and then the whole
-
-
-def follow(core: Core) -> None:
-    """Read the missing part of the session's queue, unless that is under way."""
-    session = core.session
-    if core.queue_of is not core.review:
-        core.queue_of = core.review
-        core.wanted = None
-        core.opening = session.view, core.notices[REVIEW].text
-        core.jobs.runner.cancel(QUEUE)
-    if not session.whole and core.wanted != session.view:
-        _read(core, session.view)
-
-
-def _read(core: Core, view: View, then: Callable[[str], object] = lambda _: None) -> None:
-    """Read the queue of a view; ``then`` is called once all of it is there, with what it lacks."""
-    run = core.session.run
-    core.wanted = view
-    lacks = ""
-
-    def work(desk: Desk, report: Report) -> array[int]:
-        pages = queue.pages(desk, run, view.filter, effective_order(view))
-        first = next(pages)
-        if len(first) == queue.PAGE and not report(first):
-            raise Cancelled("another queue is wanted")
-        nonlocal lacks
-        lacks = kept_back(queue.kept_back(desk, run, view.filter))
-        return next(pages, first)
-
-    def ended(keys: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            _failed(core, view, error)
-            return
-        core.wanted = None
-        _came(core, view, keys, whole=True)
-        given = core.opening
-        core.opening = None
-        if given is not None and core.notices[REVIEW].text == given[1]:
-            core.say(opening_text(core.session, *given), where=REVIEW)
-        if core.notices[REVIEW].tone is not Tone.FAIL:
-            then(lacks)
-        # The columns of a small run load faster than numpy; they wait until a filter is typed.
-        if run.verdicts > queue.SMALL:
-            _warm(core)
-
-    heard = partial(_came, core, view, whole=False)
-    core.jobs.runner.start(Job(QUEUE, work, ended, heard, fault="no queue"))
-
-
-def _warm(core: Core) -> None:
-    run = core.session.run
-    work = lambda desk, _report: queue.warm(desk, run)  # noqa: E731
-    core.jobs.runner.start(Job(COLUMNS, work, lambda *_: None))
-
-
-def _came(core: Core, view: View, keys: object, *, whole: bool) -> None:
-    """Show keys of a queue; the item's texts stay scrolled if it is the same queue."""
-    item = core.session.item
-    before = item.row.key if item is not None and view == core.session.view else None
-    try:
-        if isinstance(keys, array):
-            core.review.arrive(view, keys, whole=whole)
-    finally:
-        # The queue may have changed although saving the view failed. It is drawn anew, because
-        # a label key must mean the item on screen.
-        item = core.session.item
-        core.show(keep=item is not None and item.row.key == before, rows=True)
-
-
-def _failed(core: Core, view: View, error: ReviewDeskError) -> None:
-    """Keep the current queue; without one, open it without the filter."""
-    session = core.session
-    core.complain(error, where=REVIEW)
-    if session.whole:
-        return
-    core.review.give_up()
-    if isinstance(error, UsageError) and view == session.view and view.filter:
-        item = session.item.verdict.id if session.item else view.item
-        core.review.begin(View(blind=view.blind, item=item))
-        core.say(f"opened without the filter: {error}", where=REVIEW)
-    core.show(rows=True)
-
-
-def holds(core: Core, name: str, late: float) -> bool:
-    """Hold an action that follows a step which waits for the queue; return True if it is held.
-
-    It has waited ``late`` seconds already.
-    """
-    if core.review.waiting:
-        core.held.append((name, core.clock() - late))
-    return core.review.waiting
-
-
-def released(core: Core) -> list[tuple[str, float]]:
-    """Return the actions that need not wait any more, each with the seconds since its press."""
-    if core.review.waiting:
-        return []
-    held = core.held
-    core.held = []
-    return [(name, core.clock() - pressed) for name, pressed in held]
-
 
 # moves
 
@@ -185,8 +82,6 @@ def choose_row(core: Core, index: int) -> None:
 def _jump(core: Core, target: str) -> None:
     """Go to a row of the queue by its number, or to a verdict by its id."""
     keys = core.session.keys
-    if not core.review.when_whole(partial(_jump, core, target)):
-        return
     if target.isdecimal() and 0 < int(target) <= len(keys):
         core.review.show(int(target) - 1)
     else:
@@ -211,7 +106,9 @@ def _filter(core: Core) -> None:
         past=core.past["filter"],
         replaces=True,
     )
-    _warm(core)
+    run = core.session.run
+    # The columns that most filters need are read while the filter is typed.
+    core.background("columns", lambda desk, _report: queue.warm(desk, run), lambda _: None)
     core.ask(form, partial(_take, core, "filter", use))
 
 
@@ -255,23 +152,37 @@ def _requery(core: Core, view: View) -> None:
 
 
 def _apply(core: Core, view: View) -> None:
-    """Read another queue in the background; blind review begins and ends at once."""
-    if view.blind == core.session.view.blind:
-        core.say("reading the queue …", Tone.MUTED)
-
-        def there(lacks: str) -> None:
-            one = len(core.session.keys) == 1
-            more = f"; {lacks}" if lacks else ""
-            core.say(f"{core.session.size} verdict{'' if one else 's'} in the queue{more}")
-
-        _read(core, view, there)
+    """Begin or end blind review at once; read the queue of another filter in the background."""
+    run = core.session.run
+    if view.blind is not core.session.view.blind:
+        try:
+            core.review.set_blind(view.blind)
+        finally:
+            core.show(rows=True)
+        core.say(mode_notice(view.blind, core.review.exposure.seen), Tone.NOTE)
+        core.recalibrate()
         return
-    try:
-        core.review.set_blind(view.blind)
-    finally:
-        core.show(rows=True)
-    core.say(mode_notice(view.blind, core.review.exposure.seen), Tone.NOTE)
-    core.recalibrate()
+
+    def work(desk: Desk, _report: Report) -> tuple[array[int], int]:
+        keys = desk.queue(run, view.filter, effective_order(view))
+        return keys, queue.kept_back(desk, run, view.filter)
+
+    def there(found: tuple[array[int], int]) -> None:
+        session = core.session
+        if session.run.hash != run.hash or session.view.blind is not view.blind:
+            return
+        keys, left_out = found
+        try:
+            core.review.arrive(view, keys)
+        finally:
+            # The queue may have changed although saving the view failed. It is drawn anew, because
+            # a label key must mean the item on screen.
+            core.show(rows=True)
+        lacks = kept_back(left_out)
+        core.say(plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else ""))
+
+    core.say("reading the queue …", Tone.MUTED)
+    core.background(QUEUE, work, there, fault="no queue")
 
 
 def mode_notice(blind: bool, seen: int) -> str:

@@ -133,8 +133,8 @@ class RerunForm:
         session = core.session
         self.item = item
         self.path = core.settings.panel
-        self.shown = session.keys if session.whole else None
-        """The verdicts in the queue, which may be asked about instead, once it is read."""
+        self.shown = session.keys
+        """The verdicts in the queue, which may be asked about instead."""
         self.filter = session.view.filter
         self.blind = session.view.blind
         self.unfinished = tuple(core.unfinished)
@@ -214,7 +214,7 @@ class RerunForm:
         """What is asked about."""
         if self.ready is not None:
             return self.ready.name
-        if not self.about_shown or self.shown is None:
+        if not self.about_shown:
             return self.item.verdict.id
         kept = f"the filter {self.filter}" if self.filter else "the whole run"
         return f"{plural(len(self.shown), 'verdict')} of {kept}"
@@ -241,7 +241,7 @@ class RerunForm:
             source=self.path,
             max_cost=self.max_cost,
         )
-        if self.about_shown and self.shown is not None:
+        if self.about_shown:
             order = replace(order, keys=self.shown, shown=self.filter)
         try:
             self._core.jobs.check_rerun()
@@ -269,7 +269,7 @@ class RerunForm:
             self._guard.hide()
 
     def turn(self) -> None:
-        if self.shown is not None and not self.preparing:
+        if not self.preparing:
             self.about_shown = not self.about_shown
 
     def name_panel(self) -> None:

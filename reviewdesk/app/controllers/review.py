@@ -16,7 +16,7 @@ from reviewdesk.app.controllers import desk as screens
 from reviewdesk.app.controllers import item, labels, queue
 from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewState
+from reviewdesk.app.controllers.state import MOVES, Page, Request, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap, refuse_withheld
 from reviewdesk.desk import Desk
@@ -100,8 +100,7 @@ class ReviewController:
         )
 
     def take(self) -> tuple[Request, ...]:
-        """Return the requests since the last call, in order; start reading the wanted queue."""
-        queue.follow(self.core)
+        """Return the requests since the last call, in order."""
         self.core.safely(labels.follow_claims, self.core)
         taken = tuple(self.core.requests)
         self.core.requests.clear()
@@ -117,8 +116,6 @@ class ReviewController:
         """
         core = self.core
         if core.asking or (core.panes.tiny and name not in _WHEN_TINY):
-            return
-        if name not in _WHEN_TINY and queue.holds(core, name, late):
             return
         core.late = late
         core.review.claims.pressed = True
@@ -198,11 +195,8 @@ class ReviewController:
         self.core.asking = asking
 
     def hear(self, tell: Callable[[], None]) -> None:
-        """Take the report of a background job, and carry out the keys that waited for it."""
+        """Take the report of a background job."""
         self.core.safely(tell)
-        for name, late in queue.released(self.core):
-            if not any(isinstance(one, Ask) for one in self.core.requests):  # else typed for that
-                self.handle(name, late)
 
 
 def _poll(core: Core) -> None:

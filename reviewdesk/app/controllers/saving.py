@@ -380,7 +380,7 @@ class ItemClaims:
         """
         hurry(desk, _PATIENCE)
         items = frozenset() if item is None else frozenset({item})
-        if item is None or not session.whole or session.index is None:
+        if item is None or session.index is None:
             held = claims.claim(desk, items)
             key = None
         else:

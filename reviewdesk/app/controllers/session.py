@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -14,7 +14,7 @@ from reviewdesk.app.controllers.saving import ItemClaims, Outbox, with_waiting
 from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
-from reviewdesk.desk.review import edits, items, queue
+from reviewdesk.desk.review import edits, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
@@ -45,8 +45,6 @@ class ReviewSession:
         self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, share)
         self._rows: dict[int, QueueRow] = {}
         """The rows of the queue that were read, as long as nothing may have changed them."""
-        self._later: list[Callable[[], object]] = []
-        """Steps that wait for the whole queue, in order."""
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._led: tuple[int | None, View | None] = None, None
         """The item that labels led to since the view was saved, and that view without its item."""
@@ -57,11 +55,7 @@ class ReviewSession:
         """The criteria of each response that was shown, by the verdict of each of them."""
         self._left_at: dict[int, int] = {}
         """By criterion: the verdict at which the queue was left, and after which it continues."""
-        self.begin(view)
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._later)
+        self._open(view, view.item, stay=parse_filter(view.filter).decided)
 
     def item(self, key: int) -> Item:
         found = self.desk.item(key, self.session.run)
@@ -120,10 +114,10 @@ class ReviewSession:
     def ahead(self) -> tuple[int, ...]:
         """Return the verdict that comes after a label of the current item, and the one after it.
 
-        They are to be claimed with the label; empty if that needs the whole queue.
+        They are to be claimed with the label.
         """
         session = self.session
-        if session.item is None or session.index is None or not session.whole:
+        if session.item is None or session.index is None:
             return ()
         left_out = {session.item.row.key}
         first = self._next_undecided(left_out=left_out)
@@ -134,30 +128,19 @@ class ReviewSession:
         found = [first] if second is None or second == session.index else [first, second]
         return tuple(session.keys[place] for place in found)
 
-    def _wait(self, step: Callable[[], object]) -> bool:
-        self._later.append(step)
-        return False
-
-    def when_whole(self, step: Callable[[], object]) -> bool:
-        return self.session.whole or self._wait(step)
-
-    def give_up(self) -> None:
-        self._later.clear()
-
-    def _take(self, view: View, keys: array[int], *, whole: bool) -> None:
+    def _take(self, view: View, keys: array[int]) -> None:
         self._keys = keys
         self._decided = self.desk.decided(self.session.run)
         found = self.session.found
         self.session = replace(
-            self.session, view=view, keys=keys, whole=whole, index=None, item=None,
+            self.session, view=view, keys=keys, index=None, item=None,
             found=found and found.placed(keys), chosen=frozenset(),
         )  # fmt: skip
         self.session = replace(self.session, progress=self.progress())
         self._read_repeats()
 
     def progress(self) -> Progress:
-        session = self.session
-        return self.desk.progress(session.run, session.keys if session.whole else None)
+        return self.desk.progress(self.session.run, self.session.keys)
 
     def _read_repeats(self) -> None:
         """Read the log, and place each item that came back after the item it followed."""
@@ -174,8 +157,7 @@ class ReviewSession:
     ) -> int | None:
         """Return the place of the next undecided item, by default after the current one.
 
-        In the first page of a queue it is ``None`` if that needs the whole queue. The verdicts
-        ``left_out`` do not count.
+        The verdicts ``left_out`` do not count.
         """
         session = self.session
         # What others have open is read before the labels, as a label comes before it is given up.
@@ -184,24 +166,18 @@ class ReviewSession:
         waiting = {**self.repeats.waiting, **skipped}
         onwards = after is None
         if after is None:
-            if not session.whole and session.index is None:
-                return None
             after = -1 if session.index is None else session.index
-        found = self._asked(waiting) if session.whole else None
+        found = self._asked(waiting)
         if found is not None and found != session.index:
             return found
-        found = self._criterion(after, waiting) if session.whole else None
+        found = self._criterion(after, waiting)
         if found is not None:
             return found
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
         if onwards and found is not None and self.claims.open_with:
             held = self._held(waiting, session.keys[found])
             found = found if held is None else held
-        if session.whole or found is None:
-            return found
-        # An earlier or a deferred item is next only if the whole queue has nothing else left.
-        late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
-        return None if late else found
+        return found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
         """Return the place of the next item that the open question has drawn, or ``None``.
@@ -271,61 +247,46 @@ class ReviewSession:
         here = found if found is None or placed is keys else found.placed(keys)
         self.session = replace(self.session, found=here)
 
-    def begin(self, view: View) -> None:
-        """Open the part of a view's queue that the file has in order; ``arrive`` takes the rest.
+    def _open(self, view: View, item: str | None, *, stay: bool) -> None:
+        """Read the queue of a view, and show an item of it.
 
         Raises:
             UsageError: the filter or the order cannot be read.
         """
-        page = queue.first_page(self.desk, self.session.run, view.filter, effective_order(view))
-        whole = page is not None and len(page) < queue.PAGE
-        self._take(view, page or array("q"), whole=whole)
-        self._land(view.item, stay=parse_filter(view.filter).decided)
+        self._take(view, self.desk.queue(self.session.run, view.filter, effective_order(view)))
+        self._land(item, stay=stay)
 
-    def arrive(self, view: View, keys: array[int], *, whole: bool) -> None:
-        """Take the first page of a view's queue, or all of it.
+    def arrive(self, view: View, keys: array[int]) -> None:
+        """Take the queue of another view.
 
         The item stays if the queue has it; another order begins at its first undecided item.
         """
-        session = self.session
+        old = self.session.view
         left = self.session.item
-        if view == session.view and not session.whole:
-            # The first page of the queue is replaced by more of it; steps that waited are taken.
-            self._keys = keys
-            self.session = replace(self.session, keys=array("q"), whole=whole)
-            self._read_repeats()
-            self.session = replace(self.session, progress=self.progress())
-            later = self._later
-            self._later = []
-            for step in later:
-                self._wait(step) if self._later else step()
-            return
-        old = session.view
-        here = left.verdict.id if left else None
-        self._later.clear()
-        self._take(view, keys, whole=whole)
+        self._take(view, keys)
         if view.order == old.order:
-            self._land(here, stay=True)
+            self._land(left.verdict.id if left else None, stay=True)
+        elif not keys:
+            self._land(None)
         else:
-            self._land_first()
+            self.show(self._next_undecided(-1) or 0)
         if left is not None and view.order != old.order:
             self._trail.append(left.row.key)
         self.save()
 
     def set_blind(self, blind: bool) -> None:
-        """Hide or show the panel's answers at once; the queue in its other order arrives later."""
+        """Hide or show the panel's answers, and take the queue in its other order."""
         # An open search also matches the jurors' reasons, which its hits would reveal.
         self.session = replace(self.session, found=None)
         current = self.session.item
-        self._later.clear()
-        self._take(replace(self.session.view, blind=blind), array("q"), whole=False)
-        self._land(current.verdict.id if current else None, stay=True)
+        view = replace(self.session.view, blind=blind)
+        self._open(view, current.verdict.id if current else None, stay=True)
         self.save()
 
     def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
         """Show ``verdict_id`` if it is undecided (or with ``stay``), else the next undecided."""
         session = self.session
-        if session.whole and not session.keys:
+        if not session.keys:
             self.session = replace(session, item=None, index=None, page=Page.NOTHING)
             return
         start = -1
@@ -334,40 +295,20 @@ class ReviewSession:
             with suppress(NotFoundError):
                 key = self.desk.find(session.run, verdict_id)
         index = None if key is None else place_of(session.keys, key)
-        if key is not None and (index is not None or not session.whole):
-            row = self.rows([key])[0]
+        if index is not None:
+            row = self.rows([session.keys[index]])[0]
             if stay or not (row.decided or row.open_with):
-                self.show_key(key, index)
-                if index is None:
-                    self._wait(partial(self._land, verdict_id, stay=stay))
+                self.show(index)
                 return
-            start = -1 if index is None else index
-        if not session.whole and key is not None and index is None:
-            self._read_on(partial(self._land, verdict_id, stay=stay))
-            return
+            start = index
         found = self._next_undecided(start)
         if found is not None:
             self.claims.offer(self.show(found))
-        elif not session.whole:
-            self._read_on(partial(self._land, verdict_id, stay=stay))
         elif stay and session.view.filter:
             # A filter that leaves only decided verdicts is meant to show them.
             self.show(0)
         else:
             self._finish(max(start, 0))
-
-    def _land_first(self) -> None:
-        """Show the first undecided item of another order, or its first item."""
-        if not self.session.whole and self._next_undecided(-1) is None:
-            self._read_on(self._land_first)
-        elif not self.session.keys:
-            self._land(None)
-        else:
-            self.show(self._next_undecided(-1) or 0)
-
-    def _read_on(self, land: Callable[[], object]) -> None:
-        self.session = replace(self.session, item=None, index=None, page=Page.READING)
-        self._wait(land)
 
     def show(self, index: int, *, trail: bool = True) -> int:
         """Make the queue's item at ``index`` the current one; return its key."""
@@ -387,9 +328,6 @@ class ReviewSession:
 
     def step(self, by: int) -> bool:
         """Move by rows of the queue, decided ones included; return False at its end."""
-        here = self.session.index
-        if not self.session.whole and (here is None or here + by >= len(self.session.keys)):
-            return self._wait(partial(self.step, by))
         if not self.session.keys:
             return False
         index = -1 if self.session.index is None else self.session.index
@@ -401,9 +339,6 @@ class ReviewSession:
 
     def go_on(self) -> None:
         """Go on after a label: to the next undecided item or, at a second look, to the next row."""
-        if not self.session.whole and self._next_undecided() is None:
-            self._wait(self.go_on)
-            return
         # An item that was decided when the queue was read, and has not come back, is seen again.
         index = self.session.index
         key = 0 if index is None else self.session.keys[index]
@@ -415,11 +350,9 @@ class ReviewSession:
     def next_undecided(self) -> bool:
         """Go to the next undecided item; if none is left, show the done page and return False."""
         self._read_repeats()
-        if self.session.whole and not self.session.keys:
+        if not self.session.keys:
             return False
         found = self._next_undecided()
-        if found is None and not self.session.whole:
-            return self._wait(self.next_undecided)
         if found is None:
             self._finish(self.session.index or 0)
             return False

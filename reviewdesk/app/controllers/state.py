@@ -210,7 +210,6 @@ class Page(Enum):
     ITEM = auto()
     DONE = auto()
     NOTHING = auto()
-    READING = auto()
 
 
 class SearchHits(Struct, frozen=True):
@@ -228,16 +227,12 @@ class SearchHits(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True, eq=False):
-    """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue.
-
-    Until the queue is ``whole``, ``keys`` are only its first page, or nothing.
-    """
+    """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue."""
 
     run: Run
     view: View
     keys: array[int]
     progress: Progress
-    whole: bool = True
     index: int | None = None
     item: Item | None = None
     page: Page = Page.ITEM
@@ -250,9 +245,7 @@ class Session(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> str:
-        if self.whole:
-            return f"{len(self.keys):,}"
-        return "…" if self.view.filter else f"{self.run.verdicts:,}"
+        return f"{len(self.keys):,}"
 
     @property
     def hidden(self) -> bool:

@@ -155,13 +155,6 @@ _DESK = (
 ACTIONS: dict[str, Action] = {
     action.id: action for action in (*_LABELS, *_ITEM, *_QUEUE, *_MOVES, *_SCREENS, *_DESK)
 }
-OPENS_TEXT = frozenset(
-    {
-        "command", "export", "filter", "jump", "note",
-        "note.labelled", "order", "palette", "run.load", "search", "tags", "theme",
-    }
-)  # fmt: skip
-"""The actions that open a field: what is typed after their keys belongs to it."""
 OF_MACHINE = frozenset({"export", "improve", "open", "rerun", "run.load", "run.remove"})
 """The actions and commands that reach files or API keys of the machine, or hide a run from all.
 

@@ -139,9 +139,6 @@ def _signs() -> Mapping[str, str]:
     return {_char_key(char): char for char in found if _is_drawable(char) and not char.isalnum()}
 
 
-NO_KEY = "<none>"
-"""Bound to actions without a key, because Textual ignores an empty entry of its keymap."""
-
 FIXED = {
     "quit.anywhere": "it is the way out, also from a text field",
     "copy": "people press it to get out of a program, which must never label",
@@ -214,14 +211,6 @@ class Keymap(Struct, frozen=True):
 
     def changed(self) -> list[str]:
         return [name for name, keys in self.chosen.items() if keys != self.defaults[name]]
-
-    def textual(self) -> dict[str, str]:
-        """Return the argument of ``App.set_keymap``: keys that differ from the bindings."""
-        return {
-            name: ",".join(_sent_names(keys)) or NO_KEY
-            for name, keys in self.chosen.items()
-            if _sent_names(keys) != list(self.defaults[name])
-        }
 
 
 def checked(settings: Settings) -> Keymap:

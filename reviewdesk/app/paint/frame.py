@@ -341,11 +341,6 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
     ]
 
 
-def reading_lines(width: int) -> Lines:
-    """Return the text in place of the item until its queue is read."""
-    return paragraph("Reading the queue …", width, Ink.MUTED)
-
-
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     """Return the page of an empty queue: why it is empty, and what to do about it."""
     command = keymap.first("command") or ":"

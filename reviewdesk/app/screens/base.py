@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Protocol
 from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import ViewState
-from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OPENS_TEXT, Action, hints
-from reviewdesk.app.keys.keymap import Keymap, spellings
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, hints
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import (
     Header,
     asking_lines,
@@ -111,11 +110,6 @@ class Bursts:
         return max(0.0, self._last + WINDOW - now) if self._held else None
 
 
-LONGEST = 1.0
-"""Seconds after which keys count again although the action that would open a text did not come.
-
-An action that waits for the queue is still to come.
-"""
 SHORTEST = 0.005
 """The least seconds for which a key is held back, however late it is handled: before that, not all
 keys that were read together with it have arrived."""
@@ -125,30 +119,18 @@ TOO_FAST = "Several keys came at once, as from a paste: they did nothing."
 
 
 class TypeAhead:
-    """Holds keys from the one that opens a text until the text takes keys, and hands them to it.
+    """Takes keys and pastes before any widget does.
 
-    Keys for a text that does not open are dropped: on the screen they would be labels. Those that
-    come before the first screen is drawn wait for it. All others go to the screen in view: no
-    widget on it takes keys, and the way through them all takes longer than a step of the list.
-    Outside a text, a paste and a burst of keys do nothing.
+    Keys wait while a field opens, until it has the focus, and before the first screen is drawn. All
+    others go to the screen in view: the way through its widgets takes longer than a step of the
+    list. Outside a text, a paste and a burst of keys do nothing.
     """
 
-    def __init__(self, app: Any, keymap: Keymap, top: Callable[[], Any]) -> None:
-        """Hold keys for an ``app``.
-
-        ``top`` returns the screen in view, ``None`` while a dialog is open.
-        """
+    def __init__(self, app: Any) -> None:
         self._app = app
-        self._top = top
         self._bursts = Bursts()
         self._looks = False
         self._held: list[events.Key | events.Paste] | None = []
-        self._opens = {
-            key: name
-            for name in OPENS_TEXT
-            for given in keymap.keys(name)
-            for key in spellings(given)
-        }
 
     async def take(self, event: events.Key | events.Paste, at: float) -> None:
         """Take a key or a paste read at ``at``, and pass on the keys that are to act now."""
@@ -160,11 +142,10 @@ class TypeAhead:
             self._app.warn(PASTED)
         else:
             before = self._bursts.on
-            top = self._top()
-            if top is None:
+            if self._app.asking:
                 waits = event.is_printable and event.key not in _MOVES_IN_DIALOG
             else:
-                waits = event.key.isdecimal() or top.bound.get(event.key) in WAITS
+                waits = event.key.isdecimal() or self._app.top.bound.get(event.key) in WAITS
             pressed = Pressed(event, event.key, at, event.is_printable, waits)
             act = self._bursts.press(pressed)
             if self._bursts.on and not before:
@@ -174,7 +155,10 @@ class TypeAhead:
     async def _release(self, act: Sequence[Pressed]) -> None:
         """Pass keys on, and look again when the others need not be held back any longer."""
         for pressed in act:
-            await self._app.pass_on(pressed.event, pressed.at)
+            if self._held is not None:
+                self._held.append(pressed.event)
+            else:
+                await self._app.pass_on(pressed.event, pressed.at)
         rest = self._bursts.rest(self._app.clock())
         if rest is not None and not self._looks:
             self._looks = True
@@ -186,41 +170,16 @@ class TypeAhead:
         self._looks = False
         await self._release(self._bursts.due(self._app.clock()))
 
-    def reaches(self, event: events.Key) -> bool:
-        """Return True if a key is held for a text, or the screen in view has carried it out."""
-        if self._held is not None:
-            self._held.append(event)
-            return True
-        top = self._top()
-        name = self._opens.get(event.key)
-        if top is None:
-            return False
-        if name and top.where in ACTIONS[name].where:
-            self._held = []
-            self._app.set_timer(LONGEST, self._look_for_text)
-        pressed: bool = top.press(event.key)
-        return pressed
-
     def begin(self) -> None:
         self._app.call_next(self._hand_over)
 
-    def acted(self) -> None:
-        top = self._top()
-        if top is not None and not top.waiting:
-            self._held = None
-
-    def _look_for_text(self) -> None:
-        self.acted()
-        if self._held is not None and self._top() is not None:
-            self._app.set_timer(LONGEST, self._look_for_text)
-
     def opened(self, dialog: Screen[Any], *, text: bool) -> None:
-        """Note that a dialog opens; hand the keys over once its text has the focus."""
-        if self._held is None:
-            return
+        """Hold keys until the text of a dialog has the focus; without a text, drop those held."""
         if not text or not dialog.is_current:
             self._held = None
-        elif dialog.focused is None:
+            return
+        self._held = self._held or []
+        if dialog.focused is None:
             dialog.call_after_refresh(self.opened, dialog, text=True)
         else:
             self._app.call_next(self._hand_over)
@@ -230,32 +189,6 @@ class TypeAhead:
         self._held = None
         for event in held:
             await self._app.on_event(event)
-
-
-def screen_bindings(name: str) -> list[Binding]:
-    """Return the key bindings of the screen ``name``."""
-    return [
-        _binding(a, f"do('{a.id}')")
-        for a in ACTIONS.values()
-        if a.keys and name in a.where and a.id != "quit.anywhere"
-    ]
-
-
-def app_bindings() -> list[Binding]:
-    """Return the binding that must also work above a dialog."""
-    return [_binding(ACTIONS["quit.anywhere"], "close_desk", priority=True)]
-
-
-def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
-    return Binding(
-        action.keys,
-        method,
-        action.title,
-        show=bool(action.hint),
-        tooltip=action.title,
-        id=action.id,
-        priority=priority,
-    )
 
 
 ERROR_LINES = 3
@@ -394,14 +327,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Return the line with the id ``name``: header, status, strip, footer or tiny."""
         return self.query_one(f"#{name}", Bar)
 
-    @property
-    def waiting(self) -> bool:
-        return self.front.controller.core.review.waiting
-
     def press(self, key: str) -> bool:
         """Carry out the action of a key; return False if it has no action or quits the app."""
         name = self.bound.get(key)
-        if name in {None, "quit.anywhere"}:
+        if name is None or name == "quit.anywhere":
             return False
         self.action_do(name)
         return True
@@ -412,4 +341,3 @@ class DeskScreen(Screen[None], inherit_bindings=False):
             controller = self.front.controller
             late = self.front.lateness
             self.front.act(partial(controller.handle, name, late))
-        self.front.ahead.acted()

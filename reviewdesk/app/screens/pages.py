@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController, RunsController
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.screens.base import DeskScreen, Front, screen_bindings
+from reviewdesk.app.screens.base import DeskScreen, Front
 from reviewdesk.app.widgets.lines import Pane
 
 
@@ -22,7 +20,6 @@ class CalibrationScreen(DeskScreen):
 
     where = "calibration"
     DEFAULT_CSS = "CalibrationScreen Pane { height: 1fr; }"
-    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("calibration")]
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
@@ -76,7 +73,6 @@ class RunsScreen(DeskScreen):
     RunsScreen.-wide #list { width: 45%; max-height: 100%; }
     RunsScreen.-wide #details { height: 1fr; border-top: none; border-left: solid $desk-rule; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("runs")]
 
     def body(self) -> ComposeResult:
         with Container(id="body"):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import ClassVar, Self
+from typing import Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
 from textual.timer import Timer
@@ -21,14 +20,13 @@ from reviewdesk.app.paint.frame import (
     criteria_lines,
     done_lines,
     nothing_lines,
-    reading_lines,
     reasons_lines,
     strip_lines,
     title_line,
 )
 from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, painted_item
 from reviewdesk.app.paint.styled import Painter, inline, one_line
-from reviewdesk.app.screens.base import DeskScreen, Front, screen_bindings
+from reviewdesk.app.screens.base import DeskScreen, Front
 from reviewdesk.app.widgets.lines import (
     Bar,
     Divider,
@@ -115,9 +113,7 @@ def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
             painted_item, session.item, hidden=session.hidden, reading=state.reading, key=key
         )
     painter: Painter = partial(done_lines, session, state.figures, keymap)
-    if session.page is Page.READING:
-        painter = reading_lines
-    elif session.page is Page.NOTHING:
+    if session.page is Page.NOTHING:
         painter = partial(nothing_lines, session, keymap)
     return lambda width, _height: PaintedItem(painter(width))
 
@@ -162,7 +158,6 @@ class ReviewScreen(DeskScreen):
     _Column > #criteria { height: 0; }
     _Column > Pane, _Column > QueueList { height: 1fr; background: $background; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
@@ -323,7 +318,6 @@ class ReviewScreen(DeskScreen):
         if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
             return super().press(key)
         self.front.act(partial(self.front.controller.press_reason, key, self.front.lateness))
-        self.front.ahead.acted()
         return True
 
     def on_screen_resume(self) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from itertools import chain, compress, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
@@ -81,12 +81,6 @@ class QueueFile(OpenFile, Protocol):
 
 _GIVEN = frozenset({"tag", "state", "words"})
 """The kinds of terms that read what people wrote: tags and notes."""
-PAGE = 256
-"""The number of keys in a first page: more than the tallest screen shows."""
-SMALL = 20_000
-"""A queue up to this length, in an order of the file, is read faster than numpy is loaded."""
-_STRETCHES = (0, 1_024, 4_096, 16_384)
-"""The ends of the stretches of an order that are read for a first page, one after the other."""
 
 
 def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = False) -> array[int]:
@@ -99,9 +93,9 @@ def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = Fals
         UsageError: the filter or the order cannot be read, or needs an index that is not complete.
     """
     kept = parse_filter(text) if whole else _parsed(desk, text)
-    if not _in_file(kept, order) or desk.columns.holds(run):
-        return _query(desk, run, kept, order)(None)
-    return _from_file(desk, run, order)
+    if kept.groups or parse_order(order)[0] not in queue.IN_FILE or desk.columns.holds(run):
+        return _query(desk, run, kept, order)
+    return queue.keys_in_file(desk.conn, queue.span(desk.conn, run.key), order)
 
 
 def _parsed(desk: QueueFile, text: str) -> Filter:
@@ -137,37 +131,8 @@ def kept_back(desk: QueueFile, run: Run, text: str) -> int:
     kept = _parsed(desk, text)
     if kept == whole:
         return 0
-    every, shown = (len(_query(desk, run, one, "file")(None)) for one in (whole, kept))
+    every, shown = (len(_query(desk, run, one, "file")) for one in (whole, kept))
     return max(0, every - shown)
-
-
-def _from_file(desk: QueueFile, run: Run, order: str, most: int | None = None) -> array[int]:
-    return queue.first_keys(desk.conn, queue.span(desk.conn, run.key), order, most)
-
-
-def first_page(desk: QueueFile, run: Run, text: str, order: str) -> array[int] | None:
-    """Return the first keys of a queue; ``None`` if they need columns in memory."""
-    if not _in_file(parse_filter(text), order):
-        return None
-    return _from_file(desk, run, order, PAGE)
-
-
-def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[int]]:
-    """Yield the first keys of a queue, and then, if there are more, all; raises as ``keys``."""
-    kept = _parsed(desk, text)
-    if (soon := _from_the_start(desk, run, kept, order)) is not None:
-        yield soon
-        yield keys(desk, run, text, order)
-        return
-    if _in_file(kept, order) and run.verdicts <= SMALL:
-        yield (first := _from_file(desk, run, order, PAGE))
-        if len(first) == PAGE:
-            yield _from_file(desk, run, order)
-        return
-    query = _query(desk, run, kept, order)
-    yield (first := query(PAGE))
-    if len(first) == PAGE:
-        yield query(None)
 
 
 def warm(desk: QueueFile, run: Run) -> None:
@@ -175,43 +140,8 @@ def warm(desk: QueueFile, run: Run) -> None:
     desk.columns.read(desk, run, USUAL)
 
 
-def _in_file(kept: Filter, order: str) -> bool:
-    return not kept.groups and parse_order(order)[0] in queue.IN_FILE
-
-
-def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int] | None:
-    """Return the first page of a filter, from as many rows at the start of an order as it takes.
-
-    ``None`` if the columns are in memory already, if the rows are not enough, or if so few
-    match that reading whole columns is as fast.
-    """
-    if not kept.groups or parse_order(order)[0] not in queue.IN_FILE:
-        return None
-    from reviewdesk.domain.query.run_columns import columns_of, mask_of, told_by_columns
-
-    names = columns_of(kept, "file")
-    if not told_by_columns(kept) or not names <= queue.FACTS | LABELS:
-        return None
-    held = desk.columns.read(desk, run, names & LABELS)
-    known = [name for name in names if name in held.columns]
-    missing = sorted(names.difference(known))
-    found = array("q")
-    for start, end in pairwise(_STRETCHES if missing else ()):
-        given = queue.first_keys(desk.conn, _place(held), order, end)[start:]
-        read = queue.read_rows(desk.conn, run.key, given, missing)
-        rows = array("i", (key - held.first for key in given))
-        mask = mask_of(held.stretch(rows, known, read), kept)
-        assert mask is not None  # noqa: S101 - the filter is not empty
-        found.extend(compress(given, mask))
-        if len(found) >= PAGE:
-            return found[:PAGE]
-    return None
-
-
-def _query(
-    desk: QueueFile, run: Run, kept: Filter, order: str
-) -> Callable[[int | None], array[int]]:
-    """Read the columns for a filter and an order; return what gives all keys, or the first."""
+def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int]:
+    """Return the keys for a filter and an order, by columns in memory."""
     # Imported here because it loads numpy, which a queue in the order of the file spares.
     from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered
     from reviewdesk.store.search import FilterContext, matching
@@ -221,5 +151,4 @@ def _query(
     apart = withheld(desk) if given else NOT_WITHHELD
     context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
     facts = held.facts(partial(matching, context))
-    mask = mask_of(facts, kept)
-    return lambda most: held.keys(ordered(facts, mask, order, most))
+    return held.keys(ordered(facts, mask_of(facts, kept), order))

@@ -63,12 +63,8 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
     return frozenset(needed - {"draw"} if name == "file" else needed)
 
 
-def told_by_columns(kept: Filter) -> bool:
-    return all(_condition(term) is not None for term in kept.terms())
-
-
-def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None = None) -> Rows:
-    """Return the rows that a mask selects, in an order; with ``limit``, at most that many."""
+def ordered(facts: QueueFacts, mask: Mask | None, order: str) -> Rows:
+    """Return the rows that a mask selects, in an order."""
     name, descending = parse_order(order)
     if name == "file":
         rows = np.arange(facts.size, dtype=np.int32)
@@ -81,14 +77,9 @@ def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None 
     if name in _SORTED:
         values = facts.columns[name][rows]
         values = -values if descending else values
-        if limit is not None and limit < len(values):
-            bound = np.partition(values, limit)[limit]
-            if not np.isnan(bound):
-                rows = rows[values <= bound]
-                values = values[values <= bound]
         # Rows with equal values keep their order.
         rows = rows[np.argsort(values, kind="stable")]
-    return rows[:limit]
+    return rows
 
 
 def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
@@ -178,22 +169,6 @@ class RunColumns:
 
     def add(self, name: str, values: array[Any]) -> None:
         self.columns[name] = _column(name, values)
-
-    def stretch(
-        self, rows: array[int], held: Iterable[str], read: Mapping[str, array[Any]]
-    ) -> QueueFacts:
-        """Return the columns of some rows: the ``held`` ones by name, and those that were ``read``.
-
-        The result answers only terms that columns can decide.
-        """
-        places = np.frombuffer(rows, np.int32)
-        found = {name: self.columns[name][places] for name in held}
-        found |= {name: _column(name, read[name]) for name in read}
-
-        def refuse(term: Term) -> Mask:
-            raise LookupError(term.name)
-
-        return QueueFacts(len(rows), found, refuse)
 
     def forget_other_runs(self) -> None:
         self.columns.pop("swing", None)

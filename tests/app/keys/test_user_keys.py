@@ -1,16 +1,11 @@
 """The keymap: the registry's keys under those of the settings, and what it refuses."""
 
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-from textual.app import App
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widgets import Input
 
 from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action
-from reviewdesk.app.keys.keymap import FIXED, NEEDED, NO_KEY, Keymap
+from reviewdesk.app.keys.keymap import FIXED, NEEDED, Keymap
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, load_settings
 from tests.app.appkit import open_run, report, staged, verdict
@@ -86,7 +81,8 @@ def test_the_defaults_written_out_change_nothing() -> None:
     overrides = {name: plain.shown(name).split() for name in ACTIONS}
     assert Keymap.of(ACTIONS, overrides) == plain
     # Alt with a digit is bound under the character that terminals send for it as well.
-    assert set(plain.textual()) == {a.id for a in ACTIONS.values() if "alt+" in a.keys}
+    bound = plain.bound("review")
+    assert bound["alt+1"] == bound["inverted_exclamation_mark"] == "screen.queue"
 
 
 def test_two_actions_may_swap_keys_and_share_one_on_different_screens() -> None:
@@ -94,15 +90,6 @@ def test_two_actions_may_swap_keys_and_share_one_on_different_screens() -> None:
     assert (swapped.keys("label.pass"), swapped.keys("label.fail")) == (("f",), ("p",))
     assert keymap(sort=["p"]).keys("sort") == ("p",)
     assert keymap(defer=["q"], quit=["Q"]).keys("defer") == ("q",)
-
-
-def test_what_textual_is_told() -> None:
-    assert keymap(defer=["?", ","], help=["alt+1"], quit=[]).textual() == {
-        "defer": "question_mark,comma",
-        "help": "alt+1,inverted_exclamation_mark",
-        "screen.runs": "f3,alt+3,pound_sign",
-        "quit": NO_KEY,
-    }
 
 
 @pytest.mark.parametrize(
@@ -179,61 +166,6 @@ def test_the_line_of_the_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         Keymap.of(ACTIONS, settings.keys, settings.sources)
     assert str(caught.value).startswith(f"{file}: line 3: defer cannot have p: label.pass has it")
-
-
-class Typing(Screen[None]):
-    """A field over the screen below."""
-
-    def compose(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
-        yield Input()
-
-
-class Doing(App[None], inherit_bindings=False):
-    """Notes which of the small registry's actions of the review screen a key does."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(deed.keys, f"note('{deed.id}')", id=deed.id, priority=deed.id == "quit.anywhere")
-        for deed in SMALL.values()
-        if deed.keys and deed.where != RUNS
-    ]
-    ENABLE_COMMAND_PALETTE = False
-
-    def __init__(self, found: Keymap) -> None:
-        super().__init__()
-        self.done: list[str] = []
-        self.set_keymap(found.textual())
-
-    def action_note(self, name: str) -> None:
-        self.done.append(name)
-
-
-async def test_textual_does_what_the_keymap_says() -> None:
-    found = keymap(
-        label_pass=["f", "x"], label_fail=["p"], defer=["?"], help=["\\"], undo=["pgdn"], quit=[]
-    )
-    app = Doing(found)
-    async with app.run_test() as pilot:
-        for action in SMALL:
-            if SMALL[action].where != RUNS:
-                keys = found.keys(action)
-                await pilot.press(*keys)
-                assert (action, app.done) == (action, [action] * len(keys))
-                app.done.clear()
-        await pilot.press("1", "2", "s", "u", "q")
-        assert app.done == []
-        await pilot.press("pound_sign")
-        assert app.done == ["screen.runs"]
-        bound = {key: entry.binding.id for key, entry in app.screen.active_bindings.items()}
-        assert bound[NO_KEY] == "quit"
-
-
-async def test_a_remapped_key_is_text_in_a_field() -> None:
-    app = Doing(keymap(undo=["z"]))
-    async with app.run_test() as pilot:
-        await app.push_screen(Typing())
-        await pilot.press("z", "u", "ctrl+q")
-        assert app.screen.query_one(Input).value == "zu"
-        assert app.done == ["quit.anywhere"]
 
 
 @pytest.mark.slow

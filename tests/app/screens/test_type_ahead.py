@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from textual import events
 
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
-from reviewdesk.desk.review import queue
 from tests.app.appkit import Stage, open_run, report, staged, verdict
 from tests.app.screens.test_stray_keys import given
 
@@ -47,17 +45,3 @@ async def test_keys_after_a_text_that_does_not_open_are_no_labels(tmp_path: Path
         # The next key counts again.
         await stage.press("u")
         assert stage.controller.core.session.progress.labelled == 0
-
-
-async def test_a_text_that_waits_for_the_queue_gets_what_is_typed(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(number) for number in range(queue.PAGE + 9)]))
-    async with staged(desk, run) as stage:
-        review = stage.controller.core.review
-        # Its queue is read again, and the move to its end waits for that.
-        review.session = replace(review.session, whole=False)
-        await burst(stage, "G", "backslash", "p", "f", "s")
-        screen = stage.app.screen
-        assert isinstance(screen, PromptField)
-        assert screen.field.value == "pfs"
-        assert given(path) == []

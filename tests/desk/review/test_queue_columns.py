@@ -90,66 +90,18 @@ def test_how_scores_swing_follows_the_loaded_runs(desk: Desk) -> None:
     assert len(desk.queue(run, "swing>=0")) == 0
 
 
-def test_a_first_page_in_the_order_of_an_index_reads_no_more_rows(desk: Desk) -> None:
-    run = load(desk, numbered(queue.PAGE + 100))
-    for order in ("draw", "-draw", "file", "-file", "id", "-id"):
-        page = queue.first_page(desk, run, "", order)
-        assert page is not None
-        assert list(page) == list(desk.queue(run, "", order)[: queue.PAGE])
-        # The plan walks along an index or the rows themselves, and sorts nothing.
-        with traced(desk.conn) as seen:
-            queue.first_page(desk, run, "", order)
-        plans = [str(row["detail"]) for query in seen
-                 for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]  # fmt: skip
-        assert not [line for line in plans if "TEMP B-TREE" in line or line.startswith("SCAN")]
-        first, whole = queue.pages(desk, run, "", order)
-        assert list(first) == list(page)
-        assert list(whole) == list(desk.queue(run, "", order))
-    # All of it without a column in memory.
+@pytest.mark.parametrize("order", ["draw", "-draw", "file", "-file", "id", "-id"])
+def test_an_order_of_the_file_needs_no_column_in_memory(desk: Desk, order: str) -> None:
+    run = load(desk, numbered(40))
+    seen = statements(desk, run, "", order)
+    keys = desk.queue(run, "", order)
+    # The plan walks along an index or the rows themselves, and sorts nothing.
+    plans = [str(row["detail"]) for query in seen
+             for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]  # fmt: skip
+    assert not [line for line in plans if "TEMP B-TREE" in line or line.startswith("SCAN")]
     assert not desk.columns.holds(run)
-    assert queue.first_page(desk, run, "esc", "draw") is None
-    assert queue.first_page(desk, run, "", "score") is None
-
-
-@pytest.mark.parametrize("order", ["draw", "-score", "margin", "mix"])
-def test_the_first_page_is_the_beginning_of_the_whole(desk: Desk, order: str) -> None:
-    run = load(desk, numbered(queue.PAGE + 100))
-    page, whole = queue.pages(desk, run, "!id~v35", order)
-    assert list(page) == list(whole[: queue.PAGE])
-    assert list(whole) == list(desk.queue(run, "!id~v35", order))
-
-
-@pytest.mark.parametrize("order", ["draw", "-draw", "mix", "file", "-id"])
-def test_a_first_page_of_a_new_filter_reads_no_more_than_the_start_of_an_order(
-    desk: Desk, order: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue, "PAGE", 4)
-    monkeypatch.setattr(queue, "_STRETCHES", (0, 8, 24))
-    run = load(desk, numbered(60))
-    first = desk.queue(run)[0]
-    for key in desk.queue(run)[::3]:
-        desk.label(key, Truth.PASS)
-    desk.label(first, Truth.FAIL)
-    for text in (
-        "label:none",
-        "score<2 !label:fail|wrong",
-        "range<2|!range<2",
-        "!esc|esc (bias|!bias)",
-    ):
-        # A desk that has no column in memory yet, and then one that has them all.
-        with closing(open_desk(desk.path)) as new:
-            with traced(new.conn) as seen:
-                pages = queue.pages(new, run, text, order)
-                page = next(pages)
-            # Whole columns are read between two keys.
-            assert not [query for query in seen if "key < " in query and "LIMIT" not in query]
-            (whole,) = pages
-        assert list(page) == list(whole[:4]) == list(desk.queue(run, text, order)[:4])
-    # Where too few at the start fit, and where another order is wanted, the columns are read.
-    for text, other in (("label:fail", order), ("!label:fail", "score"), ("id~v", order)):
-        with closing(open_desk(desk.path)) as new:
-            page = next(queue.pages(new, run, text, other))
-        assert list(page) == list(desk.queue(run, text, other)[:4])
+    queue.warm(desk, run)
+    assert keys == desk.queue(run, "", order)
 
 
 def test_filters_are_kept_by_name_and_reviewer(desk: Desk) -> None:
