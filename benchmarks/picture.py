@@ -63,7 +63,7 @@ STEPS = (
     Step("f", "You say fail. It is saved, and the next item is open.", 2.5),
     Step("p", "Pass. The figures at the foot move with every label.", 2.5),
     Step("f", "Fail: the last one. This run is decided.", 3),
-    Step("f4", "May this judge gate? The answer first, then the figures behind it.", 4.5),
+    Step("f4", "May this judge decide alone? The answer first, then the figures behind it.", 4.5),
 )
 
 

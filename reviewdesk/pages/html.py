@@ -63,7 +63,6 @@ class RunPage(Struct, frozen=True):
     """
 
     overview: RunOverview
-    written_at: str
     others: int
     appendix: tuple[PagePart, ...] = ()
 
@@ -88,7 +87,7 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     return _TEMPLATES.get_template("page.html").generate(
         policy=POLICY,
         title=title(about.details.run).text,
-        written_at=moment(found.written_at).text,
+        written_at=moment(about.written_at).text,
         overview=overview(about).every,
         named="The wrong verdicts" if about.wrong else "The verdicts to label first",
         named_entries=islice(entries, named),

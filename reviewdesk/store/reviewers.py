@@ -262,15 +262,19 @@ def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
     return first_column(conn, query, (desk_id(conn), run_hash))
 
 
-def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
-    """Return the authors of a run's labels with their number of verdicts, the most first."""
+def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int, str]]:
+    """Return the authors of a run's labels, their number of verdicts, and the time of the last.
+
+    Those with the most verdicts come first.
+    """
     rows = conn.execute(
-        """SELECT c.author, count(*) AS n FROM current_events c
+        """SELECT c.author, count(*) AS n, max(e.at) FROM current_events c
+           JOIN label_events e ON e.key = c.key
            CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
            WHERE c.slot = 'label' GROUP BY c.author ORDER BY n DESC, c.author""",
         (run,),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:

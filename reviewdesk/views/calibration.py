@@ -153,7 +153,10 @@ def headline(page: CalibrationPage) -> Section:
             # The share that should pass is estimated only for this run.
             cells.append("" if plain(row.cells[0]) == "should pass" else row.cells[2])
     rates = table(("", "", *ends), rows, "How often the judge is right")
-    about = Paragraph(f"{found.basis}.", Tone.MUTED)
+    more = page.calibration.waiting
+    basis = found.basis + (f"; {more:,} more do not count yet" if more else "")
+    text = f"{basis}. 95%: an interval holds the true value in 95 of 100 samples."
+    about = Paragraph(text, Tone.MUTED)
     return Section("Figures", (rates, about, *_warnings(page.calibration.warnings)))
 
 

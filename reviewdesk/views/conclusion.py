@@ -1,4 +1,4 @@
-"""The first sentence of a calibration: whether the judge may gate and, if not, why."""
+"""The first sentence of a calibration: whether the judge may decide alone and, if not, why."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from reviewdesk.domain.gates.expect import (
+    BRIER_LIMIT,
+    ECE_LIMIT,
     FEWEST,
     SPECIFICITY_LIMIT,
     UNUSUAL,
@@ -20,11 +22,19 @@ from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
-from reviewdesk.views.queue import waits
+from reviewdesk.views.queue import strip_line, waits
 from reviewdesk.views.words import DESIGNS, labels, number, plural
 
-_ASKS = "May this judge gate?"
+_ASKS = "May this judge decide alone?"
 _NAMES = {"ece": "ECE", "brier": "Brier", "corrected_rate": "the share that should pass"}
+_WHY_NOT = {
+    Design.AD_HOC: "the labels are out of the random order",
+    Design.ESCALATED_ONLY: "only escalated verdicts are labelled, which are the hard ones",
+    Design.PARTIAL: "one group of verdicts has no label, so the labels do not describe the run",
+}
+"""Why the labels of a design say nothing about the run."""
+_MOST = math.ceil(100 * (1 - SPECIFICITY_LIMIT) - SLACK)
+"""The percentage of bad answers that a judge may pass at most, at the upper end."""
 _BLIND = "A blind session does not tell: that rests on verdicts without a label."
 
 
@@ -41,9 +51,9 @@ class _Evidence(Struct, frozen=True):
 
 
 def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
-    """Say whether the judge of a run may gate by the default limits.
+    """Say whether the judge of a run may decide alone, by the default limits.
 
-    It may not gate while labels are missing: each stratum of the draw needs a label, so that they
+    It may not while labels are missing: each stratum of the draw needs a label, so that they
     represent the run, and at least ``FEWEST`` must count. It also may not if a limit is missed, if
     an interval reaches past its limit, as in ``gate --require-representative``, or if it may pass
     more than a fifth of the bad answers.
@@ -57,13 +67,13 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     if blind:
         return _section(_BLIND)
     if not design.stands:
-        return _section(f"Not yet: {DESIGNS[design]}.")
+        return _section(f"Not yet: {_WHY_NOT.get(design, DESIGNS[design])}.")
     if line.n < FEWEST and design is Design.CENSUS:
         one = "the one decided verdict has"
         every = one if line.n == 1 else f"all {line.n} decided verdicts have"
         return _section(f"Not yet: {every} a label, fewer than the {FEWEST} needed.")
     if line.n < FEWEST:
-        text = f"{plural(line.n, 'label')} in order, and at least {FEWEST} are needed"
+        text = f"{plural(line.n, 'label counts', 'labels count')}, and at least {FEWEST} are needed"
         return _section(f"Not yet: {text}.")
     evidence = _Evidence(
         line,
@@ -98,13 +108,29 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
         text = "The run is too small to show it alone."
         steps.append(Paragraph(text))
     elif page.left and (page.calibration.headline.n < FEWEST or not page.calibration.design.stands):
-        text = f"Next: label on in the order of the queue, {plural(page.left, 'verdict')} to go."
-        steps.append(Paragraph(text))
+        rest = page.counts.verdicts > page.counts.labelled + page.left
+        text = f"Next: label {plural(page.left, 'more verdict')} in the order of the queue"
+        more = ": the flagged ones and a random check. The others need no label"
+        steps.append(Paragraph(f"{text}{more * rest}."))
     return tuple(steps)
 
 
+def target(page: CalibrationPage) -> tuple[Block, ...]:
+    """Say what the judge must show: the answer to the run's question, and the default limits."""
+    limits = (
+        f"Alone means that no person checks it: a gate. That needs {FEWEST} labels that describe "
+        f"the run, at most {_MOST}% of the bad answers passed (upper end of the 95% interval), and "
+        f"confidence close to how often it is right: ECE at most {ECE_LIMIT:.2f}, Brier at most "
+        f"{BRIER_LIMIT:.2f}."
+    )
+    if page.answer is None:
+        return (Paragraph(f"{limits} No other target is set: reviewdesk ask sets one."),)
+    asked = f"Target, set {page.answer.question.at[:10]}: "
+    return Paragraph((asked, outside(strip_line(page.answer), 200), ".")), Paragraph(limits)
+
+
 def file_conclusion(page: FilePage) -> Section:
-    """Say whether the judge of a labels file may gate by the default limits, or why not."""
+    """Say whether the judge of a labels file may decide alone, or why not."""
     line = page.calibration.headline
     fit = page.fit
     rows = plural(line.n, "row")
@@ -128,7 +154,7 @@ def _answer(found: _Evidence) -> str:
     if faults:
         return f"No: {'; '.join(faults + unproven)}."
     if unproven:
-        return f"Not as a gate: {'; '.join(unproven + doubts)}."
+        return f"Not alone: {'; '.join(unproven + doubts)}."
     if doubts:
         return f"Not yet: {'; '.join(doubts)}."
     kept = [_NAMES[one.target] for one in found.gates if one.status is GateStatus.PASS]
@@ -155,21 +181,22 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
     low = found.specificity.low
     # Rounded up, so that a share over the limit never reads as the limit.
     most = math.ceil(100 * (1 - low) - SLACK)
-    return f"{text} (95%: up to {most}%)", low >= SPECIFICITY_LIMIT - SLACK
+    return f"{text} (95%: up to {most}%; the limit is {_MOST}%)", low >= SPECIFICITY_LIMIT - SLACK
 
 
 def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
     """Yield a sentence for each missed limit, and whether chance can explain it."""
     for one in (one for one in found.gates if one.status is GateStatus.FAIL):
         limit = one.limit or 0.0
-        over = f"{_NAMES[one.target]} is over {number(one.limit, 2)}"
+        over = f"its confidence is off (ECE over {number(one.limit, 2)})"
         by_chance = True
         if one.target == "ece" and found.null is not None:
             by_chance = found.null.p >= UNUSUAL
-        elif one.target == "brier" and found.brier is not None:
-            by_chance = found.brier.low <= limit + SLACK
+        elif one.target == "brier":
+            over = f"its confidence is often wrong (Brier over {number(one.limit, 2)})"
+            by_chance = found.brier is None or found.brier.low <= limit + SLACK
         elif one.target == "corrected_rate":
-            over = f"{_NAMES[one.target]} is over the pass rate"
+            over = "it passes fewer than should pass"
             least = found.least_pass_rate
             by_chance = least is None or least <= limit + SLACK
         yield over, by_chance

@@ -129,7 +129,7 @@ _DESIGN = _terms(
      "prefix", "draw"),
     ("out of order", "labels that the draw has not reached: they describe themselves only",
      "ad hoc"),
-    ("only escalated verdicts are labelled in order", "hard ones: the panel looks worse than it is",
+    ("only escalated verdicts are labelled", "hard ones: the panel looks worse than it is",
      "escalated-only"),
     ("one group is not labelled", "the labels do not describe the run", "partial"),
     ("weighted by group", "each label counts for the verdicts it stands for: it describes the run",

@@ -15,7 +15,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import jury, words
 from reviewdesk.views.calibration import headline
-from reviewdesk.views.conclusion import conclusion, next_steps, progress
+from reviewdesk.views.conclusion import conclusion, next_steps, progress, target
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -45,16 +45,18 @@ _TRUTHS = {Truth.PASS: Tone.PASS, Truth.FAIL: Tone.FAIL}
 class RunOverview(Struct, frozen=True):
     """A run with the data of its overview.
 
-    ``labellers`` are people with the number of verdicts that each labelled, ``wrong`` the first of
-    the verdicts whose label contradicts the judge, and ``first`` those to label first.
+    ``labellers`` are people with the number of verdicts that each labelled and the time of their
+    last label, ``wrong`` the first of the verdicts whose label contradicts the judge, and ``first``
+    those to label first.
     """
 
     details: RunDetails
     calibration: CalibrationPage
     jurors: tuple[str, ...]
-    labellers: tuple[tuple[str, int], ...]
+    labellers: tuple[tuple[str, int, str], ...]
     wrong: tuple[Item, ...]
     first: tuple[QueueRow, ...]
+    written_at: str
 
     @property
     def named(self) -> tuple[QueueRow, ...]:
@@ -69,7 +71,7 @@ def overview(found: RunOverview) -> Document:
     return Document(
         (
             Section("", _about(found)),
-            Section("Conclusion", conclusion(page).blocks),
+            Section("Conclusion", (*conclusion(page).blocks, *target(page))),
             *([headline(page)] if page.telling() else []),
             Section(_WRONG, tuple(_wrong(found))),
             *([diagram(page.fit, basis)] if page.telling() and page.fit is not None else []),
@@ -97,6 +99,7 @@ def short_overview(found: RunOverview) -> Document:
     blocks = (
         _one_line(_about(found)),
         *conclusion(page).blocks,
+        *(target(page)[:-1]),
         *([Facts(tuple(figures))] if figures else []),
         *_wrong(found),
         _one_line(_steps(found)),
@@ -125,13 +128,17 @@ def _about(found: RunOverview) -> tuple[Block, ...]:
     people = found.labellers
     who = [
         (outside(name, 80), f" ({count:,})" * (len(people) > 1))
-        for name, count in people[:_MOST_NAMES]
+        for name, count, _ in people[:_MOST_NAMES]
     ]
     left = len(people) - _MOST_NAMES
     labelled: Words = progress(found.calibration)
+    written = f"Written on {words.moment(found.written_at).text[:10]}."
     if people:
-        end = f" and {left} more." if left > 0 else "."
-        labelled = (f"{labelled} Labelled by ", *joined(who), end)
+        last = words.moment(max(at for *_, at in people)).text[:10]
+        end = f"{f' and {left} more' * (left > 0)}, last on {last}. {written}"
+        labelled = (f"{labelled} Labels by people: ", *joined(who), end)
+    else:
+        labelled = f"{labelled} {written}"
     return Paragraph(judged), Paragraph(labelled)
 
 
@@ -186,28 +193,28 @@ def _row(row: QueueRow, truth: Truth | None, why: Words) -> Row:
 
 
 def _why(item: Item) -> Words:
-    """Return the reviewer's note and tags, else the reason of the strongest dissent."""
+    """Return the reason of the surest juror for the decision, and the reviewer's note and tags."""
+    passed = item.assessment.decision is Decision.PASS
+    sides = [one for one in item.assessment.seats if one.ballot.vote is passed]
+    voters = plural(len(item.assessment.seats), "juror")
+    side = f"{len(sides)} of {voters} voted {words.VOTES[passed]}"
+    sure = [
+        ((one.ballot.score or 0.0) * (-1 if passed else 1), one.ballot.seat, one.ballot)
+        for one in sides
+        if jury.first_line(one.ballot.reason)
+    ]
+    said: list[Words] = [f"{side}, no reasons given" if sides else "no juror voted for it"]
+    if sure:
+        ballot = min(sure)[-1]
+        name = outside(jury.short_names(item)[ballot.id], 80)
+        said = [(name, ": ", outside(jury.first_line(ballot.reason), 200))]
     notes = [one.detail.get("note") for one in item.history if not one.undone]
     note = item.note or next((text for text in reversed(notes) if isinstance(text, str)), "")
-    tags = item.tags or item.other_tags
-    if note or tags:
-        return joined([one for one in (outside(note, 200), joined([tag_list(tags)])) if one], " · ")
-    against = jury.dissents(item)
-    # Without a dissent, the juror with a reason whose score is nearest to the other decision.
-    sign = 1 if item.assessment.decision is Decision.PASS else -1
-    reasoned = (one for one in item.assessment.seats if jury.first_line(one.ballot.reason))
-    sure = [
-        (sign * one.ballot.score, one.ballot.seat, one)
-        for one in reasoned
-        if one.ballot.score is not None
-    ]
-    if not against and not sure:
-        return "no juror dissented"
-    seat = against[0] if against else min(sure)[-1]
-    reason = jury.first_line(seat.ballot.reason)
-    said = (": ", outside(reason, 200)) if reason else (" dissented",)
-    name = outside(jury.short_names(item)[seat.ballot.id], 80)
-    return ("" if against else "no juror dissented; ", name, *said)
+    if note:
+        said.append(("reviewer: ", outside(note, 200)))
+    if tags := item.tags or item.other_tags:
+        said.append(joined([tag_list(tags)]))
+    return joined(said, " · ")
 
 
 def _steps(found: RunOverview) -> Iterator[Block]:

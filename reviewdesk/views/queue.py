@@ -213,9 +213,9 @@ def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
         (
             "decide ",
             one.id,
-            f": it comes before {plural(one.waiting, 'label')}, which may wait for it"
+            f": until then, up to {plural(one.waiting, 'label')} may not count"
             if one.before
-            else f": {plural(one.waiting, 'label waits', 'labels wait')} behind it",
+            else f": until then, {plural(one.waiting, 'label does', 'labels do')} not count",
         )
         for one in found
     ]
@@ -224,7 +224,7 @@ def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
 def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing for figures; there are ``n`` pass and fail labels."""
     missing = progress.labels_missing(n)
-    have = f"{n} pass or fail" if n else "no pass or fail labels yet"
+    have = plural(n, "label") if n else "no pass or fail labels yet"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")
 

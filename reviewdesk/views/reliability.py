@@ -37,7 +37,7 @@ _COLUMNS = (
     Column("95%", rank=1), Column("calibrated", rank=2), Column("the bin lies"),
 )  # fmt: skip
 _LEGEND = (
-    "n: labels; says: mean confidence; right: how often it was, with Wilson's 95% interval; "
+    "n: labels; says: mean confidence; right: how often it was, with its 95% interval; "
     "calibrated: where 95 of 100 bins of a calibrated judge would lie, "
     "says ± 1.96·√(says·(1 - says)/n), with n its effective sample size. "
     "A bin below that is overconfident, above it underconfident."
@@ -103,4 +103,4 @@ def _outside_text(found: Sequence[Bin]) -> str:
         return f"{whole} where a calibrated judge's would"
     parts = [f"{over} overconfident"] * bool(over) + [f"{under} underconfident"] * bool(under)
     outside = f"{over + under} of {len(found)} bins outside ({', '.join(parts)})"
-    return f"{outside}; of a calibrated judge's about 1 in 20"
+    return f"{outside}; chance alone puts about 1 in 20 there"

@@ -21,7 +21,7 @@ OF_ARCHIVE = (
 DESIGNS = {
     Design.NONE: "no pass or fail labels yet",
     Design.AD_HOC: "out of order",
-    Design.ESCALATED_ONLY: "only escalated verdicts are labelled in order",
+    Design.ESCALATED_ONLY: "only escalated verdicts are labelled",
     Design.PARTIAL: "one group is not labelled",
     Design.WEIGHTED: "weighted by group",
     Design.CENSUS: "every verdict is labelled",

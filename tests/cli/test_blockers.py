@@ -18,9 +18,9 @@ def test_the_shell_names_what_blocks_and_closes_it(cli: Cli, desk_path: Path) ->
         name = desk.rows(keys[:1])[0].id
         for key in keys[1:25]:
             desk.label(key, Truth.PASS)
-    assert f"Decide {name}: 24 labels wait behind it." in cli("calibrate").out
+    assert f"Decide {name}: until then, 24 labels do not count." in cli("calibrate").out
     assert cli("calibrate", "--json").json["blockers"] == [{"id": name, "waiting": 24}]
-    assert f"decide {name}: 24 labels wait behind it" in cli("labels", "export").err
+    assert f"decide {name}: until then, 24 labels do not count" in cli("labels", "export").err
     refused = cli("defer", name, "--close")
     assert refused.code == 2
     assert f"{name}: you have not deferred it twice" in refused.err

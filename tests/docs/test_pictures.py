@@ -91,4 +91,4 @@ async def test_the_session_goes_as_its_captions_say(tmp_path: Path) -> None:
     moved = {next(row for row in one.split("\n") if " labels · " in row) for one in (first, second)}
     assert len(moved) == 2
     assert "Everything in this queue is decided." in done
-    assert "May this judge gate?" in figures
+    assert "May this judge decide alone?" in figures

@@ -95,7 +95,7 @@ def test_a_summary_is_ten_lines_and_a_table(desk: Desk) -> None:
     # Every third verdict from v0 on fails: 16 pass, 8 fail.
     made = summary(desk, run)
     assert "24 verdicts: 16 pass, 8 fail. Judged by 3 jurors: `j1`, `j2`, `j3`." in made
-    assert "May this judge gate? Not yet: there are no pass or fail labels" in made
+    assert "May this judge decide alone? Not yet: there are no pass or fail labels" in made
     first = desk.item(desk.queue(run)[0]).verdict.test
     assert [row[0] for row in rows(made)][:2] == ["item", f"`{first}`"]
     for key in desk.queue(run):
@@ -110,8 +110,8 @@ def test_a_summary_is_ten_lines_and_a_table(desk: Desk) -> None:
     assert "- **should pass** by the labels: 0.583; 95%, this run: exact\n" in made
     assert "wrong on 2 of 24 verdicts with a pass or fail label: it passed 2 that" in made
     assert sorted(rows(made)[1:]) == [
-        ["`test of v1`", "pass", "**fail**", "`late \\| by a day`"],
-        ["`test of v2`", "pass", "**fail**", "no juror dissented; `j3`: `r3`"],
+        ["`test of v1`", "pass", "**fail**", "`j1`: `r1` · reviewer: `late \\| by a day`"],
+        ["`test of v2`", "pass", "**fail**", "`j1`: `r1`"],
     ]
     assert len([line for line in made.splitlines() if line and line[0] != "|"]) == 10
 

@@ -164,7 +164,7 @@ def test_a_page_begins_with_what_a_manager_asks(desk: Desk) -> None:
     heads = ["Conclusion", "Figures", "What the judge got wrong", "Reliability", "What to do next"]
     titles = [text.strip() for text in re.findall("<h2[^>]*>([^<]*)", page.source)]
     assert titles == [*heads, "Details"]
-    assert page.text.index("May this judge gate? Not as a gate") < page.text.index("Figures")
+    assert page.text.index("May this judge decide alone? Not alone") < page.text.index("Figures")
     # The truth differs on seven of the forty, and each of them is linked to its details.
     assert "The judge was wrong on 7 of 40 verdicts" in page.text
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
@@ -176,7 +176,7 @@ def test_a_page_begins_with_what_a_manager_asks(desk: Desk) -> None:
 
 def test_without_labels_the_page_says_what_to_label(desk: Desk) -> None:
     page = drawn(desk, load(desk, numbered(8)))
-    assert any("May this judge gate? Not yet: there are no" in text for text in page.texts)
+    assert any("May this judge decide alone? Not yet: there are no" in text for text in page.texts)
     assert "figure" not in {tag for tag, _ in page.elements}
     assert "Label these first, in this order:" in page.text
     run = desk.run()

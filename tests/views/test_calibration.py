@@ -166,7 +166,8 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
 def test_what_does_not_stand_for_the_run_says_so(tmp_path: Path) -> None:
     found = page(tmp_path, {"b": "fail"}, *FOUR)
     assert " ".join(text(found).split()).startswith(
-        "May this judge gate? Not yet: only escalated verdicts are labelled in order."
+        "May this judge decide alone? Not yet: only escalated verdicts are labelled, "
+        "which are the hard ones."
     )
     drawn = " ".join(text(found).split())
     assert "rest/fail has no pass or fail label in order: 1 more to the next figures" in drawn

@@ -50,13 +50,15 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
     [
         (60, [], ("Not yet: there are no pass or fail labels. 0 of 60 verdicts labelled. "
                  "Figures show after 20 more labels.")),
-        (60, ["right"] * 20, "Not yet: 20 labels in order, and at least 30 are needed. "),
+        (60, ["right"] * 20, "Not yet: 20 labels count, and at least 30 are needed. "),
         (12, ["right"] * 12, "Not yet: all 12 decided verdicts have a label, fewer than the 30 "),
         (1, ["right"], "Not yet: the one decided verdict has a label, fewer than the 30 needed. "),
-        (60, ["pass"] * 60, "No: ECE is over 0.10."),
-        (60, ["wrong"] * 60, "No: ECE is over 0.10; Brier is over 0.25"),
+        (60, ["pass"] * 60, "No: its confidence is off (ECE over 0.10)."),
+        (60, ["wrong"] * 60, ("No: its confidence is off (ECE over 0.10); its confidence is "
+                             "often wrong (Brier over 0.25)")),
         (60, ["right"] * 60, ("Yes, by the default limits: ECE, Brier, the share that should pass, "
-                             "and it passes 0 of 20 bad answers (95%: up to 17%). ")),
+                             "and it passes 0 of 20 bad answers (95%: up to 17%; the limit "
+                             "is 20%). ")),
     ],
 )  # fmt: skip
 def test_the_answer_and_its_reason(
@@ -64,7 +66,9 @@ def test_the_answer_and_its_reason(
 ) -> None:
     # Twenty of sixty fail with .05 and the rest pass with .95. Labelled pass throughout, the judge
     # is right on 40 of 60 where it says .95: ECE .95 - .667 = .283.
-    assert told(run_page(tmp_path, size, labels)).startswith(f"May this judge gate? {answer}")
+    assert told(run_page(tmp_path, size, labels)).startswith(
+        f"May this judge decide alone? {answer}"
+    )
 
 
 def failing_page(folder: Path, caught: int, missed: int) -> CalibrationPage:
@@ -83,9 +87,9 @@ def failing_page(folder: Path, caught: int, missed: int) -> CalibrationPage:
     ("caught", "missed", "answer"),
     [
         # Wilson: 8 of 13 begins at 0.3552, 16 of 17 at 0.7302, 15 of 15 at 0.7961.
-        (8, 5, "Not as a gate: it passes 5 of 13 bad answers (95%: up to 65%)"),
-        (16, 1, "Not as a gate: it passes 1 of 17 bad answers (95%: up to 27%)"),
-        (15, 0, "Not as a gate: it passes 0 of 15 bad answers (95%: up to 21%)."),
+        (8, 5, "Not alone: it passes 5 of 13 bad answers (95%: up to 65%; the limit is 20%)"),
+        (16, 1, "Not alone: it passes 1 of 17 bad answers (95%: up to 27%; the limit is 20%)"),
+        (15, 0, "Not alone: it passes 0 of 15 bad answers (95%: up to 21%; the limit is 20%)."),
         # 30 of 31 begins at 0.8381.
         (30, 1, "Yes, by the default limits: "),
     ],
@@ -94,33 +98,37 @@ def test_the_answer_names_false_passes(
     tmp_path: Path, caught: int, missed: int, answer: str
 ) -> None:
     found = told(failing_page(tmp_path, caught, missed))
-    assert found.startswith(f"May this judge gate? {answer}")
+    assert found.startswith(f"May this judge decide alone? {answer}")
     assert f"it passes {missed} of {caught + missed} bad answers (95%: up to " in found
 
 
 def test_a_fault_does_not_hide_false_passes(tmp_path: Path) -> None:
     # 10 caught and 40 missed among 90: accuracy .556 at confidence .95, so ECE is .394.
     found = told(failing_page(tmp_path, 10, 40))
-    assert found.startswith("May this judge gate? No: ECE is over 0.10")
+    assert found.startswith(
+        "May this judge decide alone? No: its confidence is off (ECE over 0.10)"
+    )
     # Wilson: 10 of 50 begins at 0.1124.
-    assert "; it passes 40 of 50 bad answers (95%: up to 89%)." in found
+    assert "; it passes 40 of 50 bad answers (95%: up to 89%; the limit is 20%)." in found
 
 
 def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -> None:
     found = told(run_page(tmp_path, 300, ["right"] * 60, filter="esc"))
-    start = "May this judge gate? Not yet: only escalated verdicts are labelled in order."
+    start = "May this judge decide alone? Not yet: only escalated verdicts are labelled, which"
     assert found.startswith(start)
 
 
 def test_few_labels_stand_alone_with_the_progress(tmp_path: Path) -> None:
     few = run_page(tmp_path / "few", 60, ["right"] * 15)
     assert document_text(calibration(few)) == (
-        "May this judge gate? Not yet: 15 labels in order, and at least 30 are needed.\n\n"
+        "May this judge decide alone? Not yet: 15 labels count, and at least 30 are needed.\n\n"
         "15 of 60 verdicts labelled. Figures show after 5 more labels."
     )
     enough = document_text(calibration(run_page(tmp_path / "more", 60, ["right"] * 20)))
     assert "accuracy" in enough
-    assert "Next: label on in the order of the queue, 22 verdicts to go." in enough
+    assert (
+        "Next: label 22 more verdicts in the order of the queue: the flagged ones and a" in enough
+    )
 
 
 def test_one_kind_of_label_is_not_enough(desk: Desk) -> None:
@@ -130,7 +138,9 @@ def test_one_kind_of_label_is_not_enough(desk: Desk) -> None:
         desk.label(key, Truth.PASS)
     found = told(calibration_page(desk, run))
     desk.close()
-    assert found.startswith("May this judge gate? Not yet: no label says fail, so nobody knows")
+    assert found.startswith(
+        "May this judge decide alone? Not yet: no label says fail, so nobody knows"
+    )
 
 
 def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
@@ -138,7 +148,7 @@ def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
     assert page.such is not None
     assert page.fit is not None
     wide = replace(page, such=replace(page.such, brier=Interval(0.0, 0.3)))
-    assert told(wide).startswith("May this judge gate? Not yet: Brier may be over 0.25.")
+    assert told(wide).startswith("May this judge decide alone? Not yet: Brier may be over 0.25.")
     bare = replace(page, such=replace(page.such, brier=None))
     assert "Brier has no interval" in told(bare)
 
@@ -151,16 +161,18 @@ def test_what_chance_explains_is_no_fault(tmp_path: Path) -> None:
         page, gates=tuple(gates), fit=replace(page.fit, null=NullEce(0.2, True, 0.4, 0.3))
     )
     found = told(lucky)
-    assert found.startswith("May this judge gate? Not yet: ")
-    assert "ECE is over 0.10, maybe by chance" in found
+    assert found.startswith("May this judge decide alone? Not yet: ")
+    assert "its confidence is off (ECE over 0.10), maybe by chance" in found
 
 
 def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 40)
-    assert told(page, blind=True).startswith("May this judge gate? A blind session does not tell")
+    assert told(page, blind=True).startswith(
+        "May this judge decide alone? A blind session does not tell"
+    )
 
 
 def test_every_document_of_calibration_begins_with_it(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 20)
     for made in (calibration(page),):
-        assert document_text(made).startswith("May this judge gate? Not yet: 20 labels")
+        assert document_text(made).startswith("May this judge decide alone? Not yet: 20 labels")

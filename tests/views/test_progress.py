@@ -43,7 +43,7 @@ def test_progress_is_told_in_words_and_in_short() -> None:
 
 
 def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
-    assert figures_wait(PROGRESS, 6) == ("6 pass or fail · figures after 14 more labels")
+    assert figures_wait(PROGRESS, 6) == ("6 labels · figures after 14 more labels")
     small = Progress(12, 2, 0, 0, 12, 2, 0, 0, 0, left=10)
     assert small.labels_missing(2) == 10
     assert Progress(12, 12, 0, 0, 12, 12, 0, 3, 0).labels_missing(9) == 0

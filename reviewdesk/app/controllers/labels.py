@@ -146,7 +146,7 @@ def _give(core: Core, item: Item, truth: Truth, *, because: bool = False) -> Non
             seen.labelled(item)
         if tells and session.view.blind:
             score = "" if found.score is None else f" {found.score:.2f}"
-            votes = f"({found.votes.passes} of {found.votes.answered})"
+            votes = f"({found.votes.passes} of {found.votes.answered} pass)"
             said = f"{decided(found.decision)}{score} {votes}"
             core.say(f"{show_line(item.verdict.id)}: the panel said {said}", Tone.NOTE)
 

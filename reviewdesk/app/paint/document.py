@@ -109,7 +109,7 @@ _WIDEST = 9
 _DIAGRAM_SIGNS = (
     [("●", Ink.PASS), (" in the band", Ink.MUTED)],
     [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
-    [("│", Ink.TEXT), (" Wilson 95%", Ink.MUTED)],
+    [("│", Ink.TEXT), (" 95% interval", Ink.MUTED)],
     [("·", Ink.MUTED), (" calibrated", Ink.MUTED)],
     [("░", Ink.RULE), (" 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean", Ink.MUTED)],
 )

@@ -111,7 +111,7 @@ def html(
                     raise Cancelled("the export was cancelled; nothing was kept")
 
         appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
-        yield from html_page(RunPage(found, desk.at(), len(others), appendix), listed())
+        yield from html_page(RunPage(found, len(others), appendix), listed())
 
 
 def summary(desk: Desk, run: Run) -> str:
@@ -162,4 +162,5 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
         labellers=tuple(reviewers.labellers(desk.conn, run.key)),
         wrong=tuple(map(desk.item, wrong[:MOST_WRONG])),
         first=tuple(desk.rows(first[:MOST_FIRST])),
+        written_at=desk.at(),
     )

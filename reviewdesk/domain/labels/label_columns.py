@@ -309,7 +309,9 @@ def both_lines(
     if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
         # Rounded, because sums in another order differ in their last bits.
         youden = round(shown.youden_j or 0.0, 9)
-        warnings.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
+        warnings.append(
+            f"too close to guessing to correct its pass rate: Youden's J is {youden:.2f}"
+        )
     if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         warnings.append("the judge carries no signal: the observed rate is left as it is")
     truths = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()

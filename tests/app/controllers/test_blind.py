@@ -23,7 +23,7 @@ def test_a_blind_label_is_blind_until_its_panel_was_seen(tmp_path: Path, opened_
         review.press(opened_by)
         if opened_by == "label.pass":
             # Scores 0.9, 0.8, 0.3 against 0.7 pass by quorum; their mean is 0.667.
-            assert review.notice == f"{first}: the panel said pass 0.67 (2 of 3)"
+            assert review.notice == f"{first}: the panel said pass 0.67 (2 of 3 pass)"
             review.press("back")
         assert not review.session.hidden
         review.press("label.fail")

@@ -25,7 +25,7 @@ def test_a_deferred_item_is_named_and_one_key_goes_there(tmp_path: Path) -> None
     assert (one.id, one.waiting) == (skipped, 2)
     review.press("blocker")
     assert review.current == skipped
-    assert review.notice == f"decide {skipped}: 2 labels wait behind it"
+    assert review.notice == f"decide {skipped}: until then, 2 labels do not count"
     review.press("label.pass")
     assert waiting(review) == []
     review.press("blocker")
@@ -73,7 +73,7 @@ def test_a_blind_session_names_what_was_skipped_and_no_strata(tmp_path: Path) ->
         assert (one.id, one.waiting, one.before) == (skipped, 2, True)
         review.press("blocker")
         assert review.current == skipped
-        assert review.notice == f"decide {skipped}: it comes before 2 labels, which may wait for it"
+        assert review.notice == f"decide {skipped}: until then, up to 2 labels may not count"
 
 
 async def test_the_strip_and_the_page_of_an_empty_queue_name_it(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_the_strip_and_the_page_of_an_empty_queue_name_it(tmp_path: Path) 
         async with staged(desk, run, size=size) as stage:
             name = stage.current
             await stage.press("s", "p", "p")
-            assert f"B decide {name}: 2 labels wait behind it" in stage.drawn()
+            assert f"B decide {name}: until then, 2 labels do not count" in stage.drawn()
             stage.run("filter label:pass")
             await stage.settle()
             await stage.press("B")
@@ -94,4 +94,4 @@ async def test_the_strip_and_the_page_of_an_empty_queue_name_it(tmp_path: Path) 
             await stage.press("p", "p", "p")
             text = " ".join(stage.drawn().split())
             assert "Everything in this filter is decided." in text
-            assert f"B decide {name}: 5 labels wait behind it" in text
+            assert f"B decide {name}: until then, 5 labels do not count" in text

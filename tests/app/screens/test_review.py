@@ -38,7 +38,7 @@ async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> 
         assert labels(*opened)[0] is Truth.PASS
         drawn = stage.drawn()
         assert f"saved ✓ pass {first}" in drawn
-        assert "1 pass or fail · figures after 19 more labels" in drawn
+        assert "1 label · figures after 19 more labels" in drawn
         assert "Brier" not in stage.review.bar("strip").text
         await stage.press("2", "i", "f")
         assert labels(*opened)[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]

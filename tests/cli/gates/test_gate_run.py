@@ -76,7 +76,7 @@ def test_escalated_labels_alone_are_not_representative(eighty: Cli, write: Write
     assert (done.code, rows(done), done.err) == (
         3,
         ["PASS"],
-        "not representative: n (only escalated verdicts are labelled in order)\n",
+        "not representative: n (only escalated verdicts are labelled)\n",
     )
     label(eighty, rest=True)
     assert eighty("gate", path, STRICT).code == 0

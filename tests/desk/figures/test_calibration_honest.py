@@ -200,7 +200,7 @@ def test_the_item_and_the_number_of_labels_behind_it_are_named(desk: Desk) -> No
     assert page_of(desk, run) == (Blocker(keys[5], ids[5], 4),)
     assert strip.read(desk, run).blockers == page_of(desk, run)
     text = document_text(calibration(calibration_page(desk, run), full=True))
-    assert f"Decide {ids[5]}: 4 labels wait behind it." in text
+    assert f"Decide {ids[5]}: until then, 4 labels do not count." in text
     desk.label(keys[5], Truth.UNSURE)
     assert page_of(desk, run) == strip.read(desk, run).blockers == ()
     desk.undo()

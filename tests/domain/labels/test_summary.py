@@ -197,7 +197,7 @@ def test_warnings_of_the_confusion() -> None:
     assert _strip(*both).warnings == ()
     # Sensitivity 1, specificity 1/3 (two of three bad ones passed): J = .33.
     weak = [_labelled(PASS, "fail", rank=1), _labelled(PASS, "fail", rank=2)]
-    assert "too close to guessing to correct: Youden's J is 0.33" in _warned(
+    assert "too close to guessing to correct its pass rate: Youden's J is 0.33" in _warned(
         *both, *weak, passed=3, failed=1
     )
     # One right and one wrong of each truth: J = 0.
