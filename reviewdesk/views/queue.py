@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import in_words
-from reviewdesk.domain.gates.expect import GateQuestion
 from reviewdesk.domain.labels.question import Reply, RunAnswer
 from reviewdesk.domain.panel.rerun import RerunResult
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
@@ -38,6 +37,9 @@ from reviewdesk.views.document import (
     table,
 )
 from reviewdesk.views.words import NONE, decided, held, moment, money, number, plural
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.gates.expect import GateQuestion
 
 FIRST = 10
 """The number of records of a list that are shown."""

@@ -86,7 +86,7 @@ def real_key(name: str) -> bool:
     if modifiers:
         return last in _MODIFIED.get("+".join(modifiers), ())
     if len(name) == 1:
-        return name.isalnum() and _is_drawable(name)
+        return name.isalnum() and name.isprintable() and show_line(name) == name
     return name in _PLAIN or name in _signs()
 
 
@@ -129,14 +129,10 @@ def _char_key(char: str) -> str:
     return TEXTUALS.get(name, name)
 
 
-def _is_drawable(char: str) -> bool:
-    return char.isprintable() and show_line(char) == char
-
-
 @cache
 def _signs() -> Mapping[str, str]:
     found = map(chr, chain.from_iterable(_BLOCKS))
-    return {_char_key(char): char for char in found if _is_drawable(char) and not char.isalnum()}
+    return {_char_key(char): char for char in found if char.isprintable() and not char.isalnum()}
 
 
 FIXED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
@@ -258,6 +259,7 @@ def block_lines(one: Block, width: int) -> Lines:
     return _PAINTERS[type(one)](one, width)
 
 
+@lru_cache(4096)
 def words_line(words: Words, tone: Tone = Tone.TEXT) -> Content:
     """Return a text as one line of any width, made harmless."""
     pieces = ((inline(span.text, _LONGEST), span.tone) for span in spans(words, tone))

@@ -238,7 +238,14 @@ class Scores:
     @cached_property
     def median(self) -> Floats:
         """The median; for an even number of scores, the mean of the two in the middle."""
-        return self._by_count(lambda block: np.asarray(np.median(block, axis=0)))
+
+        def middle(block: Floats) -> Floats:
+            ordered = np.sort(block, axis=0)
+            half, odd = divmod(len(ordered), 2)
+            found: Floats = ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
+            return found
+
+        return self._by_count(middle)
 
     @cached_property
     def lowest(self) -> Floats:
