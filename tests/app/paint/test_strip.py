@@ -45,9 +45,7 @@ def test_the_run_is_told_before_the_labels_alone(shown: tuple[Session, Calibrati
 
 
 @pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize(
-    ("n", "words"), [(0, " no pass or fail labels yet"), (3, " 3 pass or fail")]
-)
+@pytest.mark.parametrize(("n", "words"), [(0, " no pass or fail labels yet"), (3, " 3 labels")])
 def test_nothing_is_told_before_it_means_something(
     shown: tuple[Session, Calibration], n: int, words: str, blind: bool
 ) -> None:
