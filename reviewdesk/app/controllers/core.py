@@ -203,21 +203,27 @@ class Core:
         then: Callable[[Any], object],
         *,
         fault: str = "",
+        where: str = "",
+        quiet: bool = False,
     ) -> None:
-        """Do ``work`` in the background and pass its result to ``then``; show an error.
+        """Do ``work`` in the background and pass its result to ``then``.
 
-        ``fault`` begins the message about an unforeseen error.
+        An error is shown on the screen ``where``, unless ``quiet``; ``fault`` begins the message
+        about an unforeseen one.
         """
-        self.jobs.runner.start(Job(name, work, self.unless(then), fault=fault))
+        ended = self.unless(then, where=where, quiet=quiet)
+        self.jobs.runner.start(Job(name, work, ended, fault=fault))
 
-    def unless(self, then: Callable[[Any], object]) -> Ended:
+    def unless(
+        self, then: Callable[[Any], object], *, where: str = "", quiet: bool = False
+    ) -> Ended:
         """Return a callback that shows the error of a job, or calls ``then`` with its result."""
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
-            if error is not None:
-                self.complain(error)
-            else:
+            if error is None:
                 then(found)
+            elif not quiet:
+                self.complain(error, where=where)
 
         return ended
 
@@ -276,20 +282,17 @@ class Core:
             return
         self._counted = plans
 
-        def ended(found: object, _error: ReviewDeskError | None) -> None:
-            if isinstance(found, tuple):
-                self._flips = found
-                self.read_reruns()
+        def took(found: tuple[FlipRate, ...]) -> None:
+            self._flips = found
+            self.read_reruns()
 
         work = lambda desk, _report: items.flips_of_run(desk, run)  # noqa: E731
-        self.jobs.runner.start(Job("flip rates", work, ended, fault="no flip rates"))
+        self.background("flip rates", work, took, quiet=True)
 
     def look_for_unfinished(self, *, tell: bool = False) -> None:
         """Read in the background which re-runs were cut off, and ``tell`` of them."""
 
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if error is not None or not isinstance(found, list):
-                return
+        def took(found: list[UnfinishedRerun]) -> None:
             self.unfinished = found
             if found and tell:
                 key = self.keys.first("rerun") or "re-run in the palette"
@@ -298,7 +301,7 @@ class Core:
                 self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
 
         work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
-        self.jobs.runner.start(Job("unfinished re-runs", work, ended))
+        self.background("unfinished re-runs", work, took, quiet=True)
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -343,24 +346,21 @@ class Core:
                 return Figures(found.calibration, found.alone, found.pace, skipped, found.answer)
             return Figures(found.calibration, None, found.pace, found.blockers, found.answer)
 
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if isinstance(found, Figures):
-                self.figures = found
-            if error is not None:
-                self.complain(error, where=REVIEW)
+        def took(found: Figures) -> None:
+            self.figures = found
 
-        self.jobs.runner.start(Job(FIGURES, read, ended, fault="no figures"))
+        self.background(FIGURES, read, took, fault="no figures", where=REVIEW)
 
     def read_halves(self) -> None:
         """Read in the background which half of a split each labelled item belongs to."""
         run = self.session.run
 
-        def ended(found: object, _error: ReviewDeskError | None) -> None:
+        def took(found: SplitLabels | None) -> None:
             if run.hash == self.session.run.hash:
-                self.halves = found if isinstance(found, SplitLabels) else None
+                self.halves = found
 
         work = lambda desk, _report: known_halves(desk, run)  # noqa: E731
-        self.jobs.runner.start(Job("halves", work, ended))
+        self.background("halves", work, took, quiet=True)
 
     @property
     def half(self) -> str:

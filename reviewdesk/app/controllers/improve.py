@@ -87,8 +87,8 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
         offers = candidates.offers(desk, labels, panel)
         return _Read(panel, labels, offers, candidates.beside(panel))
 
-    def there(found: _Read | None) -> None:
-        if found is None or core.asking or run.hash != core.session.run.hash:
+    def there(found: _Read) -> None:
+        if core.asking or run.hash != core.session.run.hash:
             return
         core.settings = core.settings.choosing({"panel": str(panel.absolute())})
         core.halves = found.labels
@@ -205,8 +205,8 @@ def _try(core: Core, found: _Read, name: str) -> None:
 
         return tries.prepare(desk, run, candidate, found.panel)
 
-    def there(ready: PreparedTry | None) -> None:
-        if ready is None or core.asking:
+    def there(ready: PreparedTry) -> None:
+        if core.asking:
             return
         core.say("")
         plan = ready.plan

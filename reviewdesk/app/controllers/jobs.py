@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,37 +39,8 @@ _INTERVAL = 0.2
 """Seconds between two reports of the progress of a re-run or a try."""
 
 
-class TaskStop:
-    """Cancels the asyncio task of another thread, once; any thread may ask for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[Any] | None = None
-        self.asked = False
-
-    def ask(self) -> None:
-        """Cancel the task now, or as soon as there is one."""
-        with self._lock:
-            first = not self.asked
-            self.asked = True
-            # A second cancel would interrupt the saving of the ballots that came back.
-            if first and self._loop is not None and self._task is not None:
-                self._loop.call_soon_threadsafe(self._task.cancel)
-
-    def __enter__(self) -> Self:
-        """Register the running task; raise CancelledError if a stop was requested already."""
-        with self._lock:
-            if self.asked:
-                raise asyncio.CancelledError
-            self._loop = asyncio.get_running_loop()
-            self._task = asyncio.current_task()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Forget the task."""
-        with self._lock:
-            self._loop = self._task = None
+_LOOK = 0.05
+"""Seconds between two looks whether a re-run or a try is to stop."""
 
 
 def _seldom(tell: Callable[[turnout.LiveProgress], object]) -> Callable[..., None]:
@@ -85,20 +56,24 @@ def _seldom(tell: Callable[[turnout.LiveProgress], object]) -> Callable[..., Non
     return told
 
 
-def _run(asking: Callable[[], Coroutine[Any, Any, Any]], stop: TaskStop) -> Any:
+def _run(asking: Coroutine[Any, Any, Any], stop: threading.Event) -> Any:
     """Run a coroutine until it ends; return ``None`` if it was stopped."""
 
     async def until_stopped() -> Any:
-        with stop:
-            return await asking()
+        task = asyncio.ensure_future(asking)
+        while not task.done() and not stop.is_set():
+            await asyncio.wait({task}, timeout=_LOOK)
+        # Once: a second cancel would interrupt the saving of the ballots that came back.
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            return await task
+        return None
 
-    with suppress(asyncio.CancelledError):
-        return asyncio.run(until_stopped())
-    return None
+    return asyncio.run(until_stopped())
 
 
 def run_rerun(
-    ready: ReadyRerun, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
+    ready: ReadyRerun, stop: threading.Event, desk: Desk, report: Callable[[object], bool]
 ) -> RerunSummary | None:
     """Ask the jurors; return the result, ``None`` if it was stopped before it began.
 
@@ -113,18 +88,18 @@ def run_rerun(
             report(arrival_of(ballot))
 
     listener = RerunListener(came, _seldom(report), ends.append)
-    _run(lambda: carry_out(desk, ready, listener), stop)
+    _run(carry_out(desk, ready, listener), stop)
     return ends[0] if ends else None
 
 
 def run_try(
-    ready: PreparedTry, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
+    ready: PreparedTry, stop: threading.Event, desk: Desk, report: Callable[[object], bool]
 ) -> TryAnswer | None:
     """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
     from reviewdesk.desk.improve.tries import carry_out
 
     told = _seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
-    found: TryAnswer | None = _run(lambda: carry_out(desk, ready, told=told), stop)
+    found: TryAnswer | None = _run(carry_out(desk, ready, told=told), stop)
     return found
 
 
@@ -191,7 +166,7 @@ class Jobs:
         self.runner = runner
         self.rerun: OpenRerun | None = None
         self._share: dict[str, float] = {}
-        self._stops: dict[str, TaskStop] = {}
+        self._stops: dict[str, threading.Event] = {}
 
     @property
     def text(self) -> str:
@@ -260,7 +235,7 @@ class Jobs:
         Raises:
             DeskError: a candidate is being tried.
         """
-        stop = TaskStop()
+        stop = threading.Event()
 
         def done(found: object, error: ReviewDeskError | None) -> None:
             self._stops.pop(TRYING, None)
@@ -285,7 +260,7 @@ class Jobs:
         asked = tuple(call.juror.name for call in ready.first.calls)
         running = OpenRerun(frozenset(ready.keys), ready.name, asked)
         self.rerun = running
-        stop = self._stops[RERUN] = TaskStop()
+        stop = self._stops[RERUN] = threading.Event()
 
         def arrived(news: object) -> None:
             nonlocal running
@@ -293,13 +268,13 @@ class Jobs:
                 running = replace(running, came=(*running.came, news))
             elif isinstance(news, turnout.LiveProgress):
                 running = replace(running, progress=news)
-            self.rerun = running = replace(running, stopping=stop.asked)
+            self.rerun = running = replace(running, stopping=stop.is_set())
             heard(running)
 
         def done(found: object, error: ReviewDeskError | None) -> None:
             del self._stops[RERUN]
             self.rerun = None
-            ended(replace(running, stopping=stop.asked), found, error)
+            ended(replace(running, stopping=stop.is_set()), found, error)
 
         self.runner.start(Job(RERUN, partial(run_rerun, ready, stop), done, arrived, secret=True))
 
@@ -322,7 +297,7 @@ class Jobs:
         if self.rerun is not None:
             self.rerun = replace(self.rerun, stopping=True)
         for asked in self._stops.values():
-            asked.ask()
+            asked.set()
         return stopped + ([RERUN] if self.rerun else [])
 
 

@@ -459,8 +459,8 @@ def show_agreement(core: Core, _argument: str = "") -> None:
         )
         return one_page(shown)
 
-    def there(found: PageForm | None) -> None:
-        if found is not None and not core.asking:
+    def there(found: PageForm) -> None:
+        if not core.asking:
             core.ask(found, lambda wanted: use(core, "label:disputed") if wanted else None)
 
     core.background("agreement", read, there, fault="no agreement")

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
-from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk import Desk
@@ -191,14 +190,11 @@ class CalibrationController:
             return
         self._asked.add(page.read_as)
 
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if core.page is self and error is not None:
-                core.complain(error)
-            elif core.page is self and found is not None:
-                self.found = {**self.found, page.read_as: found}
+        def there(found: object) -> None:
+            self.found = {**self.found, page.read_as: found}
 
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
-        core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
+        core.background(f"page {page.read_as}", work, there, fault="no figures")
 
     def _improve(self) -> None:
         from reviewdesk.app.controllers import improve
@@ -344,8 +340,8 @@ class RunsController:
         self._read()
         if len(self.runs) > 1:
 
-            def compared(found: Mapping[int, AgainstEarlier] | None) -> None:
-                self._earlier = found or {}
+            def compared(found: Mapping[int, AgainstEarlier]) -> None:
+                self._earlier = found
 
             work = lambda desk, _report: over_runs(desk)  # noqa: E731
             self._core.background("over runs", work, compared, fault="no comparison of runs")
@@ -411,8 +407,8 @@ def compare(core: Core, name: str) -> None:
         core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
         return
 
-    def show(found: PanelComparison | None) -> None:
-        if found is None or run.hash != core.session.run.hash:
+    def show(found: PanelComparison) -> None:
+        if run.hash != core.session.run.hash:
             return
         core.say("")
         blind = core.session.view.blind

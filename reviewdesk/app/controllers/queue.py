@@ -226,10 +226,9 @@ def _find(core: Core, text: str) -> None:
         words = tuple(filters.words(text))
         return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
 
-    def there(found: SearchHits | None) -> None:
-        if found is not None:
-            core.review.found(found, session.keys)
-            _turn(core, 0)
+    def there(found: SearchHits) -> None:
+        core.review.found(found, session.keys)
+        _turn(core, 0)
 
     core.background("search", work, there, fault="nothing searched")
 
