@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
+from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk import Desk
@@ -190,11 +191,14 @@ class CalibrationController:
             return
         self._asked.add(page.read_as)
 
-        def there(found: object) -> None:
-            self.found = {**self.found, page.read_as: found}
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if core.page is self and error is not None:
+                core.complain(error)
+            elif core.page is self:
+                self.found = {**self.found, page.read_as: found}
 
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
-        core.background(f"page {page.read_as}", work, there, fault="no figures")
+        core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
 
     def _improve(self) -> None:
         from reviewdesk.app.controllers import improve
