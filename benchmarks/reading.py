@@ -149,10 +149,10 @@ def label_all(desk: Desk, run: Run, size: tuple[int, int]) -> tuple[int, int]:
     )  # fmt: skip
     controller.begin(*size)
     early = given = 0
-    for index in range(len(controller.core.session.keys)):
-        controller.core.safely(controller.core.review.show, index)
-        controller.core.show()
-        item = controller.core.session.item
+    for index in range(len(controller.session.keys)):
+        controller.safely(controller.review.show, index)
+        controller.show()
+        item = controller.session.item
         if item is None:
             continue
         found, presses = press_until_labelled(controller, desk, item, size, now)
@@ -170,12 +170,12 @@ def press_until_labelled(
         controller.take()
         top, height, layout = view_of(controller, item, size)
         shown = drawn(layout, top, height)
-        controller.drawn()
+        controller.guard.shown_once()
         if len(desk.item(item.row.key).history) == before:
             for part in layout.responses:
                 rows = range(max(part.first, top), min(part.below, top + height))
                 lines.setdefault((part.name, part.page), set()).update(rows)
-            controller.saw(shown)
+            controller.seen.saw(shown)
         now[0] += 1
         controller.handle("label.pass")
         if len(desk.item(item.row.key).history) > before:

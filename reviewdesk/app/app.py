@@ -190,9 +190,9 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             runner=self.runner,
             clock=self.clock,
             notice=notice,
-            colourless=self.no_color,
         )
-        self._use_own_themes(self.controller.core.settings)
+        self.controller.colourless = self.no_color
+        self._use_own_themes(self.controller.settings)
 
     @property
     def review(self) -> ReviewScreen:
@@ -216,7 +216,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         if not self.screen_stack:
             return
         controller = self.controller
-        controller.below_dialog(self.asking)
+        controller.asking = self.asking
         event()
         self._bring(controller.state.where)
         for request in controller.take():
@@ -232,7 +232,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
         if top is self.review and top.ready and not self.review.texts.waiting:
-            controller.drawn()
+            controller.guard.shown_once()
 
     def _bring(self, where: str) -> None:
         """Bring a desk screen into view."""
@@ -269,7 +269,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     def choose(self, name: str) -> None:
         """Carry out the action ``name``, chosen by name instead of by its key."""
-        self.act(partial(self.controller.choose, name))
+        self.act(partial(self.controller.do, name))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DEFAULTS
@@ -288,7 +288,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     def use_theme(self, name: str | None) -> None:
         if name is None:
-            self._use_own_themes(self.controller.core.settings)
+            self._use_own_themes(self.controller.settings)
         else:
             self.theme = name
 
@@ -320,11 +320,11 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             await super().on_event(event)
 
     def warn(self, text: str) -> None:
-        self.act(partial(self.controller.core.say_here, text, Tone.WARN))
+        self.act(partial(self.controller.say_here, text, Tone.WARN))
 
     def on_job_news(self, message: JobNews) -> None:
         if (tell := self.runner.hear(message)) is not None:
-            self.act(partial(self.controller.hear, tell))
+            self.act(partial(self.controller.safely, tell))
 
     def action_close_desk(self) -> None:
         self.act(self.controller.end)
@@ -333,7 +333,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         """Ring; where Textual rings because a handler failed, keep the fault instead."""
         if self.return_code:
             self.fault = self.fault or sys.exc_info()[1]
-            self.controller.core.jobs.stop()
+            self.controller.jobs.stop()
             self.controller.flush(seconds=0)
         else:
             super().bell()

@@ -89,7 +89,7 @@ def remove(*, name: str) -> None:
 
 def _facts(settings: Settings) -> dict[str, Any]:
     """Return the settings in force, what the desk keeps for the screen, and the changed keys."""
-    from reviewdesk.app.controllers.desk import usable
+    from reviewdesk.app.controllers.review import usable
     from reviewdesk.app.keys.keymap import checked, shown_key
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.desk.review.edits import peek

@@ -128,7 +128,7 @@ class Stage:
 
     @property
     def desk(self) -> Desk:
-        return self.controller.core.desk
+        return self.controller.desk
 
     @property
     def controller(self) -> ReviewController:
@@ -136,11 +136,11 @@ class Stage:
 
     @property
     def session(self) -> Session:
-        return self.controller.core.session
+        return self.controller.session
 
     @property
     def panes(self) -> Panes:
-        return self.controller.core.panes
+        return self.controller.panes
 
     @property
     def notice(self) -> str:

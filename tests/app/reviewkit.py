@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reviewdesk.app.controllers.item import press_reason
 from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.saving import Outbox
@@ -112,11 +113,11 @@ class Review:
                     self.controller.step(int(by * 10) if request.pages else int(by))
                 case _:
                     self.requests.append(request)
-        self.controller.below_dialog(bool(self.dialogs))
+        self.controller.asking = bool(self.dialogs)
         _ = self.controller.state
         if not self.dialogs and self.state.where == "review":
-            self.controller.drawn()
-            self.pane.draw(self.state, self.controller.saw)
+            self.controller.guard.shown_once()
+            self.pane.draw(self.state, self.controller.seen.saw)
 
     def quietly(self, *actions: str) -> None:
         """Press keys, if any, and leave every job in the background under way."""
@@ -128,7 +129,7 @@ class Review:
 
     def scroll(self, lines: int) -> None:
         """Scroll the item's pane."""
-        self.controller.saw(self.pane.scroll(lines))
+        self.controller.seen.saw(self.pane.scroll(lines))
 
     def finish(self, name: str) -> None:
         """Run a job to its end and tell the controller."""
@@ -138,7 +139,7 @@ class Review:
         error: ReviewDeskError | None = None
 
         def told(news: object) -> bool:
-            self.controller.hear(lambda: job.heard(news))
+            self.controller.safely(lambda: job.heard(news))
             return True
 
         with self.desk.borrowed() as reader:
@@ -148,7 +149,7 @@ class Review:
                 pass
             except ReviewDeskError as problem:
                 error = problem
-        self.controller.hear(lambda: job.ended(found, error))
+        self.controller.safely(lambda: job.ended(found, error))
         self._take()
 
     def press(self, *actions: str, wait: float = 0.2) -> None:
@@ -166,12 +167,12 @@ class Review:
     def reason(self, key: str, wait: float = 0.2) -> None:
         """Press a key of the line of reasons."""
         self.clock.wait(wait)
-        self.controller.press_reason(key, 0.0)
+        press_reason(self.controller, key, 0.0)
         self.after()
 
     def choose(self, action: str) -> None:
         """Choose an action by its name."""
-        self.controller.choose(action)
+        self.controller.do(action)
         self.after()
 
     def command(self, text: str) -> None:
@@ -192,9 +193,9 @@ class Review:
     def answer_quietly(self, answer: Any) -> None:
         """Close the dialog on top, and leave the jobs that it starts to the test."""
         ask = self.dialogs.pop()
-        self.controller.below_dialog(bool(self.dialogs))
+        self.controller.asking = bool(self.dialogs)
         # The screen below is back in view.
-        self.controller.resumed()
+        self.controller.guard.interrupt()
         typed = isinstance(ask.form, PromptForm) and isinstance(answer, str)
         ask.then(FieldInput(answer, given=True) if typed else answer)
         self._take()

@@ -34,12 +34,12 @@ def test_what_was_chosen_is_there_at_the_next_start(tmp_path: Path) -> None:
     panes = review.state.panes
     close(review)
     review = start(tmp_path)
-    assert review.controller.core.settings.theme == "high-contrast"
+    assert review.controller.settings.theme == "high-contrast"
     assert review.state.panes.columns == panes.columns != Panes(width=160).columns
     assert review.desk.view(review.run).order == "-score"  # type: ignore[union-attr]
     close(review)
     other = start(tmp_path, reviewer="ben")
-    assert other.controller.core.settings.source("theme") == "default"
+    assert other.controller.settings.source("theme") == "default"
     assert other.state.panes.columns == Panes(width=160).columns
     close(other)
 
@@ -77,7 +77,7 @@ def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_o
         review.controller.poll()
         review.after()
         assert "kept_settings" in review.notice
-        review.controller.core.say("")
+        review.controller.say("")
         review.controller.poll()
         review.after()
         assert review.notice == ""

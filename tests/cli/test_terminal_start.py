@@ -32,9 +32,9 @@ async def main():
     app, found = ReviewApp(desk, desk.run(), view=View()), []
     app.started = lambda: found.extend([sorted(sys.modules), compiled()])
     async with app.run_test(size=(160, 48)) as pilot:
-        while app.controller.core.figures.calibration is None:
+        while app.controller.figures.calibration is None:
             await pilot.pause(0.01)
-        found.append(app.controller.core.figures.calibration.labelled.n)
+        found.append(app.controller.figures.calibration.labelled.n)
     print(json.dumps(found))
 
 def compiled():

@@ -79,7 +79,7 @@ class Core:
     """The labels of the run by half of their split, once a split is made and read."""
     _panes = Panes()
     saved = ""
-    start = rows = seek = 0
+    start = fetches = seek = 0
     late = 0.0
     asking = False
     """Whether a dialog is open."""
@@ -94,14 +94,15 @@ class Core:
     """The file that keeps what cannot be saved when the app ends."""
     colourless = False
     """Whether the terminal has no themes to choose."""
-    do: Callable[[str], object]
-    """Carries out an action that was chosen by name."""
 
     def __init__(
-        self, desk: Desk, run: Run, view: View, settings: Settings, keys: Keymap, runner: Runner,
-        clock: Callable[[], float], notice: str,
+        self, desk: Desk, run: Run, view: View, *, settings: Settings, keys: Keymap, runner: Runner,
+        clock: Callable[[], float], notice: str = "",
     ) -> None:  # fmt: skip
-        """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line."""
+        """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line.
+
+        ``clock`` returns monotonic seconds, for the label guard.
+        """
         self.desk = desk
         self.settings = settings
         self.keys = keys
@@ -134,6 +135,10 @@ class Core:
         if desk.read_only:
             self.saved = "read-only"
             self.say(READ_ONLY, Tone.WARN)
+
+    def do(self, name: str) -> object:
+        """Carry out an action that was chosen by name; ask for confirmation if it gives a label."""
+        raise NotImplementedError
 
     def new_guard(self) -> LabelGuard:
         return LabelGuard(self.clock, self.settings.repeat_guard / 1000)
@@ -256,7 +261,7 @@ class Core:
         self.reading = replace(self.reading, find=found.words if found and found.keys else ())
         if rows:
             self.review.forget_rows()
-        self.rows += rows or changed
+        self.fetches += rows or changed
         self.seek += seek
         if not keep:
             item = None if seek else self.session.item
@@ -308,12 +313,12 @@ class Core:
             self.guard.hide()
         self._panes = panes
 
-    def choose(self, name: str) -> None:
+    def choose_pane(self, name: str) -> None:
         self.arrange(replace(self.panes, chosen=name))
 
     def leave_jury(self) -> None:
         if not self.panes.wide and self.panes.current == "jury":
-            self.choose("item")
+            self.choose_pane("item")
 
     def refresh(self) -> None:
         """Read the item and its row again, and leave its texts scrolled."""
@@ -383,7 +388,7 @@ class Core:
     def pane(self, name: str) -> None:
         """Bring a pane of the review into view."""
         self.go(None)
-        self.choose(name)
+        self.choose_pane(name)
 
     def review_run(self, run: Run, item: str | None = None) -> None:
         """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""

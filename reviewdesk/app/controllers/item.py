@@ -379,7 +379,7 @@ def _shift(core: Core, by: int, *, around: bool = False) -> None:
     if by < 0 and not around and core.session.chosen:
         core.review.choose(frozenset())
     elif name := core.panes.beside(by, around=around):
-        core.choose(name)
+        core.choose_pane(name)
     elif by > 0:
         _unfold_jury(core)
 
@@ -395,7 +395,7 @@ def _zoom(core: Core) -> None:
 def enter_pane(core: Core, name: str) -> None:
     panes = core.panes
     if name in panes.names and not panes.alone and name != panes.current:
-        core.choose(name)
+        core.choose_pane(name)
 
 
 def _resize(core: Core, by: int) -> None:

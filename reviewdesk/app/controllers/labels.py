@@ -118,11 +118,11 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
     again = f"Press {key}" if key else "Choose it again"
     again += f" to label it {WORDS[truth]}."
     if not core.panes.readable:
-        core.choose("item")
+        core.choose_pane("item")
         core.say_here(f"The item is open. {again}", Tone.TEXT)
     elif unseen is not None:
         if core.panes.alone:
-            core.choose("item")
+            core.choose_pane("item")
         core.seen.turn_to(unseen)
         core.guard.hide()
         core.say_here(f"{PARTS[unseen.part]} was not on screen yet; it is now. {again}", Tone.WARN)

@@ -73,7 +73,7 @@ def step(core: Core, by: int) -> None:
 def choose_row(core: Core, index: int) -> None:
     """Show the item in a row of the queue; the row of the current item opens it."""
     if index == core.session.index and core.panes.alone:
-        core.choose("item")
+        core.choose_pane("item")
         return
     core.review.show(index)
     core.show()

@@ -1,6 +1,7 @@
-"""The controller of the app: it takes keys, answers and events, and gives a state to draw.
+"""Keys and commands of every screen, and the controller: events in, a state and requests out.
 
-It uses no widget. A front end passes it events, carries out ``take`` and draws ``state``.
+It uses no widget. A front end passes events to the controller, carries out ``take`` and draws
+``state``.
 """
 
 from __future__ import annotations
@@ -8,24 +9,388 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers import desk as screens
 from reviewdesk.app.controllers import item, labels, queue
-from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
-from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.state import MOVES, Page, Request, ViewState
-from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
-from reviewdesk.app.keys.keymap import Keymap, refuse_withheld
-from reviewdesk.desk import Desk
-from reviewdesk.domain.records import QueueRow, Run, Truth, View
-from reviewdesk.settings import Settings
-from reviewdesk.views.document import Tone
+from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
+from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
+from reviewdesk.app.controllers.state import (
+    ESC,
+    MOVES,
+    Choice,
+    DialogPage,
+    Do,
+    FieldInput,
+    HelpForm,
+    Page,
+    PromptForm,
+    Request,
+    ViewState,
+    one_page,
+)
+from reviewdesk.app.keys.actions import (
+    ACTIONS,
+    GIVES_LABEL,
+    THEMES,
+    argument_completers,
+    complete_command,
+    matching,
+    parse_command,
+)
+from reviewdesk.app.keys.keymap import refuse_withheld
+from reviewdesk.desk import Desk, files
+from reviewdesk.desk.figures import question as questions
+from reviewdesk.desk.review import edits
+from reviewdesk.domain.labels.question import RunAnswer, parse_question
+from reviewdesk.domain.query.completion import Completion, Option
+from reviewdesk.domain.records import Loaded, QueueRow, Run, Truth, View
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.methods import FigureMethod
+from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.settings import KEPT
+from reviewdesk.views import glossary
+from reviewdesk.views.document import Document, Tone
+from reviewdesk.views.queue import strip_line
 
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers.pages import RunsController
+SETTINGS = ("theme", "panel")
+"""The settings that can be chosen on the screen. The panel "" is the report's own."""
+WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
+"""The kept shares of the screen's width, and the panes that they size."""
+
+
+_USABLE: Mapping[str, Callable[[Any], bool]] = {
+    "theme": lambda value: isinstance(value, str) and value in THEMES,
+    **dict.fromkeys(WIDTHS, lambda value: isinstance(value, float) and 0 < value < 1),
+    "panel": lambda value: isinstance(value, str) and show_line(value, len(value) + 1) == value,
+}
+"""Returns True for a value that can be used, by the name under which it is kept."""
+
+
+def usable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the kept values that can be used; a damaged one counts as not kept."""
+    return {name: values[name] for name, fits in _USABLE.items() if fits(values.get(name))}
+
+
+def choices(core: Core) -> dict[str, Any]:
+    """Return what is chosen on the screen, by the names under which the desk keeps it."""
+    settings = core.settings
+    chosen = [name for name in SETTINGS if settings.source(name) == KEPT]
+    widths = {name: getattr(core.panes, pane) for name, pane in WIDTHS.items()}
+    return dict.fromkeys(SETTINGS) | {name: getattr(settings, name) for name in chosen} | widths
+
+
+def start_choices(core: Core) -> None:
+    """Give a session the choices that the desk keeps; they override the settings."""
+    values = usable(edits.kept(core.desk))
+    core.settings = core.settings.with_kept(values)
+    core.arrange(
+        replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
+    )
+    core.stored = choices(core)
+
+
+def store_choices(core: Core) -> None:
+    """Store the choices that differ from what this session read or stored.
+
+    Others stay as they are on the desk, where another window may have changed them.
+    """
+    now = choices(core)
+    if changed := {name: value for name, value in now.items() if value != core.stored[name]}:
+        # First, so that a choice that cannot be stored is reported once, not every second.
+        core.stored = now
+        core.outbox.keep(("kept", *changed), lambda desk: edits.keep(desk, changed))
+
+
+# screens
+
+
+def go(core: Core, where: str) -> None:
+    """Bring a screen into view."""
+    from reviewdesk.app.controllers import pages
+
+    if where == REVIEW:
+        core.go(None)
+    elif where == CALIBRATION and core.go(page := pages.CalibrationController(core)):
+        page.turn(0)
+    elif where == RUNS and core.go(runs := pages.RunsController(core)):
+        runs.arrived()
+
+
+def _compare(core: Core, name: str) -> None:
+    from reviewdesk.app.controllers import pages
+
+    pages.compare(core, name)
+
+
+def _improve(core: Core, panel: str = "") -> None:
+    from reviewdesk.app.controllers import improve
+
+    improve.open_page(core, panel)
+
+
+def _explain(core: Core) -> None:
+    """Open a dialog with the terms in view; the term nearest to the top is chosen."""
+    closes = frozenset("qe")
+
+    def show(method: FigureMethod | None) -> None:
+        if method is not None:
+            document = Document((glossary.method_section(method),))
+            page = DialogPage(method.figure, ESC, document=document, closes=closes)
+            core.ask(one_page(page), lambda _: None)
+
+    def took(lines: Sequence[str]) -> None:
+        # Words in the texts of an item are not terms of the screen.
+        terms = _terms_of_item(core) or glossary.mentioned(lines)
+        if not terms:
+            core.say_here("no figure is in view; reviewdesk explain lists every word")
+            return
+        keys = ("enter", "its method, or next"), ("j k", "move"), *ESC
+        choices = [Choice(term.word, glossary.method_of(term.word), term.text) for term in terms]
+        page = DialogPage("What is in view", keys, choices=choices, closes=closes)
+        core.ask(one_page(page), show)
+
+    core.requests.append(Do("lines", took))
+
+
+def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
+    """Return the terms of the item's verdict; those of a hidden one would reveal its answer."""
+    session = core.session
+    if core.where != REVIEW or session.item is None:
+        return ()
+    if session.hidden:
+        return (glossary.find("blind"),)
+    found = session.item.assessment
+    strip = ("accuracy", "false passes", "flagged", "random check")
+    return (*glossary.of_verdict(found.notes, found.rule.used), *map(glossary.find, strip))
+
+
+def _use_theme(core: Core, name: str) -> None:
+    if name not in THEMES:
+        raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
+    if core.colourless:
+        raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
+    core.settings = core.settings.choosing({"theme": name})
+    core.requests.append(Do("theme", name))
+
+
+def _stop(core: Core) -> None:
+    stopped = core.jobs.stop()
+    notice = f"stopped: {', '.join(stopped)}" if stopped else "nothing runs in the background"
+    core.say(notice, Tone.NOTE)
+
+
+def _copy(core: Core) -> None:
+    def took(text: str) -> None:
+        if text:
+            core.requests.append(Do("copy", text))
+            core.say(f"copied {len(text):,} characters", Tone.NOTE)
+        else:
+            close = core.keys.first("quit") or "ctrl+q"
+            core.say(f"nothing is selected; press {close} to close", Tone.MUTED)
+
+    core.requests.append(Do("selection", took))
+
+
+def close(core: Core) -> None:
+    """Close; ask first if something is not on disk yet, or a re-run is under way."""
+    question = core.outbox.question or core.jobs.question
+    if question is None:
+        end(core)
+    else:
+        core.ask(question, lambda answer: end(core) if answer else None)
+
+
+def end(core: Core) -> None:
+    """Save the view and close, even if writes wait to be saved."""
+    core.jobs.stop()
+    core.requests.append(Do("close"))
+    # These are a convenience: failing to save them must not keep the app open.
+    core.safely(core.review.save)
+    core.safely(core.review.claims.release)
+    core.safely(store_choices, core)
+    core.outbox.stop()
+
+
+# the command line
+
+
+def _palette(core: Core) -> None:
+    """Ask for an action by words of its title or its id, and carry out the first that has them."""
+    offered = [one for one in ACTIONS.values() if one.id not in {*core.keys.withheld, "palette"}]
+
+    def complete(typed: str, _cursor: int) -> Completion:
+        found = matching(typed, offered)
+        shown = tuple(Option(one.title, core.keys.shown(one.id)) for one in found)
+        return Completion(0, len(typed), shown)
+
+    def check(typed: str) -> None:
+        if not typed.strip() or not matching(typed, offered):
+            raise UsageError("no action has these words", "A part of a word is enough: zo.")
+
+    def take(answer: FieldInput | None) -> None:
+        if answer is not None and answer.given:
+            core.do(matching(answer.text, offered)[0].id)
+
+    core.ask(PromptForm("Do", check=check, complete=complete), take)
+
+
+def _command(core: Core, start: str = "") -> None:
+    """Open the command line; arrow up recalls earlier lines, also those left with escape."""
+    arguments = argument_completers(core.desk, core.session)
+
+    def take(answer: FieldInput | None) -> None:
+        if answer is not None and answer.text.strip():
+            core.past["command"].append(answer.text)
+        if answer is not None and answer.given:
+            run_command(core, answer.text)
+
+    form = PromptForm(
+        "Command",
+        start,
+        check=parse_command,
+        complete=lambda text, cursor: complete_command(text, cursor, arguments),
+        past=core.past["command"][-50:],
+    )
+    core.ask(form, take)
+
+
+def run_command(core: Core, text: str) -> None:
+    """Carry out the command line ``text``; raise UsageError if it cannot be parsed."""
+    typed = parse_command(text)
+    core.calm()
+    core.calm(REVIEW)
+    refuse_withheld(core.keys, typed.name)
+    if (command := COMMANDS.get(typed.name)) is not None:
+        command(core, typed.argument)
+    elif (verb := _NAMED.get(typed.name)) is not None:
+        VERBS[verb](core)
+    else:
+        core.go(None)
+        _ON_REVIEW[typed.name](core, typed.argument)
+
+
+def _ask(core: Core, text: str) -> None:
+    """Ask the run a question, close the open question, or report its answer so far."""
+    desk = core.desk
+    run = core.session.run
+    if text == "close":
+        found: RunAnswer | None = questions.close(desk, run)
+    elif text:
+        found = questions.ask(desk, run, parse_question(text))
+    else:
+        found = questions.answer(desk, run)
+    if found is None:
+        raise UsageError("nothing was asked yet", "Ask, for example, :ask accuracy >= 0.9")
+    core.review.asked = tuple(questions.asked_keys(desk, run))
+    core.say(strip_line(found, blind=core.session.view.blind), Tone.NOTE)
+    core.recalibrate()
+
+
+# files
+
+_LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+
+
+def _export(core: Core, argument: str) -> None:
+    """Write the labels or the run, depending on the file's name; ask before replacing a file."""
+    path = files.named(argument)
+    files.check_target(core.desk.path, path, force=True)
+    write = _export_labels if files.run_kind(path) is None else _export_run
+    if not files.is_taken(path):
+        write(core, path, force=False)
+        return
+    question = f"{show_line(str(path))} is there already. Replace it?"
+    core.ask_yes(question, "Its present content is lost.", lambda: write(core, path, force=True))
+
+
+def _export_labels(core: Core, path: Path, *, force: bool) -> None:
+    full = path.name.endswith("full.jsonl")
+    kind = "full" if full else _LABEL_KINDS.get(path.suffix, "mcptest")
+    text, exported = files.export(core.desk, core.session.run, kind)
+    files.write(core.desk, path, [text], force=force)
+    written = f"{len(exported.rows)} rows written to {path}"
+    core.say(" · ".join([written, *exported.warnings]), Tone.NOTE)
+
+
+def _export_run(core: Core, path: Path, *, force: bool) -> None:
+    run = core.session.run
+    name = show_line(str(path))
+
+    def work(desk: Desk, report: Report) -> None:
+        files.write_run(desk, run, path, lambda share, _count: report(share), force=force)
+
+    written = core.unless(lambda _: core.say(f"{name}: written", Tone.NOTE))
+    core.jobs.start(EXPORT, work, written, what="a run is being written")
+    core.say(f"writing {name}", Tone.NOTE)
+
+
+def _load(core: Core, path: str) -> None:
+    """Load a report in the background; then review its run, unless a dialog is open."""
+    from reviewdesk.desk import LoadOptions
+
+    options = LoadOptions(audit_share=core.settings.audit_share)
+
+    def work(desk: Desk, report: Report) -> Loaded:
+        return files.open_file(desk, path, options, lambda share, _count: report(share))
+
+    def ended(found: object, error: ReviewDeskError | None) -> None:
+        if error is not None:
+            core.complain(error)
+        if not isinstance(found, Loaded):
+            return
+        if not core.asking:
+            core.review_run(found.run)
+        known = "" if found.new else " (known already)"
+        notice = f"loaded {show_line(found.run.name)}: {found.run.verdicts:,} verdicts{known}"
+        # The reader's notes depend on the panel's answers, which a blind session hides.
+        notes = () if core.session.view.blind else found.notes
+        core.say(" · ".join([notice, *map(show_line, notes)]), Tone.NOTE)
+        if core.page is not None:
+            core.page.arrived()
+
+    core.jobs.start(LOAD, work, ended, what="a report is being loaded")
+    core.say(f"loading {show_line(path)}", Tone.NOTE)
+
+
+VERBS: dict[str, Verb] = {
+    "screen.queue": lambda core: core.pane("queue"),
+    "screen.item": lambda core: core.pane("item"),
+    "screen.calibration": partial(go, where=CALIBRATION),
+    "screen.runs": partial(go, where=RUNS),
+    "leave": partial(go, where=REVIEW),
+    "help": lambda core: core.ask(HelpForm(), lambda action: core.do(action) if action else None),
+    "explain": _explain,
+    "command": _command,
+    "jump": partial(_command, start="go "),
+    "order": partial(_command, start="order "),
+    "run.load": partial(_command, start="open "),
+    "export": partial(_command, start="export "),
+    "stop": _stop,
+    "copy": _copy,
+    "quit": close,
+    "quit.anywhere": close,
+    "palette": _palette,
+    "redraw": lambda core: core.requests.append(Do("redraw")),
+    "theme": partial(_command, start="theme "),
+}
+COMMANDS: dict[str, Callable[[Core, str], object]] = {
+    "run": lambda core, name: core.review_run(core.desk.run(name)),
+    "compare": _compare,
+    "theme": _use_theme,
+    "ask": _ask,
+    "improve": _improve,
+    "open": _load,
+    "export": _export,
+}
+_NAMED = {
+    "queue": "screen.queue", "item": "screen.item", "cal": "screen.calibration",
+    "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
+}  # fmt: skip
+"""The commands that carry out an action."""
+_ON_REVIEW = {**queue.COMMANDS, "team": labels.show_agreement}
 
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
@@ -33,77 +398,49 @@ _VERBS = queue.VERBS | item.VERBS | labels.VERBS
 """The functions that carry out the actions of the review."""
 
 
-class ReviewController:
+class ReviewController(Core):
     """The review of a desk's runs. Methods that take an event raise no errors of the desk."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        run: Run,
-        view: View,
-        *,
-        settings: Settings,
-        keys: Keymap,
-        runner: Runner,
-        clock: Callable[[], float],
-        notice: str = "",
-        colourless: bool = False,
-    ) -> None:
-        """Open ``run`` where ``view`` left it.
-
-        ``clock`` returns monotonic seconds, for the label guard; a ``colourless``
-        terminal has no themes to choose.
-        """
-        self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
-        core.colourless = colourless
-        core.do = self.choose
-        screens.start_choices(core)
-        self.saw = core.seen.saw
-        self.end = partial(screens.end, core)
-        self.flush = partial(queue.flush, core)
-        self.poll = partial(_poll, core)
-        self.enter_pane = partial(item.enter_pane, core)
-        self.drag = partial(item.drag, core)
-        self.resumed = core.guard.interrupt
-        self.drawn = core.guard.shown_once
-        self.complain = partial(core.complain, where=REVIEW)
+    def __init__(self, desk: Desk, run: Run, view: View, **more: Any) -> None:
+        """Open a run as ``Core`` does, with the choices that the desk keeps."""
+        super().__init__(desk, run, view, **more)
+        start_choices(self)
 
     # out: the state and the requests
 
     @property
     def state(self) -> ViewState:
         """The state to draw, without a notice about something that is no longer in view."""
-        core = self.core
-        where = self.core.where
-        core.notices[where] = notice = core.notices[where].beside(core.shown)
-        hints = _hints(core) if core.page is None else core.page.hints()
+        where = self.where
+        self.notices[where] = notice = self.notices[where].beside(self.shown)
+        hints = _hints(self) if self.page is None else self.page.hints()
         return ViewState(
             where,
-            core.session,
-            core.panes,
+            self.session,
+            self.panes,
             notice,
-            core.outbox.text or core.saved,
-            core.jobs.text,
-            None if core.jobs.rerun is None or core.jobs.rerun.alone else core.jobs.rerun,
-            core.figures,
-            core.reading,
-            core.reruns,
-            {name: word for name, word in hints.items() if name not in core.keys.withheld},
-            core.start,
-            core.rows,
-            core.seek,
-            core.seen.scroll,
-            copy(core.page),
-            core.reasons,
-            core.criteria,
-            core.half,
+            self.outbox.text or self.saved,
+            self.jobs.text,
+            None if self.jobs.rerun is None or self.jobs.rerun.alone else self.jobs.rerun,
+            self.figures,
+            self.reading,
+            self.reruns,
+            {name: word for name, word in hints.items() if name not in self.keys.withheld},
+            self.start,
+            self.fetches,
+            self.seek,
+            self.seen.scroll,
+            copy(self.page),
+            self.reasons,
+            self.criteria,
+            self.half,
         )
 
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order."""
-        self.core.safely(labels.follow_claims, self.core)
-        taken = tuple(self.core.requests)
-        self.core.requests.clear()
+        self.safely(labels.follow_claims, self)
+        taken = tuple(self.requests)
+        self.requests.clear()
         return taken
 
     # in: keys and commands
@@ -114,103 +451,82 @@ class ReviewController:
         Nothing happens while a dialog is open: a key typed before it appeared was not meant for
         the screen below.
         """
-        core = self.core
-        if core.asking or (core.panes.tiny and name not in _WHEN_TINY):
+        if self.asking or (self.panes.tiny and name not in _WHEN_TINY):
             return
-        core.late = late
-        core.review.claims.pressed = True
-        core.safely(self._do, name)
-
-    def press_reason(self, key: str, late: float) -> None:
-        """Act on a key that the open line of reasons takes."""
-        self.core.safely(item.press_reason, self.core, key, late)
+        self.late = late
+        self.review.claims.pressed = True
+        self.safely(self._do, name)
 
     def _do(self, name: str) -> None:
-        core = self.core
-        refuse_withheld(core.keys, name)
+        refuse_withheld(self.keys, name)
         where = ACTIONS[name].where
         if name in MOVES:
-            core.requests.append(MOVES[name])
-        elif (verb := screens.VERBS.get(name)) is not None:
-            verb(core)
-        elif core.where not in where:
-            screens.go(core, min(where))
+            self.requests.append(MOVES[name])
+        elif (verb := VERBS.get(name)) is not None:
+            verb(self)
+        elif self.where not in where:
+            go(self, min(where))
             if name in GIVES_LABEL:
                 notice = "read the item first: a label is given where it can be read"
-                core.say_here(notice, Tone.TEXT)
-            elif core.where in where:
+                self.say_here(notice, Tone.TEXT)
+            elif self.where in where:
                 self._do(name)
-        elif core.page is not None:
-            core.page.verbs[name]()
+        elif self.page is not None:
+            self.page.verbs[name]()
         else:
-            _VERBS[name](core)
+            _VERBS[name](self)
 
-    def choose(self, name: str) -> None:
-        """Carry out an action that was chosen by name; ask for confirmation if it gives a label."""
-        if name in GIVES_LABEL and self.core.page is None:
-            self.core.safely(labels.confirm, self.core, name)
+    def do(self, name: str) -> None:
+        if name in GIVES_LABEL and self.page is None:
+            self.safely(labels.confirm, self, name)
         else:
             self.handle(name)
 
     def run(self, text: str) -> None:
-        self.core.safely(screens.run, self.core, text)
+        self.safely(run_command, self, text)
 
     # in: the terminal
 
     def begin(self, width: int, height: int) -> None:
         self.resized(width, height)
-        self.core.safely(self.core.show)
+        self.safely(self.show)
 
     def settle(self) -> None:
         """Ask for figures, index, backup and re-runs, and offer kept edits, after the item."""
-        core = self.core
-        core.recalibrate()
-        core.safely(core.count_flips)
-        core.index()
-        core.back_up()
-        core.read_halves()
-        core.safely(queue.offer_unsaved, core)
-        core.look_for_unfinished(tell=True)
+        self.recalibrate()
+        self.safely(self.count_flips)
+        self.index()
+        self.back_up()
+        self.read_halves()
+        self.safely(queue.offer_unsaved, self)
+        self.look_for_unfinished(tell=True)
+
+    def poll(self) -> None:
+        self.safely(store_choices, self)
+        labels.poll(self)
+
+    def end(self) -> None:
+        end(self)
+
+    def flush(self, seconds: float) -> queue.Unsaved:
+        return queue.flush(self, seconds)
 
     def resized(self, width: int, height: int) -> None:
-        self.core.arrange(replace(self.core.panes, width=width, height=height))
+        self.arrange(replace(self.panes, width=width, height=height))
 
     def step(self, lines: int) -> None:
-        page = _runs(self.core)
-        step = partial(queue.step, self.core) if page is None else page.step
-        self.core.safely(step, lines)
+        step = partial(queue.step, self) if self.where != RUNS else self.page.step
+        self.safely(step, lines)
 
     def choose_row(self, index: int) -> None:
-        page = _runs(self.core)
-        choose = partial(queue.choose_row, self.core) if page is None else page.choose
-        self.core.safely(choose, index)
+        choose = partial(queue.choose_row, self) if self.where != RUNS else self.page.choose
+        self.safely(choose, index)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        return self.core.review.listed(keys)
+        return self.review.listed(keys)
 
     def listed(self, keys: Sequence[int]) -> None:
-        self.core.review.exposure.listed(self.core.session, keys)
-
-    def below_dialog(self, asking: bool) -> None:
-        self.core.asking = asking
-
-    def hear(self, tell: Callable[[], None]) -> None:
-        """Take the report of a background job."""
-        self.core.safely(tell)
-
-
-def _poll(core: Core) -> None:
-    core.safely(screens.store_choices, core)
-    labels.poll(core)
-
-
-def _runs(core: Core) -> RunsController | None:
-    """Return the controller of the runs screen, if that is in view."""
-    if core.where != RUNS:
-        return None
-    from reviewdesk.app.controllers.pages import RunsController
-
-    return core.page if isinstance(core.page, RunsController) else None
+        self.review.exposure.listed(self.session, keys)
 
 
 def _hints(core: Core) -> Mapping[str, object]:

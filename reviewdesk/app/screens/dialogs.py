@@ -281,7 +281,7 @@ class PageDialog(Dialog[Any]):
     def _do(self, act: Act) -> None:
         """Act on the highlighted line; close with the result unless it is ``None``."""
         front: Any = self.app
-        front.controller.core.late = front.lateness
+        front.controller.late = front.lateness
         found: list[object] = []
         at = self.query_one(OptionList).highlighted or 0
         front.act(lambda: found.append(act(at)))

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.timer import Timer
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.item import REASON_KEYS
+from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import (
@@ -79,7 +79,7 @@ class ReviewTexts:
     def _draw_wanted(self) -> None:
         if self._wanted is not None and self._screen.is_running:
             self.draw(self._wanted)
-            self._screen.front.controller.drawn()
+            self._screen.front.controller.guard.shown_once()
 
     def draw(self, state: ViewState) -> None:
         """Draw the differences from what the panes show."""
@@ -170,9 +170,8 @@ class ReviewScreen(DeskScreen):
         with _Columns(id="body"):
             with _Column(id="queue-column"):
                 yield Bar(id="queue-title")
-                yield QueueList(
-                    self.front.controller.rows, self.front.controller.listed, id="queue"
-                )
+                controller = self.front.controller
+                yield QueueList(controller.rows, controller.listed, id="queue")
             for pane in (ItemPane(id="item"), Pane(id="jury")):
                 yield Divider(pane.id or "")
                 with _Column(id=f"{pane.id}-column"):
@@ -317,22 +316,24 @@ class ReviewScreen(DeskScreen):
         """Carry out the action of a key, or pass it to the line of reasons while that is open."""
         if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
             return super().press(key)
-        self.front.act(partial(self.front.controller.press_reason, key, self.front.lateness))
+        controller = self.front.controller
+        given = press_reason, controller, key, self.front.lateness
+        self.front.act(partial(controller.safely, *given))
         return True
 
     def on_screen_resume(self) -> None:
-        self.front.act(self.front.controller.resumed)
+        self.front.act(self.front.controller.guard.interrupt)
 
     def on_key(self, event: events.Key) -> None:
         if event.is_printable and event.key not in self.bound:
-            self.front.controller.core.guard.stray()
+            self.front.controller.guard.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Give the keys to the pane that got the focus."""
         widget = event.widget
         # The focus may have moved on since the event.
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
-            self.front.act(partial(self.front.controller.enter_pane, widget.id))
+            self.front.act(partial(enter_pane, self.front.controller, widget.id))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         message.stop()
@@ -340,15 +341,15 @@ class ReviewScreen(DeskScreen):
 
     def on_rule_dragged(self, message: RuleDragged) -> None:
         message.stop()
-        self.front.act(partial(self.front.controller.drag, message.pane, message.column))
+        self.front.act(partial(drag, self.front.controller, message.pane, message.column))
 
     def on_item_drawn(self, message: ItemDrawn) -> None:
         message.stop()
-        self.front.controller.saw(message.drawn)
+        self.front.controller.seen.saw(message.drawn)
 
     def on_paint_failed(self, message: PaintFailed) -> None:
         message.stop()
-        self.front.act(partial(self.front.controller.complain, message.error))
+        self.front.act(partial(self.front.controller.complain, message.error, where=self.where))
 
 
 def _place(state: ViewState) -> tuple[object, ...]:

@@ -70,7 +70,7 @@ def test_an_answer_that_comes_after_the_screen_was_left_is_dropped(review: Revie
     review.controller.handle("screen.calibration")
     job = review.runner.waiting["page figures"]
     review.controller.handle("leave")
-    review.controller.hear(lambda: job.ended(None, DeskError("late")))
+    review.controller.safely(lambda: job.ended(None, DeskError("late")))
     assert review.notice == ""
     review.press("screen.calibration")
     assert "figures" in page(review).found
@@ -79,7 +79,7 @@ def test_an_answer_that_comes_after_the_screen_was_left_is_dropped(review: Revie
 def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(review: Review) -> None:
     review.controller.handle("screen.calibration")
     job = review.runner.waiting.pop("page figures")
-    review.controller.hear(lambda: job.ended(None, DeskError("gone")))
+    review.controller.safely(lambda: job.ended(None, DeskError("gone")))
     assert review.notice == "gone"
     review.press("drill")
     assert review.notice == "there are no figures to look behind yet"

@@ -66,7 +66,7 @@ def test_others_skip_what_is_held_and_see_with_whom(tmp_path: Path) -> None:
     with both(tmp_path) as hands:
         bob = hands.bob
         assert bob.current == "item/003"
-        rows = bob.controller.rows(list(bob.session.keys))
+        rows = bob.controller.review.listed(list(bob.session.keys))
         assert [row.open_with for row in rows] == ["ann", "ann", "", "", "", ""]
         hands.ann.press("label.pass")
         assert hands.ann.current == "item/002"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from reviewdesk.app.controllers.item import enter_pane
 from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
@@ -93,10 +94,10 @@ def test_zoom_shows_one_pane_and_keeps_the_place(review: Review) -> None:
     review.resize(WIDE)
     assert _alone(review)
     # A pane that gets the focus while another stands alone does not take its place.
-    review.controller.enter_pane("jury")
+    enter_pane(review.controller, "jury")
     assert review.state.panes.current == "item"
     review.press("zoom")
-    review.controller.enter_pane("jury")
+    enter_pane(review.controller, "jury")
     assert review.state.panes.current == "jury"
     review.resize(SMALL)
     review.press("zoom")
@@ -257,7 +258,7 @@ def test_a_second_load_is_refused_and_changes_nothing_of_the_first(
     review.press("screen.runs", "run.load")
     file = a_report(tmp_path / "new.json", 20)
     review.dialogs.pop().then(FieldInput(f"open {file}", given=True))
-    review.controller.below_dialog(False)
+    review.controller.asking = False
     review.controller.run(f"open {file}")
     assert "being loaded already" in review.notice
     review.after()

@@ -65,7 +65,7 @@ def test_a_held_key_labels_once(tmp_path: Path) -> None:
 
 def test_a_stray_key_keeps_a_paste_from_labelling(review: Review) -> None:
     review.clock.wait(1)
-    review.controller.core.guard.stray()
+    review.controller.guard.stray()
     review.press("label.pass", wait=0.01)
     assert not any(review.labels)
 
@@ -175,7 +175,7 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
         review.controller.handle("note")
         review._take()
         review.dialogs.pop().then(FieldInput("kept", given=True))
-        review.controller.below_dialog(False)
+        review.controller.asking = False
         review.controller.handle("note")
         review._take()
         assert getattr(review.dialog, "value", None) == "kept"
@@ -218,7 +218,7 @@ def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(review
 def test_a_confirmed_label_is_not_given_to_an_item_that_moved_in(review: Review) -> None:
     review.choose("label.fail")
     # A finished load turned to another item below the dialog.
-    review.controller.core.review.step(1)
+    review.controller.review.step(1)
     review.answer(True)
     assert not any(review.labels)
 
@@ -328,7 +328,7 @@ def test_only_the_newest_figures_count(review: Review) -> None:
     review.clock.wait(1)
     review.controller.handle("label.pass")
     first = review.runner.waiting["calibration"]
-    review.controller.core.recalibrate()
+    review.controller.recalibrate()
     # The runner drops the older job; what is waiting is the newer one alone.
     assert review.runner.waiting["calibration"] is not first
     review.after()
@@ -339,10 +339,10 @@ def test_only_the_newest_figures_count(review: Review) -> None:
 
 def test_figures_that_cannot_be_read_are_one_line(review: Review) -> None:
     job = None
-    review.controller.core.recalibrate()
+    review.controller.recalibrate()
     job = review.runner.waiting.pop("calibration")
     review.press("screen.runs")
-    review.controller.hear(lambda: job.ended(None, DeskError("no figures: gone")))
+    review.controller.safely(lambda: job.ended(None, DeskError("no figures: gone")))
     # It is told where the figures stand.
     assert review.notice == ""
     review.press("leave")

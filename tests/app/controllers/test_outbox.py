@@ -251,7 +251,7 @@ def test_a_label_of_another_run_is_saved_for_its_own(
 
 def marks_of(review: Review) -> list[str]:
     """The label of each line of the queue, as it is drawn."""
-    return [label_mark(row)[0] for row in review.controller.rows(review.session.keys)]
+    return [label_mark(row)[0] for row in review.controller.review.listed(review.session.keys)]
 
 
 def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None
         with locked(review):
             review.press("label.pass", "label.fail", "defer", "mark")
             assert marks_of(review) == ["p~", "f~", "z~", "·~", "·"]
-            assert [row.marked for row in review.controller.rows(review.session.keys)][3]
+            assert [row.marked for row in review.controller.review.listed(review.session.keys)][3]
             review.press("undo", "undo")
             assert marks_of(review) == ["p~", "f~", "·", "·", "·"]
         assert marks_of(review) == ["p", "f", "·", "·", "·"]

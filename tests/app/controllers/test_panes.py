@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.controllers.item import drag
 from reviewdesk.app.controllers.state import LEAST, WIDE, Panes
 from reviewdesk.domain.records import View
 from tests.app.builders import SMALL
@@ -93,22 +94,21 @@ def test_no_pane_gets_too_narrow_by_keys_and_one_press_leads_back(review: Review
 
 
 def test_a_dragged_rule_stands_where_the_mouse_is(review: Review) -> None:
-    drag = review.controller.drag
-    drag("item", 50)
+    drag(review.controller, "item", 50)
     assert widths(review) == {"queue": 50, "item": 65, "jury": 43}
-    drag("jury", 100)
+    drag(review.controller, "jury", 100)
     # The rule has column 100, and 59 are right of it.
     assert widths(review) == {"queue": 50, "item": 49, "jury": 59}
     for name, column in (("item", 0), ("item", 159), ("jury", 0), ("jury", 159)):
-        drag(name, column)
+        drag(review.controller, name, column)
         columns = widths(review)
         assert sum(columns.values()) == 158
         assert all(columns[name] >= least for name, least in LEAST.items())
 
 
 def test_widths_follow_the_terminal_and_come_back(review: Review) -> None:
-    review.controller.drag("item", 48)
-    review.controller.drag("jury", 119)
+    drag(review.controller, "item", 48)
+    drag(review.controller, "jury", 119)
     before = widths(review)
     assert before == {"queue": 48, "item": 70, "jury": 40}
     review.resize((320, 48))
@@ -124,7 +124,7 @@ def test_a_pane_that_stands_alone_has_no_width(tmp_path: Path) -> None:
         before = review.state.panes
         review.press("pane.wider")
         assert "from 140 columns on" in review.notice
-        review.controller.drag("item", 20)
+        drag(review.controller, "item", 20)
         assert review.state.panes == before
         review.resize((160, 48))
         review.press("zoom", "pane.wider")

@@ -80,7 +80,7 @@ def test_a_screen_fetches_its_own_rows_only(opened: Opened) -> None:
     review = Review(*opened)
     seen: list[str] = []
     review.desk.conn.set_trace_callback(seen.append)
-    review.controller.rows(review.session.keys[:40])
+    review.controller.review.listed(review.session.keys[:40])
     rows = len(seen)
     review.controller.step(1)
     review.desk.conn.set_trace_callback(None)

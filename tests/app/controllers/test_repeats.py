@@ -97,7 +97,7 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
         # As at its first look, field by field: the label, note, tags and mark are hidden.
         assert replace(item, run=first.run) == first
         assert review.session.hidden
-        assert review.controller.rows([key])[0] == first.row
+        assert review.controller.review.listed([key])[0] == first.row
         review.press("history")
         assert dialog_events(review) == []
         review.answer(None)
@@ -183,7 +183,7 @@ def test_a_crash_before_the_repeat_loses_nothing(review: Review) -> None:
     later = reopened(again)
     # In the next session it is what it is: the first label, and the history tells the rest.
     key = item.row.key
-    assert later.controller.rows([key])[0].label is Truth.PASS
+    assert later.controller.review.listed([key])[0].label is Truth.PASS
     later.command(f"go {item.verdict.id}")
     later.press("undo")
     assert later.item.row.label is None
@@ -225,14 +225,14 @@ def test_only_a_step_to_the_next_undecided_brings_something_back(review: Review)
     assert review.item.verdict.id != item.verdict.id
     assert review.desk.item(review.item.row.key).row.label is None
     # What was left without a label waits in its place, as any other item does.
-    assert review.controller.rows([item.row.key])[0].label is None
+    assert review.controller.review.listed([item.row.key])[0].label is None
 
 
 def test_a_deferred_repeat_comes_last(tmp_path: Path) -> None:
     with long_review(tmp_path, 70) as review:
         item = until_repeat(review)
         review.press("defer")
-        assert review.controller.rows([item.row.key])[0].deferred
+        assert review.controller.review.listed([item.row.key])[0].deferred
         for _ in range(200):
             if review.item.verdict.id == item.verdict.id:
                 break

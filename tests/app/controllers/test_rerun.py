@@ -55,15 +55,15 @@ async def ask(review: Review, job: Job | None = None) -> None:
 
     found, error = await asyncio.to_thread(work)
     for ballot in ballots:
-        review.controller.hear(partial(job.heard, ballot))
-    review.controller.hear(partial(job.ended, found, error))
+        review.controller.safely(partial(job.heard, ballot))
+    review.controller.safely(partial(job.ended, found, error))
     review.after()
 
 
 async def asked(review: Review, reply: Reply = said, index: int | None = None) -> list[str]:
     """Ask about the item in view, and return the models that were asked."""
     async with Server(reply=reply) as server:
-        panel_file(Path(review.controller.core.settings.panel), server.url)
+        panel_file(Path(review.controller.settings.panel), server.url)
         review.press("rerun")
         agree(review, index)
         await ask(review)
@@ -83,7 +83,7 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     running = review.state.reruns.running
     assert running is not None
     assert running.asked == ("judge-0", "judge-1", "judge-2")
-    review.controller.hear(lambda: job.heard(Arrival("judge-1", True, 0.8, "ok", "")))
+    review.controller.safely(lambda: job.heard(Arrival("judge-1", True, 0.8, "ok", "")))
     assert review.state.jobs.startswith("asking 1/3")
     running = review.state.reruns.running
     assert running is not None
@@ -99,7 +99,7 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.press("stop")
     assert review.notice == "stopped: asking"
     assert review.state.jobs == "stopping"
-    review.controller.hear(lambda: job.ended(None, None))
+    review.controller.safely(lambda: job.ended(None, None))
     assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
     assert review.state.jobs == ""
 
@@ -120,7 +120,7 @@ def test_a_fault_of_the_job_is_one_line_and_the_session_goes_on(tmp_path: Path) 
     job = review.runner.waiting.pop("asking")
     # Its unforeseen errors may hold a key, so that their texts are left out.
     assert job.secret
-    review.controller.hear(lambda: job.ended(None, DeskError("asking failed: RuntimeError")))
+    review.controller.safely(lambda: job.ended(None, DeskError("asking failed: RuntimeError")))
     assert review.notice == "asking failed: RuntimeError"
     review.press("label.pass")
     assert review.labels.count(Truth.PASS) == 1

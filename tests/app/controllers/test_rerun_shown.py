@@ -80,7 +80,7 @@ def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -
 async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
     review = opened(tmp_path, *FOUR)
     async with Server(reply=failing) as server:
-        panel_file(Path(review.controller.core.settings.panel), server.url)
+        panel_file(Path(review.controller.settings.panel), server.url)
         ready_for_all(review)
         consent(review)
         assert review.notice == "asking 3 jurors again about 4 verdicts; ctrl+x stops"
@@ -105,7 +105,7 @@ async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -
     review = opened(tmp_path, *FOUR, view=View(blind=True))
     review.press("label.pass", "back")
     async with Server(reply=failing) as server:
-        panel_file(Path(review.controller.core.settings.panel), server.url)
+        panel_file(Path(review.controller.settings.panel), server.url)
         ready_for_all(review)
         consent(review)
         await ask(review)
@@ -128,7 +128,7 @@ def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
 async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
     review = opened(tmp_path, *FOUR)
     async with Server() as server:
-        panel_file(Path(review.controller.core.settings.panel), server.url)
+        panel_file(Path(review.controller.settings.panel), server.url)
 
         async def hold(_seen: object, _out: object) -> None:
             review.controller.handle("stop")
@@ -140,7 +140,7 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         await ask(review)
         assert review.notice == "stopped: 0 verdicts asked again, 4 left: 0 turned over"
         server.fault = None
-        again = Review(review.desk, review.run, settings=review.controller.core.settings)
+        again = Review(review.desk, review.run, settings=review.controller.settings)
         assert again.notice == "a re-run was cut off, 4 of 4 left; R finishes it"
         again.press("rerun")
         form = form_of(again)
@@ -201,4 +201,4 @@ def test_the_report_s_jurors_are_taken_where_it_names_no_panel(
     form.choose(0)
     assert form.ready is not None
     assert form.ready.plan.hosts[0].name == "api.anthropic.com"
-    assert review.controller.core.settings.panel == ""
+    assert review.controller.settings.panel == ""

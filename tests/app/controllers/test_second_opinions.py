@@ -38,7 +38,7 @@ def test_an_item_for_two_stays_undecided_for_the_second(tmp_path: Path) -> None:
             bob.label(first, Truth.FAIL, note="wrong date", tags=["dates"])
         assert review.session.progress.labelled == 0
         assert review.session.progress.left == 6
-        row = review.controller.rows([first])[0]
+        row = review.controller.review.listed([first])[0]
         assert (row.label, row.decided, row.noted_by_others) == (None, False, False)
         assert review.item.history == ()
         assert review.item.other_tags == ()
@@ -69,7 +69,7 @@ def test_an_item_for_one_leaves_the_queue_of_the_others(tmp_path: Path) -> None:
         with beside(review) as bob:
             bob.label(second, Truth.FAIL, note="wrong date", tags=["dates"])
         assert review.session.progress.labelled == 1
-        row = review.controller.rows([second])[0]
+        row = review.controller.review.listed([second])[0]
         assert (row.label, row.labelled_by_other, row.noted_by_others) == (None, True, False)
         assert [len(review.desk.queue(review.run, text)) for text in FOUND] == [5, 0, 0, 0, 0]
         review.press("label.pass")
@@ -107,7 +107,7 @@ def test_an_item_for_three_waits_for_the_third(tmp_path: Path) -> None:
             with beside(review) as other:
                 other.reviewer = name
                 other.label(first, truth)
-            assert review.controller.rows([first])[0].label is None
+            assert review.controller.review.listed([first])[0].label is None
             assert review.item.history == ()
         review.press("label.pass")
         assert review.desk.rows([first])[0].label is Truth.DISPUTED

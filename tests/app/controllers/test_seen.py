@@ -94,8 +94,8 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
         # A search has scrolled to the response at once, and a screenful of it is read.
         below = review.pane.layout.responses[0].first
         review.pane.go(below)
-        review.controller.saw(review.pane.drawn)
-        review.controller.core.guard.shown()
+        review.controller.seen.saw(review.pane.drawn)
+        review.controller.guard.shown()
         review.press("label.pass")
         assert review.labels == [None, None]
         assert (
@@ -109,13 +109,12 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
 def fresh(review: Review) -> None:
     """Forget what was on screen, and begin the item at its start."""
     forget(review)
-    review.controller.core.show()
+    review.controller.show()
     review.after()
 
 
 def forget(review: Review) -> None:
-    review.controller.core.seen = SeenItems()
-    review.controller.saw = review.controller.core.seen.saw
+    review.controller.seen = SeenItems()
 
 
 def test_one_screenful_of_a_long_response_is_enough(tmp_path: Path) -> None:
@@ -205,7 +204,7 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
         # Twelve lines of 78 columns are fewer than eighteen of 58, and back they are twelve.
         for width in (60, SMALL[0]):
             review.resize((width, SMALL[1]))
-            found = review.controller.core.seen.unseen(review.item)
+            found = review.controller.seen.unseen(review.item)
             assert found is not None
             first = found.first
         assert review.pane.layout.responses[0].line(first) == HEIGHT

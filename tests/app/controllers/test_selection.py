@@ -134,7 +134,7 @@ def kept(tmp_path: Path) -> Path:
             review.answer(True)
             rows = review.desk.rows(review.session.keys)
             assert [row.saving for row in rows if row.label] == []
-            shown = review.controller.rows(review.session.keys)
+            shown = review.controller.review.listed(review.session.keys)
             assert [row.saving for row in shown] == [True, True, True, False]
             assert review.session.index == 3
             found = review.controller.flush(0)

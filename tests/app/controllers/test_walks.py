@@ -109,13 +109,13 @@ class Walk:
         keys = [row[0] for row in self.desk.conn.execute("SELECT key FROM verdicts")]
         self.items = {one.item_hash: one for one in (read_item(self.desk, key) for key in keys)}
         self.review = Review(self.desk, run, view=view, settings=settings, begun=False)
-        real = self.review.controller.saw
+        real = self.review.controller.seen.saw
 
         def saw(drawn: DrawnItem) -> None:
             self.witness.saw(drawn)
             real(drawn)
 
-        self.review.controller.saw = saw
+        self.review.controller.seen.saw = saw  # type: ignore[method-assign]
         self.review.controller.begin(*self.dice.choice(SIZES))
         self.review.controller.settle()
         self.review.after()
@@ -130,7 +130,7 @@ class Walk:
 
     def step(self) -> None:
         """Do something, and compare what became of it."""
-        review, core, given = self.review, self.review.controller.core, self.labels()
+        review, core, given = self.review, self.review.controller, self.labels()
         item, open_ = review.session.item, not review.dialogs and review.state.where == "review"
         seen = item is not None and texts(item) <= self.witness.enough
         may = seen and open_ and review.state.panes.readable

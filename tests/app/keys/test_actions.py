@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from reviewdesk.app.controllers import desk as screens
+from reviewdesk.app.controllers import review as screens
 from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, matching, rows
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.screens.base import DeskScreen
@@ -46,7 +46,7 @@ def test_titles_tell_actions_apart() -> None:
 
 
 async def on(stage: Stage, name: str) -> DeskScreen:
-    stage.app.act(lambda: screens.go(stage.controller.core, name))
+    stage.app.act(lambda: screens.go(stage.controller, name))
     await stage.settle()
     return stage.app.top
 
@@ -85,7 +85,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
             options = stage.app.screen.query_one(OptionList)
             options.highlighted = options.get_option_index(name)
             await stage.press("enter")
-        assert stage.controller.core.reading.open_sections
+        assert stage.controller.reading.open_sections
         # A label that is chosen from a list asks first.
         assert "Question" in stage.drawn()
         await stage.press("escape", "question_mark")

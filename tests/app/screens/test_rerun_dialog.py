@@ -33,7 +33,7 @@ async def test_every_key_but_y_sends_nothing(tmp_path: Path) -> None:
         settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
         async with staged(desk, run, settings=settings) as stage:
             for key in REFUSALS:
-                stage.controller.core.say("")
+                stage.controller.say("")
                 await stage.press("R", "enter")
                 assert consenting(stage), key
                 assert "nothing was sent" not in stage.drawn(), key

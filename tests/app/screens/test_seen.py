@@ -15,7 +15,7 @@ def seen_lines(stage: Stage) -> int | None:
     """The first line of the response that was not on screen, ``None`` if enough was."""
     item = stage.session.item
     assert item is not None
-    found = stage.controller.core.seen.unseen(item)
+    found = stage.controller.seen.unseen(item)
     if found is None:
         return None
     part = stage.review.item.layout_of_item.part(found.part)
@@ -35,8 +35,7 @@ def first_below(stage: Stage) -> int:
 
 def forget(stage: Stage) -> None:
     """Forget what was on screen."""
-    stage.controller.core.seen = SeenItems()
-    stage.controller.saw = stage.controller.core.seen.saw
+    stage.controller.seen = SeenItems()
 
 
 async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:

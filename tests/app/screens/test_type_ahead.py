@@ -44,4 +44,4 @@ async def test_keys_after_a_text_that_does_not_open_are_no_labels(tmp_path: Path
         assert given(path) == before
         # The next key counts again.
         await stage.press("u")
-        assert stage.controller.core.session.progress.labelled == 0
+        assert stage.controller.session.progress.labelled == 0
