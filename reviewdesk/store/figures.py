@@ -221,8 +221,8 @@ class LabelGiven(Struct, frozen=True):
     counter: int
 
 
-def newest_question(conn: sqlite3.Connection, run: str) -> StoredQuestion | None:
-    """Return the newest question of a run; ``None`` if none was asked."""
+def questions(conn: sqlite3.Connection, run: str) -> Iterator[StoredQuestion]:
+    """Yield the questions of a run, the newest first."""
     closed = False
     rows = conn.execute(
         f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
@@ -232,9 +232,8 @@ def newest_question(conn: sqlite3.Connection, run: str) -> StoredQuestion | None
     for row in rows:
         event = to_event(row)
         if "question" in event.detail:
-            return StoredQuestion(event, row["counter"], closed)
-        closed = True
-    return None
+            yield StoredQuestion(event, row["counter"], closed)
+        closed = "question" not in event.detail
 
 
 def labels_given(conn: sqlite3.Connection, run: int) -> Iterator[LabelGiven]:

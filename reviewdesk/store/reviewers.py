@@ -30,7 +30,7 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.events import NewEvent, append, changed_items, desk_id, follow
+from reviewdesk.store.events import COUNTER, NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import MIGRATIONS
 
 
@@ -220,23 +220,44 @@ def work(
 
 
 class AuthorLabel(Struct, frozen=True):
-    """The label that a person gave the item of a verdict."""
+    """The label that a person gave the item of a verdict, before the others' could be seen.
+
+    ``label`` is ``None`` if the person had revealed the labels of others.
+    """
 
     verdict: int
     item: bytes
     author: str
-    label: str
+    label: str | None
 
 
 def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
-    """Yield every current label of a run, in the order of the draw."""
+    """Yield a label of each person who has one on an item of a run, in the order of the draw.
+
+    A change after another person labelled the item is left out, as all labels are in view then.
+    """
+    own: dict[tuple[bytes, str], str | None] = {}
+    authors: dict[bytes, set[str]] = {}
+    events = conn.execute(
+        f"""SELECT e.item, e.author, e.label, json_extract(e.detail, '$.revealed_at') AS shown
+            FROM label_events e
+            WHERE e.kind = 'label' AND e.item IN (SELECT item FROM verdicts WHERE run = ?)
+            ORDER BY {COUNTER}, e.key""",
+        (run,),
+    )
+    for item, author, label, shown in events:
+        others = authors.setdefault(item, set()) - {author}
+        if not others or author not in authors[item]:
+            own[item, author] = None if others and shown else label
+        authors[item].add(author)
     rows = conn.execute(
-        """SELECT v.key, v.item, c.author, c.label FROM current_events c
+        """SELECT v.key, v.item, c.author FROM current_events c
            CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
            WHERE c.slot = 'label' ORDER BY v.draw, c.author""",
         (run,),
     )
-    yield from (AuthorLabel(*row) for row in rows)
+    for verdict, item, author in rows:
+        yield AuthorLabel(verdict, item, author, own.get((item, author)))
 
 
 def disputed(conn: sqlite3.Connection, run: int) -> list[int]:

@@ -299,7 +299,7 @@ def question(found: RunAnswer) -> Document:
     """Return a question with its answer."""
     asked = found.question
     look = found.look
-    level = f"{asked.level:.0%}"
+    level = f"{100 * asked.level:.4g}%"
     rows: list[tuple[str, Words]] = [
         ("asked", f"{_minute(asked.at)}, {plural(asked.planned, 'label')} planned"),
         ("interval", f"{interval(found)}, valid at every look ({level})"),
@@ -312,6 +312,9 @@ def question(found: RunAnswer) -> Document:
         rows.insert(0, ("asked of", f"{plural(found.size, 'item')} on which the two differ"))
     if found.known:
         rows.append(("asked after", f"{plural(found.known, 'label')}, which count as known"))
+    if asked.again:
+        earlier = plural(asked.again, "earlier question")
+        rows.append(("asked again", f"{earlier} on it had labels: each halves what may be wrong"))
     if found.waiting:
         rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
     if found.safe:

@@ -161,7 +161,10 @@ def people_err(found: PeopleErr | None) -> list[Section]:
     ends = interval(error.rate.low, error.rate.high)
     differ = f"{number(error.disagreement.value)} of {plural(error.n, 'item')} with two labels"
     rows: list[tuple[str, Words]] = [
-        ("people differ", f"{differ}, through the draw"),
+        (
+            "people differ",
+            f"{differ}, {'which people chose' if error.chosen else 'weighted by group'}",
+        ),
         ("a label is wrong", f"{number(error.rate.value)} {ends} of the time"),
         ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
     ]

@@ -160,6 +160,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     )
 
 
+_CLEAR = (Truth.PASS, Truth.FAIL)
 _MOST_READ = 100_000
 """The most verdicts of the newest runs that are compared over runs: a second's work."""
 
@@ -178,7 +179,6 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
         left -= run.verdicts
         chosen += [run] if left >= 0 else []
     with reading(desk.conn, desk.path):
-        labels = runs.labelled(desk.conn)
         for run in reversed(chosen):
             mine = runs.run_means(desk.conn, run.key)
             series = [*found.get(mine.jurors, ()), mine]
@@ -188,7 +188,8 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
                 for name in mine.dimensions
             }
             alike = against_earlier({"": [one.alike for one in series if one.alike.n]})
-            watch = [UnanimityWatch(one, labels.get(run.key, 0)) for one in alike if mine.alike.n]
+            clear = [n for truth, n in runs.truths(desk.conn, run.key).items() if truth in _CLEAR]
+            watch = [UnanimityWatch(one, sum(clear)) for one in alike if mine.alike.n]
             made[run.key] = AgainstEarlier(against_earlier(dimensions), *watch)
     return made
 

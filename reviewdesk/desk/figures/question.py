@@ -1,5 +1,7 @@
 """Ask a run a question before labelling, and answer it at every look."""
 
+from bisect import bisect_left
+
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
@@ -20,7 +22,7 @@ from reviewdesk.store.connect import reading, writing
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
     """Return the latest question about a run, open or closed; ``None`` if none was asked."""
-    found = figures.newest_question(desk.conn, run.hash)
+    found = next(figures.questions(desk.conn, run.hash), None)
     if found is None:
         return None
     try:
@@ -60,9 +62,21 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
     guesses = items.guesses if items else figures.guesses(desk.conn, run.key, asked.figure)
     standing = {row.item for row in figures.labelled(desk.conn, run.key)}
-    ever = {one.item for one in figures.labels_given(desk.conn, run.key)}
-    gone = tuple(sorted(item.hex() for item in ever - standing))
-    _record(desk, run, replace(asked, guesses=guesses, unlabelled=gone).detail())
+    ever = list(figures.labels_given(desk.conn, run.key))
+    gone = tuple(sorted(item.hex() for item in {one.item for one in ever} - standing))
+    # Somebody who asks again until the answer is liked would be wrong more and more often.
+    counters = [one.counter for one in ever]
+    again = 0
+    later = len(counters)
+    for old in figures.questions(desk.conn, run.hash):
+        before = bisect_left(counters, old.counter)
+        same = old.event.detail["question"]
+        is_same = (same["figure"], tuple(same["of"])) == (asked.figure, asked.of)
+        again += before < later and is_same
+        later = before
+    level = 1 - (1 - asked.level) / 2**again
+    made = replace(asked, guesses=guesses, unlabelled=gone, again=again, level=level)
+    _record(desk, run, made.detail())
     found = answer(desk, run)
     assert found is not None  # noqa: S101 - it was recorded just now
     return found

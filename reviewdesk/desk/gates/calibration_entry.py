@@ -35,6 +35,7 @@ from reviewdesk.domain.gates.targets import (
     CalibrationReadings,
     Reliability,
 )
+from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
 from reviewdesk.domain.labels.summary import (
     LabelledRows,
@@ -65,7 +66,10 @@ INDEPENDENCE = "independence unknown"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
-NO_BAND = "the accuracy of the run is not known, or no item has two labels of different people"
+NO_BAND = (
+    "the accuracy of the run is not known, or no items drawn for it (open --double) have two "
+    "labels of different people"
+)
 HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
@@ -210,7 +214,8 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     asked = answer(desk, run)
     if asked is not None:
         look = asked.look
-        note = asked.question.text, asked.question.at, asked.known, asked.reply, look.low, look.high
+        of = asked.question
+        note = of.text, of.at, asked.known, asked.reply, look.low, look.high, of.level
         found = replace(found, question=GateQuestion(*note))
     return replace(found, of_run=_run_targets(desk, run, made, found, gate))
 
@@ -236,12 +241,15 @@ def _run_targets(
             error = people_err(desk, run)
             accuracy = None if found.intervals is None else found.intervals.accuracy
             band = sensitivity(accuracy, error) if error and accuracy else None
-            low = None if band is None else band.low
+            low = None if band is None or (error and error.chosen) else band.low
             values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
         elif target in ASKED:
             asked = found.question
             end = target == ASKED[0]
-            if asked is None or (gate.question is not None and gate.question.text != asked.text):
+            if asked is not None and asked.level < LEVEL - SLACK:
+                note = f"the run was asked at a level of {asked.level:.3g}: gates need {LEVEL:g}"
+                values[target] = TargetValue(-1.0 if end else 1.0, note=note)
+            elif asked is None or (gate.question is not None and gate.question.text != asked.text):
                 which = "a question"
                 if gate.question is not None:
                     which = f'"{show_line(gate.question.text, 120)}"'
@@ -346,8 +354,14 @@ def _doubts(
 ) -> tuple[str, ...]:
     """Return the reasons why a passing entry is not yet evidence about the judge.
 
-    If the suite limits a figure that has an interval, the whole interval must be within the limit.
+    If the suite limits a figure that has an interval, the whole interval must be within the limit;
+    what only a run tells must be known.
     """
+    unknown = [
+        f"{one.expected.target}: {one.reading.skip}"
+        for one in findings
+        if one.expected.target in found.of_run and one.status is GateStatus.SKIP
+    ]
     unproven = [
         f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "
         f"which reaches past {one.limit:.6g}"
@@ -359,6 +373,7 @@ def _doubts(
         *(found.joined.doubts if found.joined else ()),
         *(() if found.independent else (INDEPENDENCE,)),
         *((OTHER_SET,) if other else ()),
+        *unknown,
         *(() if gate.by_default else unproven),
     )
 

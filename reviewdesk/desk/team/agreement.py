@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.open_file import OpenFile
@@ -33,8 +35,8 @@ from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, reviewers, verdicts
 from reviewdesk.store.connect import reading
 
-_Given = dict[int, dict[str, str]]
-"""The label of each person, by verdict."""
+_Given = dict[int, dict[str, str | None]]
+"""The label of each person by verdict, as it was before the others' could be seen."""
 
 
 def team_page(desk: Desk, run: Run) -> TeamPage:
@@ -57,6 +59,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             agreement = self_agreement(log.pairs())
             members.append(TeamMember(name, count[name], PaceReader().pace(other, run), agreement))
         strata, drawn = _strata(rows, totals, given, names)
+        first = {row.item: row for row in reversed(rows)}.values()
         return TeamPage(
             tuple(members),
             rater_agreement(strata, names),
@@ -66,8 +69,8 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             adjudicated=reviewers.adjudicated(desk.conn, run.key),
             error=_error(desk, rows, totals, given, names),
             alternative=alternative_test(
-                [[given[row.key].get(name) for name in names] for row in rows],
-                [row.decision for row in rows],
+                [[given[row.key].get(name) for name in names] for row in first],
+                [row.decision for row in first],
                 names,
             ),
         )
@@ -98,7 +101,8 @@ def _error(
     """
     share = double_share(desk)
     kept = [row for row in rows if not share or is_double(row.item, share)]
-    return second_opinions(_strata(kept, totals, given, names)[0])
+    found = second_opinions(_strata(kept, totals, given, names)[0])
+    return replace(found, chosen=not share and any(len(given[row.key]) < 2 for row in rows))
 
 
 def _strata(

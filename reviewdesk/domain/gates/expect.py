@@ -296,6 +296,7 @@ class GateQuestion(Struct, frozen=True):
     reply: str = ""
     low: float | None = None
     high: float | None = None
+    level: float = 0.95
 
 
 class EntryResult(Struct, frozen=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import combinations
 from statistics import NormalDist
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -95,12 +96,17 @@ class Labels(Struct, frozen=True):
 
 def votes_of(found: Columns) -> dict[str, Small]:
     """Return each juror's votes over the run by name, ``[n]``: 1 pass, 0 fail, -1 none."""
-    votes = np.full((len(found.names), len(found)), NOTHING, np.int8)
-    for who, cast in zip(found.juror, found.votes, strict=True):
+    return dict(zip(found.names, _by_juror(found, found.votes, NOTHING), strict=True))
+
+
+def _by_juror(found: Columns, values: npt.NDArray[Any], missing: float) -> npt.NDArray[Any]:
+    """Return a column by seat ``[s, n]`` as one by juror ``[jurors, n]``."""
+    made = np.full((len(found.names), len(found)), missing, values.dtype)
+    for who, held in zip(found.juror, values, strict=True):
         for (juror,), rows in cases(who):
             if juror >= 0:
-                votes[juror, rows] = cast[rows]
-    return dict(zip(found.names, votes, strict=True))
+                made[juror, rows] = held[rows]
+    return made
 
 
 def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
@@ -415,33 +421,30 @@ MOST_PAIRS = 500
 
 
 def pairs(columns: Columns) -> tuple[JurorPair, ...]:
-    """Return the ``MOST_PAIRS`` pairs of jurors that sat on most verdicts together, most first."""
-    counts: dict[tuple[int, int], Ints] = {}
-    early = np.arange(len(columns)) < (len(columns) + 1) // 2
-    for seats in combinations(range(len(columns.juror)), 2):
-        for who, rows in cases(*columns.juror[list(seats)]):
-            if min(who) < 0:
-                continue
-            first, second = (seat for _, seat in sorted(zip(who, seats, strict=True)))
-            one = columns.votes[first, rows]
-            other = columns.votes[second, rows]
-            voted = (one >= 0) & (other >= 0)
-            scores = columns.scores[first, rows], columns.scores[second, rows]
-            scored = ~(np.isnan(scores[0]) | np.isnan(scores[1]))
-            marks = [
-                fact
-                for half in (voted & early[rows], voted & ~early[rows])
-                for fact in (half, half & (one == other), half & (one == 1), half & (other == 1))
-            ]
-            marks += [scored, scored & (scores[0] == scores[1])]
-            key = (min(who), max(who))
-            found = np.array([int(np.count_nonzero(mark)) for mark in marks])
-            counts[key] = counts.get(key, 0) + found
+    """Return the ``MOST_PAIRS`` pairs of jurors that voted together most, most first."""
+    votes = _by_juror(columns, columns.votes, NOTHING)
+    scores = _by_juror(columns, columns.scores, np.nan)
+    sat = (_by_juror(columns, columns.juror, -1) >= 0).astype(np.float32)
+    middle = (len(columns) + 1) // 2
+    halves = []
+    for half in (votes[:, :middle], votes[:, middle:]):
+        cast, passed, failed = (one.astype(np.float32) for one in (half >= 0, half == 1, half == 0))
+        alike = passed @ passed.T + failed @ failed.T
+        halves.append(
+            np.array([cast @ cast.T, alike, passed @ cast.T, cast @ passed.T]).astype(int)
+        )
+    both = halves[0] + halves[1]
+    one, two = np.nonzero(np.triu(sat @ sat.T, 1))
     made = []
-    for key in sorted(counts, key=lambda key: (-int(counts[key][[0, 4]].sum()), key))[:MOST_PAIRS]:
-        *votes, scored_, equal = counts[key].tolist()
-        halves = Alike(*votes[:4]), Alike(*votes[4:])
-        both = Alike(*(a + b for a, b in zip(votes[:4], votes[4:], strict=True)))
-        names = [columns.names[j] for j in key]
-        made.append(JurorPair(names[0], names[1], both, halves, scored_, equal))
+    for place in np.lexsort((two, one, -both[0, one, two]))[:MOST_PAIRS].tolist():
+        pair = int(one[place]), int(two[place])
+        scored = ~np.isnan(scores[list(pair)]).any(axis=0)
+        equal = scores[pair[0]] == scores[pair[1]]
+        every, *parts = (Alike(*counts[:, *pair].tolist()) for counts in (both, *halves))
+        names = [columns.names[j] for j in pair]
+        made.append(
+            JurorPair(
+                names[0], names[1], every, (parts[0], parts[1]), int(scored.sum()), int(equal.sum())
+            )
+        )
     return tuple(made)

@@ -31,6 +31,9 @@ MOST = 9
 ENOUGH = 20
 """The fewest labels that count for these figures."""
 _RESAMPLES = 1_000
+_FEWEST = 200
+"""The fewest resamples, of a large panel with missing votes."""
+_MOST_CELLS = 100_000_000
 
 
 def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = None) -> PanelWorth:
@@ -38,15 +41,16 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     votes = votes_of(columns)
     names = [name for name, cast in votes.items() if (cast >= 0).any()]
     rows = np.flatnonzero(labels.counted & (labels.truth >= 0))
-    if len(rows) < ENOUGH or len(names) < 2:
+    count = len(np.unique(labels.content[rows]))
+    if count < ENOUGH or len(names) < 2:
         why = Ranged(None, reason=f"fewer than {ENOUGH} labels that count, or two jurors")
-        return PanelWorth(len(rows), len(names), why, why)
+        return PanelWorth(count, len(names), why, why)
     size = np.bincount(labels.stratum)
     seen = np.bincount(labels.stratum[rows], minlength=len(size))
     weights = (size / np.maximum(seen, 1))[labels.stratum[rows]]
     cast = np.array([votes[name][rows] for name in names])
     wrong = np.where(cast >= 0, cast != labels.truth[rows], np.nan)
-    correlation = error_correlation(wrong, weights, labels.stratum[rows])
+    correlation = error_correlation(wrong, weights, labels.stratum[rows], labels.content[rows])
     priced = costs is not None and all(costs.get(name) for name in names)
     price = {name: costs[name] if costs is not None and priced else 1.0 for name in names}
     whole = _decisions(columns, Variant())
@@ -55,7 +59,7 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     if len(names) <= MOST:
         frontier, tried = _frontier(columns, labels, rows, weights, names, price)
     return PanelWorth(
-        labels=len(rows),
+        labels=count,
         jurors=len(names),
         correlation=correlation,
         effective=effective(len(names), correlation),
@@ -70,48 +74,84 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     )
 
 
-def error_correlation(wrong: Floats, weights: Floats, strata: np.ndarray) -> Ranged:
+def error_correlation(
+    wrong: Floats, weights: Floats, strata: np.ndarray, contents: np.ndarray
+) -> Ranged:
     """Return the mean over pairs of the weighted phi of two jurors' errors, ``[s, n]``.
 
-    NaN marks an item without a vote; a pair in which one never or always errs has no phi and is
-    left out. The 95% interval is the bootstrap's over items, 1,000 times within strata from a fixed
-    seed. ``None`` without any pair. Source: Pearson's phi; Efron 1979.
+    NaN marks a verdict without a vote; a pair in which one never or always errs has no phi and is
+    left out. The 95% interval is the bootstrap's over contents, 1,000 times within strata from a
+    fixed seed, or less often in a large panel with missing votes. ``None`` without any pair.
+    Source: Pearson's phi; Efron 1979.
     """
-    key = np.concatenate([np.nan_to_num(wrong, nan=-1.0), strata[None], weights[None]])
-    kinds, times = np.unique(key, axis=1, return_counts=True)
-    errors = np.where(kinds[:-2] < 0, np.nan, kinds[:-2])
-    value = _mean_phi(errors, (times * kinds[-1])[None])[0]
-    if not np.isfinite(value):
-        return Ranged(None, reason="no two jurors err on some items and not on others")
+    order = np.argsort(contents, kind="stable")
+    _, starts = np.unique(contents[order], return_index=True)
+    rows = np.concatenate([np.nan_to_num(wrong, nan=-1.0), strata[None], weights[None]])[:, order]
+    times = np.ones(len(starts), np.int64)
+    if len(starts) == len(order):
+        # Contents of one verdict each that are alike are counted.
+        rows, times = np.unique(rows, axis=1, return_counts=True)
+        starts = np.arange(len(times))
     rng = np.random.default_rng(0)
-    counts = np.zeros((_RESAMPLES, len(times)))
+    counts = np.zeros((_RESAMPLES + 1, len(times)))
+    counts[0] = times
     for h in np.unique(strata).tolist():
-        mine = np.flatnonzero(kinds[-2] == h)
+        mine = np.flatnonzero(rows[-2, starts] == h)
         n = int(times[mine].sum())
-        counts[:, mine] = rng.multinomial(n, times[mine] / n, _RESAMPLES)
-    found = _mean_phi(errors, counts * kinds[-1])
-    low, high = np.nanquantile(found, [0.025, 0.975])
-    return Ranged(float(value), float(low), float(high))
+        counts[1:, mine] = rng.multinomial(n, times[mine] / n, _RESAMPLES)
+    if (rows[:-2] >= 0).all():
+        if len(starts) < rows.shape[1]:
+            counts = counts[
+                :, np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+            ]
+        total, pairs = _of_all(rows[:-2], counts * rows[-1])
+    else:
+        counts = counts[
+            : 1 + max(_FEWEST, min(_RESAMPLES, _MOST_CELLS // (len(wrong) ** 2 * len(times))))
+        ]
+        total, pairs = _of_pairs(rows, starts, counts)
+    if not pairs[0]:
+        return Ranged(None, reason="no two jurors err on some items and not on others")
+    found = np.divide(total, pairs, out=np.full(len(total), np.nan), where=pairs > 0)
+    low, high = np.nanquantile(found[1:], [0.025, 0.975])
+    return Ranged(float(found[0]), float(low), float(high))
 
 
-def _mean_phi(wrong: Floats, weights: Floats) -> Floats:
-    """Return the mean phi of all pairs under each of the weightings, ``[b, n]``."""
-    answered = ~np.isnan(wrong)
-    error = np.where(answered, wrong, 0.0)
-    found = []
-    for i, j in combinations(range(len(wrong)), 2):
-        both = weights * (answered[i] & answered[j])
-        total = both.sum(axis=1)
+def _of_all(wrong: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of phi over pairs, and their number, under each weighting ``[b, n]``.
+
+    Everybody voted. With errors z in standard deviations, ``(Σz)² - Σz²`` is twice the sum of the
+    products of all pairs, so that no pair is looked at alone.
+    """
+    mass = weights.sum(axis=1, keepdims=True)
+    rate = weights @ wrong.T / mass
+    varies = (rate > 1e-12) & (rate < 1 - 1e-12)
+    spread = np.divide(1, np.sqrt(rate * (1 - rate)), out=np.zeros(rate.shape), where=varies)
+    sums = spread @ wrong - (spread * rate).sum(axis=1, keepdims=True)
+    jurors = varies.sum(axis=1)
+    total = (weights * sums**2).sum(axis=1) / mass[:, 0] - jurors
+    return total / 2, jurors * (jurors - 1) / 2
+
+
+def _of_pairs(rows: Floats, starts: np.ndarray, counts: Floats) -> tuple[Floats, Floats]:
+    """Return the same where votes are missing, each pair over what both voted on."""
+    answered = rows[:-2] >= 0
+    errors = rows[:-2] > 0
+    total, pairs = np.zeros((2, len(counts)))
+    for i in range(len(errors) - 1):
+        both = answered[i] & answered[i + 1 :]
+        one, two = errors[i] & both, errors[i + 1 :] & both
+        sums = np.array([both, one, two, one & two]) * rows[-1]
+        if len(starts) < sums.shape[-1]:
+            sums = np.add.reduceat(sums, starts, axis=-1)
+        mass, *shares = sums @ counts.T
         with np.errstate(divide="ignore", invalid="ignore"):
-            one = both @ error[i] / total
-            two = both @ error[j] / total
-            joint = both @ (error[i] * error[j]) / total
-            found.append((joint - one * two) / np.sqrt(one * (1 - one) * two * (1 - two)))
-    every = np.array(found)
-    kept = np.isfinite(every)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean: Floats = np.where(kept, every, 0.0).sum(axis=0) / kept.sum(axis=0)
-    return mean
+            p, q, joint = (share / mass for share in shares)
+            phi = (joint - p * q) / np.sqrt(p * (1 - p) * q * (1 - q))
+        known = np.isfinite(phi)
+        total += np.where(known, phi, 0.0).sum(axis=0)
+        pairs += known.sum(axis=0)
+    return total, pairs
 
 
 def effective(jurors: int, correlation: Ranged) -> Ranged:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec.structs import asdict, replace
 from reviewdesk.domain.labels.question import Given, QuestionItems, Reply, RunAnswer, RunQuestion
 from reviewdesk.domain.labels.sampling import RunFigures, confidence, decided_strata
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Look
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -133,8 +135,6 @@ class ConfidenceSequence:
     whole: bool = True
     """Whether every value is 0 or 1, so that the totals are whole numbers."""
     labels: int = 0
-    gained: float = 0.0
-    """The precision of the labels so far."""
 
     def __post_init__(self) -> None:
         """Fix the bets for the number of labels planned, before the first of them.
@@ -161,27 +161,33 @@ class ConfidenceSequence:
     def _rest(self) -> float:
         return sum(self.learned.left.values())
 
-    def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
-        """Add the label of the next content drawn, in stratum ``h``; ``None`` counts as 0 and as 1.
+    def _bets(self, q: Mapping[int, float]) -> tuple[Floats, Floats, Callable[[int, Any], Any]]:
+        """Return the means of what is left under each candidate, and the stakes of both bets.
 
-        ``q`` are the chances with which its stratum was drawn.
+        Beside them is the function that values a label by its stratum, so that its mean is theirs.
         """
         left = self.learned.left
         rest = self._rest
         means = self.learned.means()
         centre = sum(n / rest * means[g] for g, n in left.items())
         scale = {g: left[g] / (rest * share) for g, share in q.items()}
-        variance = _variance(left, rest, q, means)
-        bet = self.bet * self.size / rest / variance
+        bet = self.bet * self.size / rest / _variance(left, rest, q, means)
         least = min(centre - scale[g] * means[g] for g in q)
         most = max(centre + scale[g] * (1 - means[g]) for g in q)
-        x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
         mean = np.clip((self.candidates - self.totals[:, None]) / rest, 0.0, 1.0)
         room = np.maximum(_SIGNS * (mean - [[least], [most]]), 1e-12)
-        gain = centre + scale[h] * (x - means[h]) - mean
-        self.wealth += np.log1p(_SIGNS * np.minimum(bet, _CAP / room) * gain)
+        stakes = _SIGNS * np.minimum(bet, _CAP / room)
+        return mean, stakes, lambda h, x: centre + scale[h] * (x - means[h])
+
+    def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
+        """Add the label of the next content drawn, in stratum ``h``; ``None`` counts as 0 and as 1.
+
+        ``q`` are the chances with which its stratum was drawn.
+        """
+        mean, stakes, valued = self._bets(q)
+        x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
+        self.wealth += np.log1p(stakes * (valued(h, x) - mean))
         self.totals += x[:, 0]
-        self.gained += (self.size / rest) ** 2 / variance
         middle = 0.5 if value is None else value
         self.learned.left[h] -= 1
         self.learned.count(h, middle)
@@ -224,19 +230,30 @@ class ConfidenceSequence:
             )
         return Look(self.labels, estimate, *self._ends, *self._now())
 
-    def more(self, distance: float) -> int:
-        """Return about how many more labels bring an end of the interval this near to the estimate.
+    def more(self, *means: float) -> int:
+        """Return about how many more labels refute these means; 1 to the contents left.
 
-        It uses the rates so far; at most the contents left, and at most ``FARTHEST``.
+        A bet grows by its expected logarithm at the rates so far, which every stratum must have.
         """
-        rest = int(self._rest)
-        speed = self.bet * distance - self.bet**2 / 2
-        if speed <= 0 or not rest:
-            return rest
-        count, _ = self.learned.ahead(
-            self.size, self.threshold / speed - self.gained, min(rest, FARTHEST)
-        )
-        return count
+        rest = min(int(self._rest), FARTHEST)
+        estimate = self.look().estimate or 0.0
+        q = shares(self.learned.left, self.learned.means())
+        mean, stakes, valued = self._bets(q)
+        growth = np.zeros(mean.shape)
+        for h, share in q.items():
+            total, n = self._values[h]
+            for x, chance in ((1.0, total / n), (0.0, 1 - total / n)):
+                growth += share * chance * np.log1p(stakes * (valued(h, x) - mean))
+        precision = self.learned.precision(self.size, self.learned.means())
+        counts = [1]
+        for one in means:
+            place = int(np.abs(self.candidates - one * self.size).argmin())
+            side = 0 if one < estimate else 1
+            gain = float(growth[side, place])
+            lacking = self.threshold - float(self.wealth[side, place])
+            wanted = lacking / gain * precision if gain > 0 else math.inf
+            counts.append(self.learned.ahead(self.size, wanted, rest)[0])
+        return max(counts)
 
 
 BLOCK = 10
@@ -385,13 +402,19 @@ def _reply(
     """
     if narrow and question.limit is None:
         return Reply.YES, 0
-    if question.limit is None:
-        return Reply.NOT_YET, sequence.more((question.width or 0.0) / 2 / scale)
-    above = look.low >= question.limit - SLACK
-    below = look.high <= question.limit + SLACK
-    wanted, refused = (above, below) if question.op == ">=" else (below, above)
-    if wanted or refused:
-        return Reply.YES if wanted else Reply.NO, 0
-    if look.estimate is None:
+    if question.limit is not None:
+        above = look.low >= question.limit - SLACK
+        below = look.high <= question.limit + SLACK
+        wanted, refused = (above, below) if question.op == ">=" else (below, above)
+        if wanted or refused:
+            return Reply.YES if wanted else Reply.NO, 0
+    middle = 0.5 if len(question.of) == 2 else 0.0
+    if look.estimate is None or not sum(sequence.learned.left.values()):
         return Reply.NOT_YET, None
-    return Reply.NOT_YET, sequence.more(abs(look.estimate - question.limit) / scale)
+    if question.limit is not None:
+        return Reply.NOT_YET, sequence.more(question.limit / scale + middle)
+    # Both ends of an interval as wide as asked, but where the figure cannot be.
+    half = (question.width or 0.0) / 2 / scale
+    centre = min(max(look.estimate / scale + middle, half), 1 - half)
+    ends = [mean for mean in (centre - half, centre + half) if 0 < mean < 1]
+    return Reply.NOT_YET, sequence.more(*ends)

@@ -56,6 +56,9 @@ class RunQuestion(Struct, frozen=True):
     """The mean that the votes predict in each stratum, from before the first label."""
     unlabelled: tuple[str, ...] = ()
     """The items, by hash, whose labels had all been undone when the question was asked."""
+    again: int = 0
+    """How many questions on the same figure were asked before and got labels: each halves the risk
+    of the next, so that asking until the answer is liked does not pay."""
     at: str = ""
     event: int = 0
     """The place of the question among the events of the desk; labels before it are known."""

@@ -159,8 +159,8 @@ def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
     parts = []
     for one in _standing(held):
         alike = sum(_alike(labels) * times for labels, times in one.items.items())
-        # Without a draw, the items are a sample of an infinite population.
-        parts.append(Part(one.size or 1_000_000 * max(one.n, 1), one.n, alike))
+        # People may err anew, so that even labels of all contents are a sample of what they do.
+        parts.append(Part(1_000_000 * one.n, one.n, alike, one.size))
     return reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
 
 
@@ -185,6 +185,8 @@ class ReviewerError(Struct, frozen=True):
     disagreement: Ranged
     rate: Ranged
     more: int
+    chosen: bool = False
+    """Whether people chose which items have two labels, so that the rate is that of these alone."""
 
     @property
     def ceiling(self) -> float | None:

@@ -107,8 +107,8 @@ def swinging(found: Sequence[EarlierRange]) -> EarlierRange | None:
 class UnanimityWatch(Struct, frozen=True):
     """The share of verdicts with unanimous votes, compared with earlier runs.
 
-    ``labels`` counts the labels of the newest run: below ``FEW`` it is unknown whether its jurors
-    are right more often, or only agree more.
+    ``labels`` counts the pass and fail labels of the newest run: below ``FEW`` it is unknown
+    whether its jurors are right more often, or only agree more.
     """
 
     share: EarlierRange

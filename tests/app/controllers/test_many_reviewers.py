@@ -79,7 +79,7 @@ def lone_stratum(count: int) -> list[dict[str, object]]:
 def labels_of(desk: Desk, run: Run) -> dict[bytes, dict[str, str]]:
     found: dict[bytes, dict[str, str]] = {}
     for one in author_labels(desk.conn, run.key):
-        found.setdefault(one.item, {})[one.author] = one.label
+        found.setdefault(one.item, {})[one.author] = one.label or ""
     return found
 
 

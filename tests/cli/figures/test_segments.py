@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.records import Truth
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write, facts
@@ -93,6 +94,12 @@ def test_a_gate_holds_the_worst_segment_and_the_band(
     with closing(open_desk(desk_path, "ben")) as desk:
         for row in desk.rows(range(1, 21)):
             desk.label(row.key, Truth.PASS)
+        # Second opinions on items that somebody chose say nothing of the others.
+        (found,) = facts(run("gate", path, "--json"))["entries"]
+        assert found["checks"][2]["status"] == "skip"
+        assert any("accuracy_band_low" in one for one in found["doubts"])
+        assert "which people chose" in run("calibrate", "--full").out
+        double_share(desk, 1.0)
     band = facts(run("gate", path, "--json"))["entries"][0]["checks"][2]
     assert band["status"] == "fail"
     assert band["value"] < whole["value"]
@@ -131,7 +138,7 @@ def test_what_goes_with_the_answers(cli: Cli, write: Write, desk_path: Path) -> 
     # The longer a response, the higher its score.
     assert found["length_of_pass"]["value"] == pytest.approx(1)
     assert found["length_of_pass"]["shown"] is True
-    assert found["length_of_fail"]["reason"] == "under 10 labels"
+    assert found["length_of_fail"]["reason"] == "worth under 10 labels"
     position = found["position"]
     assert (position["n"], position["value"], position["turned"]["value"]) == (2, 1, 1)
     out = cli("calibrate", "--jurors").out

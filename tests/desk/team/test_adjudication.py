@@ -128,6 +128,28 @@ def paged(path: Path, data: bytes, given: Mapping[str, Mapping[str, str]]) -> Te
         return team_page(desk, run)
 
 
+def test_people_err_by_what_they_said_before_they_saw_the_others(desk: Desk) -> None:
+    run = desk.run()
+    assert page_error(desk) == 0.5
+    with closing(open_desk(desk.path, "ben")) as ben:
+        key = ben.find(run, "v1")
+        for word in (PASS, FAIL, PASS):
+            ben.label(key, word)  # Ann's label is in view by now.
+        assert truth(ben) is PASS
+        assert page_error(ben) == 0.5
+    with closing(open_desk(desk.path, "cat")) as cat:
+        for name in ("v1", "v2"):
+            cat.label(cat.find(run, name), PASS, revealed_at="2026-01-01T00:00:00Z")
+        # She had revealed what they said.
+        assert page_error(cat) == 0.5
+
+
+def page_error(desk: Desk) -> float | None:
+    error = team_page(desk, desk.run()).error
+    assert error is not None
+    return error.disagreement.value
+
+
 def test_one_alone(tmp_path: Path) -> None:
     page = paged(tmp_path / "d.db", numbered(4), {"ann": {"v0": "pass"}})
     assert [(one.reviewer, one.labels) for one in page.members] == [("ann", 1)]
@@ -146,6 +168,14 @@ def test_items_that_two_labelled_count_and_each_content_once(tmp_path: Path) -> 
     assert (pair.one, pair.two, pair.n, pair.same) == ("ann", "ben", 2, 1)
     assert [(one.reviewer, one.labels) for one in page.members] == [("ann", 3), ("ben", 2)]
     assert (page.disputed, page.adjudicated, page.drawn) == (1, 0, False)
+
+
+def test_the_alternative_test_takes_each_content_once(tmp_path: Path) -> None:
+    made = [verdict(f"v{i}", output=f"answer {i}") for i in range(30)]
+    copies = [{**one, "id": f"{one['id']}-{i}"} for i in range(3) for one in made[:10]]
+    given = {name: {f"v{i}": "pass" for i in range(30)} for name in ("ann", "ben", "cy")}
+    page = paged(tmp_path / "d.db", report(*made, *copies), given)
+    assert [one.items for one in page.alternative.reviewers] == [30, 30, 30]
 
 
 def test_through_the_draw_each_stratum_weighs_as_many_verdicts_as_it_holds(tmp_path: Path) -> None:

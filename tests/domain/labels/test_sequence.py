@@ -189,13 +189,17 @@ def test_a_large_run_is_tried_on_a_grid_whose_ends_are_rounded_outward() -> None
     assert found.low == pytest.approx(small.look().low, abs=0.01)
 
 
-def test_about_how_many_labels_more() -> None:
+@pytest.mark.parametrize("limit", [0.7, 0.85, 0.92])
+def test_about_how_many_labels_more(limit: float) -> None:
     made = ConfidenceSequence({0: DrawnGroup(400, 0.9)})
     for _ in range(10):
         made.add(0, {0: 1.0}, 1.0)
-    assert 0 < made.more(0.15) < made.more(0.08) < 390
-    # No number of labels but all of them tells apart what is equal.
-    assert made.more(0.0) == 390
+    forecast = made.more(limit)
+    while made.look().low < limit:
+        made.add(0, {0: 1.0}, 1.0)
+    assert forecast == pytest.approx(made.labels - 10, rel=0.25)
+    # All labels that are left tell apart what is equal.
+    assert 300 < made.more(1.0) <= 400 - made.labels
 
 
 @given(
