@@ -8,7 +8,7 @@ from typing import Any
 from reviewdesk.app.controllers.item import press_reason
 from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.saving import Outbox
+from reviewdesk.app.controllers.saving import ItemClaims, Outbox
 from reviewdesk.app.controllers.session import ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
@@ -55,7 +55,9 @@ class StepRunner:
 def session_of(desk: Desk, run: Run, view: View) -> ReviewSession:
     """A review session of its own."""
     outbox = Outbox(desk, StepRunner(desk), lambda: None, lambda _error: None)
-    return ReviewSession(desk, run, view, outbox=outbox)
+    return ReviewSession(
+        desk, run, view, outbox=outbox, settings=Settings(), claims=ItemClaims(desk)
+    )
 
 
 class Review:

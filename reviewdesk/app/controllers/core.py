@@ -23,7 +23,7 @@ from reviewdesk.app.controllers.jobs import (
     rerun_history,
 )
 from reviewdesk.app.controllers.saving import ItemClaims, Outbox
-from reviewdesk.app.controllers.session import resumed
+from reviewdesk.app.controllers.session import ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
     Criterion,
@@ -129,9 +129,12 @@ class Core:
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
-        given = desk, run, view, settings, self.outbox, ItemClaims(desk, runner, clock)
-        self.review, dropped = resumed(*given)
-        self.notices = {REVIEW: Notice(dropped or opening_text(self.session, view, notice))}
+        self.review = ReviewSession(
+            desk, run, view, outbox=self.outbox, settings=settings,
+            claims=ItemClaims(desk, runner, clock),
+        )  # fmt: skip
+        first = self.review.dropped or opening_text(self.session, view, notice)
+        self.notices = {REVIEW: Notice(first)}
         if desk.read_only:
             self.saved = "read-only"
             self.say(READ_ONLY, Tone.WARN)
@@ -400,16 +403,11 @@ class Core:
             blind = self.session.view.blind
             view = self.desk.view(run) or View(blind=blind)
             self.outbox.keep("opened", lambda desk: desk.opened(run))
-            given = (
-                self.desk,
-                run,
-                view,
-                self.settings,
-                self.outbox,
-                self.review.claims,
-                self.review,
-            )
-            self.review, notice = resumed(*given)
+            self.review = ReviewSession(
+                self.desk, run, view, outbox=self.outbox, settings=self.settings,
+                claims=self.review.claims, earlier=self.review,
+            )  # fmt: skip
+            notice = self.review.dropped
             if view.blind is not blind:
                 notice = f"{'blind' if view.blind else 'open'}, as this run was left"
             self.index()

@@ -20,6 +20,7 @@ from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
+from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.case import outside_texts
@@ -171,43 +172,27 @@ class RerunForm:
             reason = show_line(str(error) if self.path else error.message, 400).removesuffix(".")
             self.problem = f"{reason}; p names a panel file, b asks its jurors by your keys"
 
-    @property
-    def wishes(self) -> list[RerunRequest]:
-        """What the panel can be asked, likeliest first; without a panel, all jurors."""
+    def offers(self) -> list[tuple[str, RerunRequest | UnfinishedRerun]]:
+        """Return the lines to choose from, likeliest first, and the re-runs that were cut off."""
         names = list(dict.fromkeys(cast.id for cast in self.item.verdict.ballots))
         if self.panel is not None:
             known = {juror.name for juror in self.panel.jurors}
             names = [name for name in names if name in known]
-        each = [RerunRequest(RerunScope.JUROR, name) for name in names]
-        whole = RerunRequest(RerunScope.PANEL)
-        gone = RerunRequest(RerunScope.MISSING)
-        if self.about_shown:
-            # The verdicts with a missing juror would reveal something of the panel's answers.
-            return [whole, *([] if self.blind else [gone]), *each]
-        # A re-run of the missing jurors is refused unless the panel has all of them.
-        lost = missing(self.item.verdict)
-        return [*([gone] if lost and set(lost) <= set(names) else []), whole, *each]
-
-    def offers(self) -> list[str]:
-        """Return the lines to choose from: who is asked, and the re-runs that were cut off."""
         lost = () if self.about_shown else missing(self.item.verdict)
-        offered = []
-        for wish in self.wishes:
-            if wish.scope is RerunScope.PANEL:
-                offered.append("the whole panel")
-            elif wish.scope is RerunScope.JUROR:
-                no_answer = ", who gave no answer" if wish.juror in lost else ""
-                offered.append(f"{show_line(str(wish.juror), 120)} alone{no_answer}")
-            elif self.about_shown:
-                offered.append("their missing jurors")
-            else:
-                offered.append(f"the missing jurors: {show_line(', '.join(lost), 200)}")
-        return offered + [f"finish: {unfinished_text(one.facts)}" for one in self.unfinished]
-
-    @property
-    def likeliest(self) -> int:
-        """The line of ``offers`` to begin with: the re-run cut off last, else the first line."""
-        return len(self.wishes) + len(self.unfinished) - 1 if self.unfinished else 0
+        gone = RerunRequest(RerunScope.MISSING)
+        found: list[tuple[str, RerunRequest | UnfinishedRerun]] = []
+        # A re-run of the missing jurors is refused unless the panel has all of them.
+        if lost and set(lost) <= set(names):
+            found.append((f"the missing jurors: {show_line(', '.join(lost), 200)}", gone))
+        found.append(("the whole panel", RerunRequest(RerunScope.PANEL)))
+        # The verdicts with a missing juror would reveal something of the panel's answers.
+        if self.about_shown and not self.blind:
+            found.append(("their missing jurors", gone))
+        for name in names:
+            no_answer = ", who gave no answer" if name in lost else ""
+            asked = RerunRequest(RerunScope.JUROR, name)
+            found.append((f"{show_line(name, 120)} alone{no_answer}", asked))
+        return found + [(f"finish: {unfinished_text(one.facts)}", one) for one in self.unfinished]
 
     @property
     def about(self) -> str:
@@ -225,19 +210,18 @@ class RerunForm:
         """Prepare the consent page for the chosen line; without a panel, ask for one."""
         if self.ready is not None or self.preparing:
             return
-        wishes = self.wishes
-        if index >= len(wishes):
-            found = self.unfinished[index - len(wishes)]
-            ceiling = found.max_cost if self.max_cost is None else self.max_cost
+        _, wish = self.offers()[index]
+        if not isinstance(wish, RerunRequest):
+            ceiling = wish.max_cost if self.max_cost is None else self.max_cost
             again = RerunOrder(max_cost=ceiling)
-            self._survey(lambda desk, told: rerun.survey_rest(desk, found, again, told=told))
+            self._survey(lambda desk, told: rerun.survey_rest(desk, wish, again, told=told))
             return
         if self.panel is None:
             self.name_panel()
             return
         order = RerunOrder(
             keys=[self.item.row.key],
-            wish=wishes[index],
+            wish=wish,
             source=self.path,
             max_cost=self.max_cost,
         )
@@ -315,6 +299,7 @@ class RerunForm:
                 "Ask again about", sends, self.about, self._notice, document=self._consent,
                 acts={"y": self.agree}, strict=True, width=112,
             )  # fmt: skip
+        offers = self.offers()
         about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
         own = [("o", "the report's")] if self.path else []
         made = [("b", "its jurors")] if self.path != JURORS else []
@@ -323,8 +308,9 @@ class RerunForm:
             "Ask again about",
             (*first, ("c", "ceiling"), ("esc", "closes")),
             self.about,
-            choices=[Choice(show_line(one)) for one in self.offers()],
-            chosen=self.likeliest,
+            choices=[Choice(show_line(text)) for text, _ in offers],
+            # The re-run that was cut off last, if any.
+            chosen=len(offers) - 1 if self.unfinished else 0,
             acts={
                 "enter": self.choose,
                 "p": lambda _: self.name_panel(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -20,7 +19,7 @@ from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
 from reviewdesk.errors import NotFoundError, UsageError
-from reviewdesk.settings import Feedback, Settings
+from reviewdesk.settings import Settings
 
 BACKLOG = 500
 """How many items ``back`` remembers."""
@@ -31,21 +30,22 @@ class ReviewSession:
     """A reviewer's session with one run: each step calls the desk, then replaces ``session``."""
 
     def __init__(
-        self, desk: Desk, run: Run, view: View, *, outbox: Outbox,
-        feedback: Feedback = Feedback.AFTER, share: float = 0, earlier: ReviewSession | None = None,
-        claims: ItemClaims | None = None,
+        self, desk: Desk, run: Run, view: View, *, outbox: Outbox, settings: Settings,
+        claims: ItemClaims, earlier: ReviewSession | None = None,
     ) -> None:  # fmt: skip
         """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
-        self.claims = claims or ItemClaims(desk)
+        self.claims = claims
         self.desk = desk
         self.outbox = outbox
         self._decided: Container[int] = frozenset()
         """The verdicts that had a label when the queue was read."""
         self.exposure: Exposure = earlier.exposure if earlier else Exposure()
-        self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, share)
+        self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, settings.repeat)
         self._rows: dict[int, QueueRow] = {}
         """The rows of the queue that were read, as long as nothing may have changed them."""
-        self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
+        self.session = Session(
+            run, view, array("q"), desk.progress(run), feedback=settings.feedback
+        )
         self._led: tuple[int | None, View | None] = None, None
         """The item that labels led to since the view was saved, and that view without its item."""
         self.asked = tuple(asked_keys(desk, run))
@@ -55,7 +55,13 @@ class ReviewSession:
         """The criteria of each response that was shown, by the verdict of each of them."""
         self._left_at: dict[int, int] = {}
         """By criterion: the verdict at which the queue was left, and after which it continues."""
-        self._open(view, view.item, stay=parse_filter(view.filter).decided)
+        self.dropped = ""
+        """A notice, if the filter or the order of the view could not be used."""
+        try:
+            self._open(view, view.item, stay=parse_filter(view.filter).decided)
+        except UsageError as error:
+            self.dropped = f"opened without the filter and order you left: {error}"
+            self._open(View(blind=view.blind, item=view.item), view.item, stay=False)
 
     def item(self, key: int) -> Item:
         found = self.desk.item(key, self.session.run)
@@ -422,24 +428,3 @@ class ReviewSession:
         self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
         if seen:
             self.outbox.keep(None, lambda desk: edits.keep_seen(desk, seen))
-
-
-def resumed(
-    desk: Desk,
-    run: Run,
-    view: View,
-    settings: Settings,
-    outbox: Outbox,
-    claims: ItemClaims,
-    earlier: ReviewSession | None = None,
-) -> tuple[ReviewSession, str]:
-    """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
-    opened = partial(
-        ReviewSession, desk, run, outbox=outbox, feedback=settings.feedback,
-        share=settings.repeat, earlier=earlier, claims=claims,
-    )  # fmt: skip
-    try:
-        return opened(view), ""
-    except UsageError as error:
-        kept = View(blind=view.blind, item=view.item)
-        return opened(kept), f"opened without the filter and order you left: {error}"

@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.app.controllers.jobs import Job, arrival_of
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.review import items
-from reviewdesk.domain.panel.rerun import Arrival, RerunScope
+from reviewdesk.domain.panel.rerun import Arrival
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import DeskError, ReviewDeskError
@@ -26,7 +26,7 @@ from tests.live.server import verdict as said
 def agree(review: Review, index: int | None = None) -> None:
     """Choose a line, by default that of the whole panel, and consent once it has been read."""
     form = form_of(review)
-    whole = next(i for i, w in enumerate(form.wishes) if w.scope is RerunScope.PANEL)
+    whole = [text for text, _ in form.offers()].index("the whole panel")
     form.choose(whole if index is None else index)
     assert form.ready is not None
     form.drawn()

@@ -9,7 +9,7 @@ from reviewdesk.app.controllers.state import Do, FieldInput, PromptForm
 from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.live.rerun import JURORS
-from reviewdesk.domain.panel.rerun import RerunScope
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import View
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
@@ -48,7 +48,7 @@ def test_the_dialog_turns_to_what_the_filter_shows(tmp_path: Path) -> None:
     assert form.about == review.current
     form.turn()
     assert form.about == "2 verdicts of the filter id~5|id~7"
-    assert form.offers()[:2] == ["the whole panel", "their missing jurors"]
+    assert [text for text, _ in form.offers()[:2]] == ["the whole panel", "their missing jurors"]
     form.choose(0)
     assert form.preparing
     review.after()
@@ -73,7 +73,7 @@ def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -
     review = opened(tmp_path, broken(1), *FOUR[1:], view=View(blind=True))
     review.press("label.pass", "back", "rerun")
     form_of(review).turn()
-    scopes = [wish.scope for wish in form_of(review).wishes]
+    scopes = [wish.scope for _, wish in form_of(review).offers() if isinstance(wish, RerunRequest)]
     assert RerunScope.MISSING not in scopes
 
 
@@ -144,17 +144,17 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         assert again.notice == "a re-run was cut off, 4 of 4 left; R finishes it"
         again.press("rerun")
         form = form_of(again)
-        assert form.offers()[-1].startswith("finish: 4 of 4 verdicts left, begun ")
+        assert form.offers()[-1][0].startswith("finish: 4 of 4 verdicts left, begun ")
         # The dialog begins with it.
-        assert form.likeliest == len(form.offers()) - 1
-        form.choose(form.likeliest)
+        assert form.page().chosen == len(form.offers()) - 1
+        form.choose(form.page().chosen)
         again.after()
         consent(again)
         await ask(again)
         assert again.notice == "4 verdicts asked again: 0 turned over"
         again.press("rerun")
         assert form_of(again).unfinished == ()
-        assert form_of(again).likeliest == 0
+        assert form_of(again).page().chosen == 0
 
 
 def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
