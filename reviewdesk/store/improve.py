@@ -46,6 +46,11 @@ def split(conn: sqlite3.Connection, rubric: str) -> Split:
     return replay(rubric, (step for _, step, _ in steps(conn)))
 
 
+def names(conn: sqlite3.Connection) -> set[str]:
+    """Return the names of all rubrics with a split."""
+    return {step.rubric for _, step, _ in steps(conn)}
+
+
 def of_groups(conn: sqlite3.Connection, run: int, groups: Collection[str]) -> Iterator[int]:
     """Yield the keys of a run's labelled verdicts that belong to groups of near-copies."""
     rows = conn.execute(

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
@@ -119,9 +120,16 @@ def make_split(
             f"Give {TELLING} at least; open --blind begins them.{hint}",
         )
     chosen = seed or known.seed or known.rubric[:16]
+    # What a panel was tuned on under another rubric may be in its prompt, and tests no change.
+    tuned = {
+        group for name in store.names(desk.conn) for group in store.split(desk.conn, name).tuning
+    }
+    spent = {one.group for one in found.later} & tuned
     # Groups of near-copies are balanced by stratum of the draw and label.
     groups = ((one.group, f"{one.stratum} {one.should_pass}") for one in usable)
-    tuning, holdout = halved(groups, known, chosen)
+    halves = replace(known, tuning=known.tuning | spent)
+    tuning, holdout = halved(groups, halves, chosen)
+    tuning = (*sorted(spent), *tuning)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: nothing was labelled since the split", "Label more items.")
     with writing(desk.conn, desk.path):

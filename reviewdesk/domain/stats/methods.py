@@ -200,7 +200,8 @@ FIGURES = (
         "the accuracy or pass rate of the run, in an interval that holds at every look (ask)",
         "bets against each possible total with capped stakes; a total stays while its wealth is "
         "under 2/alpha; the intersection of all looks is shown",
-        "the next group is drawn, by chances that earlier labels decide",
+        "the next group is drawn, by chances that earlier labels decide; a question that is asked "
+        "again after labels has half the risk of the one before",
         "Shekhar and others 2023 (arXiv 2305.06884); Waudby-Smith and Ramdas 2024",
         "labels are out of the drawn order: they do not count; it is up to 1.45 times as wide as "
         "an interval for one look",
@@ -211,7 +212,7 @@ FIGURES = (
         "how often a label is wrong, and what the accuracy may then be: a band, not an interval",
         "e = (1 - sqrt(1 - 2d))/2, d how often two blind labels differ; the band holds "
         "(a-e)/(1-2e), a - d and a + e, with their intervals joined by squares",
-        "two people err apart; second opinions are given blind",
+        "two people err apart; each label is from before the others' could be seen",
         "Rogan and Gladen 1978; Zou and Donner 2008",
         "people share their errors: these do not show; d near 1/2",
         ("people err", "sensitivity band"),
@@ -229,7 +230,7 @@ FIGURES = (
         "effective jurors",
         "as how many independent jurors the panel counts",
         "n / (1 + (n-1) rho), rho the mean phi of two jurors' errors, weighted by the draw, at "
-        "least 0; bootstrap over items within groups, 1,000 times",
+        "least 0; bootstrap over contents within groups, 1,000 times",
         "every pair errs together about as much as the others",
         "Kish 1965; Efron 1979",
         "jurors hardly err, so rho rests on few items; pairs that differ much have no one rho",

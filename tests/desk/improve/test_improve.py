@@ -160,6 +160,17 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     assert {case.case.rubric for case in ready.cases(desk)} == {FIX}
 
 
+def test_what_was_tuned_on_under_one_rubric_tests_no_change_under_another(desk: Desk) -> None:
+    (run,) = desk.runs()
+    tuned = {one.group for one in make_split(desk, run).tuning}
+    bodies = [verdict(f"v{n}", output=f"answer {n}", rubric=FIX) for n in range(ITEMS)]
+    other = load(desk, report(*bodies, report_id="other"))
+    label_all(desk, other)
+    found = make_split(desk, other)
+    assert tuned <= {one.group for one in found.tuning}
+    assert len(found.holdout) == ITEMS // 2
+
+
 def _examples(desk: Desk, labels: SplitLabels) -> Any:
     return candidates.exemplars(labels.tuning, bodies(desk, labels.tuning))
 
