@@ -27,10 +27,9 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.calibration_page import of_strata
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
-from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Interval, Target
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Target
+from reviewdesk.domain.stats.stratified import drawn_rate, share
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 
@@ -222,10 +221,10 @@ Ends = tuple[float | None, float | None, float | None]
 """An estimate and its ends, each ``None`` if undefined."""
 
 
-def _ends(found: Estimate | Interval | None, value: float | None = None) -> Ends:
+def _ends(found: Estimate | None, value: float | None = None) -> Ends:
     if found is None:
         return value, None, None
-    return getattr(found, "estimate", value), found.low, found.high
+    return found.estimate, found.low, found.high
 
 
 def truths(run: Run) -> dict[str, float | None]:
@@ -430,7 +429,7 @@ def trapped(runs: int) -> tuple[Told, list[Told], list[Told], float]:
         alone.append(told(drawn.trap(100, audit=False).made.rows, observed))
         made = drawn.trap(100, audit=True).made
         designed.append(told(made.headline, observed))
-        estimate = of_strata(made.pass_parts)
+        estimate = share(made.pass_parts)
         held += (estimate.low or 0.0) <= rate <= (estimate.high or 1.0)
     return told(run.rows, observed), alone, designed, held / runs
 

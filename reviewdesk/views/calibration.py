@@ -11,14 +11,8 @@ from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Calibration, Design, Metrics
-from reviewdesk.domain.stats.calibration_page import (
-    BlindSplit,
-    CalibrationPage,
-    FilePage,
-    RateMethod,
-    RunRate,
-)
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target
+from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage, FilePage
+from reviewdesk.domain.stats.figures import Estimate, Fit, NullEce, Target
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
 from reviewdesk.views.document import (
@@ -81,9 +75,9 @@ class _Figures(Struct, frozen=True):
     fit: Fit | None
     basis: str
     """A description of the labels, and of the items that they represent."""
-    ends: Callable[[str], Interval | Estimate | None]
+    ends: Callable[[str], Estimate | None]
     """Returns the interval of a figure by its name."""
-    should_pass: RunRate | None = None
+    should_pass: Estimate | None = None
     """The share that should pass; ``None`` hides the pass rates."""
 
 
@@ -183,7 +177,7 @@ def _rates(found: _Figures) -> list[Row]:
     rows = [_row("accuracy", line.accuracy, found.ends("accuracy"), "decides as the label says")]
     if rate is not None and line.observed_positive_rate is not None:
         rows.append(_row("pass rate", line.observed_positive_rate, None, "passed by the judge"))
-    if rate is not None and rate.method is not RateMethod.NONE:
+    if rate is not None and rate.bounded:
         why = "by the labels" if rate.estimate is not None else "bounds, for lack of labels"
         rows.append(_row("should pass", rate.estimate, rate, why))
     return [
@@ -230,7 +224,7 @@ def _first_layer(found: _Figures) -> Table:
 def _row(
     name: str,
     value: float | None,
-    found: Interval | Estimate | RunRate | None,
+    found: Estimate | None,
     meaning: str,
     sign: str = "",
 ) -> Row:
@@ -243,15 +237,14 @@ def _errors(
     wrong: float | None,
     right: float | None,
     rate: float | None,
-    ends: Interval | Estimate | None,
+    ends: Estimate | None,
 ) -> Row:
     """Return a rate of errors: 1 minus ``rate``, which is 0 by convention without such labels."""
     deserved = "fail" if name == "false passes" else "pass"
     if not (wrong or right):
         return _row(name, None, None, f"no label says {deserved}")
-    turned = None if ends is None else Interval(1 - ends.high, 1 - ends.low)
     share = None if rate is None else 1 - rate
-    return _row(name, share, turned, f"share of what should {deserved}")
+    return _row(name, share, ends and ends.complement, f"share of what should {deserved}")
 
 
 # The second layer, by question
@@ -424,7 +417,7 @@ def _worst(page: CalibrationPage) -> list[Block]:
     calm = []
     for one in page.worst:
         rate = one.accuracy
-        if page.accuracy.low is None or rate.high >= page.accuracy.low:
+        if rate.high >= page.accuracy.low:
             calm.append(one.by)
             continue
         text = f" is right {number(rate.estimate, 2)} {between(rate)} by {words.labels(one.labels)}"

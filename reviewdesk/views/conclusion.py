@@ -19,7 +19,7 @@ from reviewdesk.domain.gates.expect import (
 from reviewdesk.domain.records import Design, Metrics, labels_missing
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
+from reviewdesk.domain.stats.figures import Estimate, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
 from reviewdesk.views.queue import strip_line, waits
@@ -44,7 +44,7 @@ class _Evidence(Struct, frozen=True):
     line: Metrics
     gates: Sequence[LimitCheck]
     null: NullEce | None
-    brier: Interval | None
+    brier: Estimate | None
     specificity: Estimate | None
     least_pass_rate: float | None = None
     """The lower end of the pass rate through the draw."""

@@ -126,7 +126,7 @@ def sentence(found: Finding) -> str:
     where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
     text = f"{where}{found.expected.target} is {value_words(found)}"
     text += f" ({origin})" if origin else ""
-    if reading.low is not None and reading.high is not None:
+    if reading.bounded:
         text += f", {reading.low:.4g} to {reading.high:.4g}"
     if found.status is GateStatus.SKIP:
         return f"{text}: skipped, {found.note}"

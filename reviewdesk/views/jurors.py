@@ -11,13 +11,11 @@ from reviewdesk.domain.jurors.facts import (
     JurorFacts,
     JurorsPage,
     PanelWorth,
-    Quoted,
-    Rate,
     Windows,
 )
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import VolatileCase
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -94,14 +92,16 @@ def bias_facts(found: Sequence[BiasProbe]) -> Facts:
     rows: list[tuple[str, Words]] = []
     for one in found:
         ends = words.interval(one.found.low, one.found.high, 2, "+")
-        text = f"{number(one.found.value, 2, '+')} {ends} by {words.plural(one.n, 'label')}"
+        text = f"{number(one.found.estimate, 2, '+')} {ends} by {words.plural(one.n, 'label')}"
         told = "they go together, which need not be a bias" if one.shown else "nothing shown"
         if one.turned is not None:
-            turned = f"{number(one.turned.value)} {words.interval(one.turned.low, one.turned.high)}"
+            turned = (
+                f"{number(one.turned.estimate)} {words.interval(one.turned.low, one.turned.high)}"
+            )
             of = f"of {words.plural(one.n, 'vote')} asked both ways turn"
-            text = f"{turned} {of}; to the first place {number(one.found.value, 2, '+')} {ends}"
+            text = f"{turned} {of}; to the first place {number(one.found.estimate, 2, '+')} {ends}"
             told = "the place of a response counts" if one.shown else "nothing shown"
-        why = f", {one.found.reason}" if one.found.value is None else ""
+        why = f", {one.found.reason}" if one.found.estimate is None else ""
         tone = Tone.WARN if one.shown else Tone.MUTED
         rows.append((_PROBES[one.probe], Text(f"{text}: {told}{why}", tone)))
     return Facts.of(*rows, column=21)
@@ -119,7 +119,9 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     if selected := [outside(one.name, 60) for one in page.jurors if one.selected]:
         text = f": {words.DESIGNS[Design.SELECTED]}; {words.MEANS[Design.SELECTED]}"
         blocks.append(Paragraph((*joined(selected), text), Tone.WARN))
-    bounded = [outside(j.name, 60) for j in page.jurors if j.accuracy.bounds and not j.selected]
+    bounded = [
+        outside(j.name, 60) for j in page.jurors if not (j.drawn.design.stands or j.selected)
+    ]
     if bounded:
         text = (
             ": a group has no label that counts, so the rates are of the labels alone, and the "
@@ -133,7 +135,7 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
 
 
 def _rates_table(
-    page: JurorsPage, rate: Callable[[JurorFacts, str], Quoted | Rate], *, designs: bool = False
+    page: JurorsPage, rate: Callable[[JurorFacts, str], Estimate], *, designs: bool = False
 ) -> Table:
     heads = ["juror", "votes", "accuracy", "95%", "sens.", "95%", "spec.", "95%"]
     rows: list[list[Words]] = [
@@ -153,11 +155,10 @@ def _rates_table(
     return table([*heads, *last], rows, "Every juror's rates")
 
 
-def _rate(found: Quoted | Rate) -> tuple[Words, Words]:
-    if found.share is None:
+def _rate(found: Estimate) -> tuple[Words, Words]:
+    if found.estimate is None:
         return NONE, NONE
-    low, high = found.interval if isinstance(found, Rate) else (found.low, found.high)
-    return number(found.share, 2), Text(f"{low:.2f}-{high:.2f}", Tone.MUTED)
+    return number(found.estimate, 2), Text(f"{found.low:.2f}-{found.high:.2f}", Tone.MUTED)
 
 
 def _against_panel(page: JurorsPage) -> list[Section]:
@@ -207,13 +208,13 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
         return ()
     title = "What is the panel worth?"
     count = found.effective
-    if count.value is None:
+    if count.estimate is None:
         return (Section(title, (Paragraph(f"not known: {count.reason}", Tone.MUTED),)),)
     rho = found.correlation
     text = (
-        f"{found.jurors} jurors count as {number(count.value, 2)} independent ones "
+        f"{found.jurors} jurors count as {number(count.estimate, 2)} independent ones "
         f"({words.interval(count.low, count.high, 2)}): their errors go together, "
-        f"correlation {number(rho.value, 2)} ({words.interval(rho.low, rho.high, 2)})."
+        f"correlation {number(rho.estimate, 2)} ({words.interval(rho.low, rho.high, 2)})."
     )
     blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
     rows = [[outside(one.juror, 200), *_difference(one.difference)] for one in found.added]
@@ -262,8 +263,9 @@ def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
 def _lone(one: JurorFacts, *, blind: bool) -> str:
     n = one.counts.lone_dissents
     text = f"{one.counts.lone_right} of {n}" if n else NONE
-    if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
-        text += f" ({one.dissent.share:.2f})"
+    share = one.dissent.estimate
+    if n and not blind and share is not None and one.drawn.dissent_design.stands:
+        text += f" ({share:.2f})"
     return text
 
 

@@ -339,8 +339,8 @@ def composites(found: Sequence[Composite]) -> Document:
             (outside(part.dimension, 60), f" {words.number(part.weight, 2)} x {part.labels}")
             for part in one.dimensions
         ]
-        ends = words.NONE if one.found.low is None else words.between(one.found)
-        figures = (words.number(one.panel), words.number(one.found.value), ends)
+        share = words.number(one.found.estimate)
+        figures = (words.number(one.panel), share, words.between(one.found))
         rows.append([outside(one.subject, 60), *figures, joined(counts)])
         if one.found.reason:
             reason = (outside(one.subject, 60), f": {one.found.reason}")

@@ -79,13 +79,13 @@ def _agreement(page: TeamPage) -> Section:
     for one in found.pairs:
         alike = f"{one.same:,} of {one.n:,}"
         if page.drawn:
-            alike += f" ({number(one.raw.value, 2)} after weighting by group)"
+            alike += f" ({number(one.raw.estimate, 2)} after weighting by group)"
         names = (outside(one.one, 40), " and ", outside(one.two, 40))
         ends = Text(interval(one.raw.low, one.raw.high), Tone.MUTED)
-        rows.append((names, alike, ends, number(one.kappa.value)))
+        rows.append((names, alike, ends, number(one.kappa.estimate)))
     blocks: list[Block] = [table(heads, rows, "Every two people")]
     alpha = found.alpha
-    text = f"Krippendorff's alpha of all: {number(alpha.value)}"
+    text = f"Krippendorff's alpha of all: {number(alpha.estimate)}"
     if alpha.reason:
         text = f"Krippendorff's alpha is undefined: {alpha.reason}"
     blocks.append(Paragraph(text))
@@ -156,16 +156,16 @@ def people_err(found: PeopleErr | None) -> list[Section]:
         return []
     error = found.error
     title = "What if people err?"
-    if error.rate.value is None:
+    if error.rate.estimate is None:
         return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
     ends = interval(error.rate.low, error.rate.high)
-    differ = f"{number(error.disagreement.value)} of {plural(error.n, 'item')} with two labels"
+    differ = f"{number(error.disagreement.estimate)} of {plural(error.n, 'item')} with two labels"
     rows: list[tuple[str, Words]] = [
         (
             "people differ",
             f"{differ}, {'which people chose' if error.chosen else 'weighted by group'}",
         ),
-        ("a label is wrong", f"{number(error.rate.value)} {ends} of the time"),
+        ("a label is wrong", f"{number(error.rate.estimate)} {ends} of the time"),
         ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
     ]
     if found.band is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isinf
 from typing import Any
 
 from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.panel import samples
 from reviewdesk.domain.records import Design, Run
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import SLACK, CanonicalBallot, Decision
 from reviewdesk.domain.verdict import number as known_number
 from reviewdesk.views.document import Text, Tone, outside
@@ -51,8 +53,8 @@ def number(value: float | None, digits: int = 3, sign: str = "") -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3, sign: str = "") -> str:
-    """Return an interval in brackets, or a dash if an end is undefined."""
-    if low is None or high is None:
+    """Return an interval in brackets, or a dash if an end is undefined or infinite."""
+    if low is None or high is None or isinf(low):
         return NONE
     return f"[{number(low, digits, sign)}, {number(high, digits, sign)}]"
 
@@ -167,10 +169,9 @@ def answers(body: CanonicalBallot, threshold: float | None) -> str:
     return f"{plural(len(told), 'answer')}: {', '.join(told)}{rate}"
 
 
-def between(found: Any, sign: str = "") -> str:
+def between(found: Estimate | None, sign: str = "") -> str:
     """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
-    if found is None or found.low is None or found.high is None:
+    if found is None:
         return NONE
-    if found.high - found.low < SLACK:
-        return "exact"
-    return interval(found.low, found.high, sign=sign)
+    exact = found.high - found.low < SLACK
+    return "exact" if exact else interval(found.low, found.high, sign=sign)

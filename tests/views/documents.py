@@ -50,7 +50,7 @@ from reviewdesk.domain.panel.turnout import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange, UnanimityWatch
 from reviewdesk.domain.stats.calibration_page import WorstSegment
-from reviewdesk.domain.stats.figures import Estimate, Ranged, SimulatedFigure, Target
+from reviewdesk.domain.stats.figures import Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
@@ -135,8 +135,8 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         WeighedDimension(HOSTILE, 0.5, 9, 3, 0.5, Estimate(0.6, 0.4, 0.8)),
         WeighedDimension("b", 0.5, 0, 0, None, Estimate(None, 0, 1)),
     )
-    weighed = Composite("v1", shares[:1], 0.5, Ranged(0.6, 0.4, 0.8))
-    lacking = Composite(HOSTILE, shares, None, Ranged(None, reason="no verdict on b"))
+    weighed = Composite("v1", shares[:1], 0.5, Estimate(0.6, 0.4, 0.8))
+    lacking = Composite(HOSTILE, shares, None, Estimate(None, reason="no verdict on b"))
     yield "composites", composites([weighed, lacking])
     checked = SimulatedFigure("sensitivity", 20, 0.01, 0.95, 0.2)
     yield "simulation", simulation([checked, SimulatedFigure("gap", 0, None, None, None)], 20)

@@ -11,7 +11,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
-from reviewdesk.domain.stats.figures import Interval, NullEce
+from reviewdesk.domain.stats.figures import Estimate, NullEce
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Paragraph, plain
 from tests.helpers import load, open_desk, report, verdict
@@ -147,7 +147,7 @@ def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 60)
     assert page.such is not None
     assert page.fit is not None
-    wide = replace(page, such=replace(page.such, brier=Interval(0.0, 0.3)))
+    wide = replace(page, such=replace(page.such, brier=Estimate(0.1, 0.0, 0.3)))
     assert told(wide).startswith("May this judge decide alone? Not yet: Brier may be over 0.25.")
     bare = replace(page, such=replace(page.such, brier=None))
     assert "Brier has no interval" in told(bare)

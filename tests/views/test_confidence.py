@@ -10,7 +10,7 @@ from reviewdesk.app.paint.document import section_lines
 from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, ZTest
+from reviewdesk.domain.stats.figures import Estimate, LogLoss, NullEce, ZTest
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.views.calibration import confidence, null_text
 from reviewdesk.views.document import Section
@@ -78,8 +78,8 @@ def test_two_tests_give_one_answer(ece: float, test: float | None, answer: str) 
 
 def test_an_interval_in_words() -> None:
     assert between(None) == "-"
-    assert between(Interval(-0.1, 0.25), "+") == "[-0.100, +0.250]"
-    assert between(Interval(0.5, 0.5)) == "exact"
+    assert between(Estimate(0.1, -0.1, 0.25), "+") == "[-0.100, +0.250]"
+    assert between(Estimate(0.5, 0.5, 0.5)) == "exact"
 
 
 def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:

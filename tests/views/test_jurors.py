@@ -40,7 +40,7 @@ CLEAN = HOSTILE.replace("\ud800", "")
 def drawn(*found: Voted) -> JurorRates:
     """Through the draw, with a tenth of the verdicts on which it differs from the panel."""
     alone = [Voted(0, 30, 0, Cells(12, 0, 0, 18), Cells(12, 0, 0, 18))]
-    less = Difference("panel", -0.1234, -0.2, -0.0456, 2345, 234, 200)
+    less = Difference(-0.1234, -0.2, -0.0456, "", "panel", 2345, 234, 200)
     return JurorRates(
         design(found),
         rates(found),
@@ -75,7 +75,7 @@ def filled(*names: str) -> JurorsPage:
         jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
         labels=2089,
         basis=Basis(2089, 0.61),
-        contest=Contest(names[-1], Difference(names[-1], 0.02, -0.01, 0.05, 2345, 99, 90)),
+        contest=Contest(names[-1], Difference(0.02, -0.01, 0.05, "", names[-1], 2345, 99, 90)),
         volatile=(
             VolatileCase(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),
         ),

@@ -25,8 +25,9 @@ from reviewdesk.domain.labels.segments import (
 )
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, of_strata
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.stratified import share
 from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
@@ -193,8 +194,8 @@ def calibration_page(
         counts=TruthCounts(
             run.whole, len(labels), dict(cells), run.whole - totals.passed - totals.failed
         ),
-        honest=of_strata(made.pass_parts, lacking),
-        accuracy=of_strata(made.right_parts, lacking),
+        honest=share(made.pass_parts, lacking),
+        accuracy=share(made.right_parts, lacking),
         bins=dict(Counter(bin_index(made.rows.confidence).tolist())),
         jurors=counted,
         tags=tags,

@@ -13,14 +13,8 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.calibration_page import (
-    OF_ITSELF,
-    FilePage,
-    RateMethod,
-    RunRate,
-    of_trusted,
-)
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.calibration_page import OF_ITSELF, FilePage, of_trusted
+from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
@@ -178,7 +172,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
         reason = UNDECIDED
     elif line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
         reason = UNEVEN
-    rate = RunRate(RateMethod.NONE, None, None, None, reason)
+    rate = Estimate(None, reason=reason)
     if over is not None and not reason:
         # After Lang and Reiczigel.
         rate = of_trusted(over.passed, over.decided, *cells)

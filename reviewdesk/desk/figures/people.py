@@ -11,7 +11,6 @@ from reviewdesk.domain.labels.segments import BY, segment_table
 from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
-from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.store import figures
 from reviewdesk.store.connect import reading
 
@@ -30,11 +29,7 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
     error = people_err(desk, run)
     if error is None:
         return page
-    found = page.accuracy
-    band = None
-    if found.estimate is not None and found.low is not None and found.high is not None:
-        band = sensitivity(Estimate(found.estimate, found.low, found.high), error)
-    return replace(page, people=PeopleErr(error, band))
+    return replace(page, people=PeopleErr(error, sensitivity(page.accuracy, error)))
 
 
 def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:

@@ -50,7 +50,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
-from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Ranged, Target, widest
+from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Target, widest
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
@@ -87,7 +87,7 @@ class _Labels(Struct, frozen=True):
     rows: Rows
     intervals: PanelIntervals | None
     representative: bool
-    own: Ranged | None
+    own: Estimate | None
     rate: Corrected | None
     expect: tuple[Expectation, ...]
     passed: float = 0
@@ -122,7 +122,7 @@ def entry_result(
     problem = ""
     found = None
     other = False
-    honest = Ranged(None)
+    honest = Estimate(None)
     try:
         if report is not None:
             # The counts and rates belong to the panel that was labelled.
@@ -334,19 +334,18 @@ def _own_cells(found: _Labels) -> Reliability | None:
     return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
 
 
-def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
+def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Estimate:
     """Estimate the true pass rate, from the draw of the labels or by a trusted set's confusion."""
     if not other and found.own is not None:
         return found.own
     if not found.decided:
-        return Ranged(None, reason="the judge decided nothing, or nobody says how much")
+        return Estimate(None, reason="the judge decided nothing, or nobody says how much")
     cells = gate.reliability or _own_cells(found)
     if cells is None:
-        return Ranged(None, reason=NO_SET)
+        return Estimate(None, reason=NO_SET)
     if gate.reliability is None and (found.line.ess or 0.0) < found.line.n - SLACK * found.line.n:
-        return Ranged(None, reason=UNEVEN)
-    made = of_trusted(found.passed, found.decided, *astuple(cells))
-    return Ranged(made.estimate, made.low, made.high, made.reason or "")
+        return Estimate(None, reason=UNEVEN)
+    return of_trusted(found.passed, found.decided, *astuple(cells))
 
 
 def _doubts(
@@ -386,15 +385,15 @@ def _question(gate: CalibrationGate, found: _Labels | None) -> GateQuestion | No
 
 
 def _notes(
-    gate: CalibrationGate, found: _Labels, honest: Ranged, *, other: bool
+    gate: CalibrationGate, found: _Labels, honest: Estimate, *, other: bool
 ) -> tuple[str, ...]:
     asked = _question(gate, found)
     design = () if found.calibration.design is Design.FILE else (DESIGNS[found.calibration.design],)
     rate: tuple[str, ...] = ()
-    if found.decided and honest.value is not None:
+    if found.decided and honest.estimate is not None:
         by = "lang-reiczigel" if other or found.own is None else "stratified"
         ends = f"{honest.low:.3f} to {honest.high:.3f} for new items by {by}"
-        rate = (f"true pass rate {honest.value:.3f}, {ends}",)
+        rate = (f"true pass rate {honest.estimate:.3f}, {ends}",)
     related = found.intervals is not None and found.intervals.tests < found.intervals.counted
     tests = f" on {found.intervals.tests} tests" if found.intervals and related else ""
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -185,7 +186,7 @@ class Expectation(Struct, frozen=True):
 class TargetValue(Struct, frozen=True):
     """The value of a target; a reason in ``skip`` means that the value is not checked.
 
-    ``low`` and ``high`` are the ends of its 95% interval, ``None`` if it has none.
+    ``low`` and ``high`` are the ends of its 95% interval, infinite if it has none.
     """
 
     value: Value
@@ -193,8 +194,12 @@ class TargetValue(Struct, frozen=True):
     metric: str | None = None
     note: str = ""
     skip: str = ""
-    low: float | None = None
-    high: float | None = None
+    low: float = -inf
+    high: float = inf
+
+    @property
+    def bounded(self) -> bool:
+        return self.low > -inf
 
 
 class Finding(Struct, frozen=True):
@@ -219,11 +224,9 @@ class Finding(Struct, frozen=True):
     @property
     def reaches_past(self) -> bool | None:
         """Whether the interval reaches past a limit; ``None`` without an interval or a limit."""
-        low = self.reading.low
-        high = self.reading.high
-        if low is None or high is None or self.limit is None:
+        if not self.reading.bounded or self.limit is None:
             return None
-        return not self.expected.matcher.limits.hold(low, high)
+        return not self.expected.matcher.limits.hold(self.reading.low, self.reading.high)
 
 
 def hold(

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.jurors.facts import Apart, merge_cells
+from reviewdesk.domain.jurors.facts import Apart, Difference, merge_cells
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Z
@@ -284,21 +284,6 @@ class PairedDecision(Struct, frozen=True):
     truth: Truth | None = None
 
 
-class PanelChange(Struct, frozen=True):
-    """The accuracy of a new panel minus that of an old one, for such items, with a 95% interval.
-
-    The panels differ on ``apart`` of the ``items``, and ``labelled`` of these have a label.
-    ``estimate`` is ``None`` if a group of them has no label.
-    """
-
-    items: int
-    apart: int
-    labelled: int
-    estimate: float | None
-    low: float
-    high: float
-
-
 class PanelDecisions(Struct, frozen=True):
     """The decisions of a panel, by the line of each label and by the content of the frame.
 
@@ -350,8 +335,8 @@ def pairs(
             yield PairedDecision(one.stratum, new.of_contents[one.key], old.of_contents[one.key])
 
 
-def change(found: Sequence[PairedDecision]) -> PanelChange:
-    """Estimate ``right(new) - right(old)`` over such items as the pairs; at least one is needed.
+def change(found: Sequence[PairedDecision]) -> Difference:
+    """Estimate ``right(new) - right(old)`` for such items as the pairs; at least one is needed.
 
     If both decide alike, the difference is 0 without any label. A cell holds one stratum's pairs
     of one kind: both decide and differ (+1 or -1), or only one decides (the other is not right
@@ -404,5 +389,11 @@ def change(found: Sequence[PairedDecision]) -> PanelChange:
         middle = gained[at] - lost[at]
         off = math.sqrt(squares[at] + (middle - tango(gained[at] * n, lost[at] * n, n, z)) ** 2)
         outer.append(middle + (off if at else -off))
-    estimate = None if unlabelled else gained[0] - lost[0]
-    return PanelChange(n, apart, labelled, estimate, max(outer[0], -1.0), min(outer[1], 1.0))
+    return Difference(
+        None if unlabelled else gained[0] - lost[0],
+        max(outer[0], -1.0),
+        min(outer[1], 1.0),
+        items=n,
+        apart=apart,
+        labelled=labelled,
+    )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import (
     STRATA,
@@ -22,26 +23,16 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.correction import Cells, Z
-from reviewdesk.domain.stats.figures import (
-    Estimate,
-    Fit,
-    Interval,
-    PanelIntervals,
-    Part,
-    Ranged,
-    Target,
-    widest,
-)
+from reviewdesk.domain.stats.correction import Cells
+from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Part, Target, widest
 from reviewdesk.domain.stats.intervals import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.reliability import share_ends
-from reviewdesk.domain.stats.stratified import drawn_rate, pass_part
+from reviewdesk.domain.stats.stratified import pass_part, share
 from reviewdesk.domain.verdict import SLACK, Decision
 
 UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
-NO_LABEL = "no label that counts says pass or fail"
 
 
 class UnansweredRow(Struct, frozen=True):
@@ -144,7 +135,7 @@ def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple
 
 def such_items(
     rows: Rows, line: Metrics, fit: Fit, found: PanelIntervals | None
-) -> dict[str, Ranged]:
+) -> dict[str, Estimate]:
     """Return every figure of labelled rows that has an interval, by name; empty without rows.
 
     ``line`` and ``fit`` describe the same rows and give the values. ``found`` holds the intervals
@@ -154,27 +145,20 @@ def such_items(
     if not line.n:
         return {}
     ends = fit if found is None else found
-    made = {
-        name: Ranged(getattr(line, name), *_ends(getattr(ends, name)))
-        for name in ("accuracy", "brier", "gap")
-    }
-    if rows.passed is None:
-        unknown = Ranged(None, reason=UNDECIDED)
-        return made | dict.fromkeys(("sensitivity", "specificity", "kappa"), unknown)
-    deserved = rows.passed == rows.correct
-    sensitive, specific = (
-        (_ends(found.sensitivity), _ends(found.specificity))
-        if found
-        else (share_ends(rows.weighted(rows.weight * kept)) for kept in (deserved, ~deserved))
-    )
-    return made | {
-        "sensitivity": Ranged(line.sensitivity, *sensitive),
-        "specificity": Ranged(line.specificity, *specific),
-        "kappa": _kappa(line.kappa, ends.kappa),
+    made = {name: getattr(ends, name) for name in ("accuracy", "brier", "gap")}
+    if rows.passed is not None:
+        made["kappa"] = ends.kappa
+        deserved = rows.passed == rows.correct
+        for name, kept in (("sensitivity", deserved), ("specificity", ~deserved)):
+            alone = Estimate(None, *share_ends(rows.weighted(rows.weight * kept)))
+            made[name] = getattr(found, name, alone)
+    lacking = Estimate(None, reason=UNDECIDED if rows.passed is None else NO_KAPPA)
+    return dict.fromkeys(("sensitivity", "specificity", "kappa"), lacking) | {
+        name: replace(one, estimate=getattr(line, name)) for name, one in made.items() if one
     }
 
 
-def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
+def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]:
     """Return sensitivity, specificity and kappa of a confusion alone, in counts or scaled weights.
 
     The intervals of the rates are Wilson's at the sizes of the classes. A rate whose class is empty
@@ -182,22 +166,22 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     """
     cells = Cells(tp, fn, tn, fp)
     parts = [Part(tp + fp, tp + fp, tp), Part(tn + fn, tn + fn, tn)]
-    kappa = None
+    kappa = Estimate(None, reason=NO_KAPPA)
     if cells.kappa is not None:
-        kappa = kappa_interval(parts, [True, False], Target.ITEMS)
+        kappa = Estimate(cells.kappa, *kappa_interval(parts, [True, False], Target.ITEMS))
     # A class of almost no weight counts as empty; its interval would leave the range of floats.
     hit, reject = (
         wilson(right, size) if size > SLACK else (0.0, 1.0)
         for right, size in ((tp, tp + fn), (tn, tn + fp))
     )
     return {
-        "sensitivity": Ranged(cells.sensitivity, *hit),
-        "specificity": Ranged(cells.specificity, *reject),
-        "kappa": _kappa(cells.kappa, kappa),
+        "sensitivity": Estimate(cells.sensitivity, *hit),
+        "specificity": Estimate(cells.specificity, *reject),
+        "kappa": kappa,
     }
 
 
-def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
+def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
     """Return the share of such items that should pass; see ``share``.
 
     Its ends cover every truth that the items without an answer could have.
@@ -206,26 +190,6 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
     for one in (made, *as_fail_and_pass(made)):
         effect = one.pass_effect(Target.ITEMS)
         parts = [pass_part(voted, effect.deff) for voted in one.voted]
-        rates.append(share(parts, lacking, effect.z))
-    found: Ranged = widest(rates[0], rates[1:])
+        rates.append(share(parts, lacking, Target.ITEMS, effect.z))
+    found: Estimate = widest(rates[0], rates[1:])
     return found
-
-
-def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ranged:
-    """Return a share over the strata of a run, or its bounds with the reason.
-
-    ``lacking`` is the reason, if it is given.
-    """
-    if not any(part.labelled for part in parts):
-        return Ranged(None, reason=lacking or NO_LABEL)
-    found = drawn_rate(parts, Target.ITEMS, z)
-    reason = "" if found.estimate is not None else lacking or found.reason or ""
-    return Ranged(found.estimate, found.low, found.high, reason)
-
-
-def _ends(found: Estimate | Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if found is None else (found.low, found.high)
-
-
-def _kappa(value: float | None, found: Interval | None) -> Ranged:
-    return Ranged(None, reason=NO_KAPPA) if value is None else Ranged(value, *_ends(found))

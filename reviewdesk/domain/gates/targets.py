@@ -14,7 +14,7 @@ from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, AgreementPair, Spread
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
-from reviewdesk.domain.stats.figures import Fit, Ranged
+from reviewdesk.domain.stats.figures import Estimate, Fit
 from reviewdesk.domain.verdict import SLACK, Band, Verdict
 
 RATES = ("corrected_rate", "corrected_rate_low", "corrected_rate_high")
@@ -105,7 +105,7 @@ class CalibrationReadings(Struct, frozen=True):
     metrics: Metrics
     fit: Fit
     rate: Corrected | None
-    ranged: Mapping[str, Ranged]
+    ranged: Mapping[str, Estimate]
     by_default: bool
     of_run: Mapping[str, TargetValue] = {}
 
@@ -147,11 +147,11 @@ class CalibrationReadings(Struct, frozen=True):
         if found is None:
             return TargetValue(None, skip=_NO_LABELS)
         if target in RANGED:
-            skip = "" if found.value is not None else found.reason or "undefined"
-            return TargetValue(found.value, skip=skip, low=found.low, high=found.high)
-        value = found.low if end == "low" else found.high
-        skip = "" if value is not None else found.reason or "too few labels for an interval"
-        return TargetValue(value, skip=skip)
+            skip = "" if found.estimate is not None else found.reason or "undefined"
+            return TargetValue(found.estimate, skip=skip, low=found.low, high=found.high)
+        if not found.bounded:
+            return TargetValue(None, skip=found.reason or "too few labels for an interval")
+        return TargetValue(found.low if end == "low" else found.high)
 
 
 class JuryReadings:

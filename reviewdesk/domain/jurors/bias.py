@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from reviewdesk.domain.stats.correction import Z
-from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import wilson
 
 FEWEST = 10
@@ -26,14 +26,13 @@ class BiasProbe(Struct, frozen=True):
 
     probe: str
     n: int
-    found: Ranged
-    turned: Ranged | None = None
+    found: Estimate
+    turned: Estimate | None = None
 
     @property
     def shown(self) -> bool:
         """Whether the interval excludes 0."""
-        low, high = self.found.low, self.found.high
-        return low is not None and high is not None and (low > 0 or high < 0)
+        return self.found.low > 0 or self.found.high < 0
 
 
 def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -> BiasProbe:
@@ -49,7 +48,7 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
         mass[content] += weight
     n = sum(mass.values()) ** 2 / sum(one**2 for one in mass.values()) if mass else 0.0
     if n < FEWEST:
-        return BiasProbe(probe, len(mass), Ranged(None, reason=f"worth under {FEWEST} labels"))
+        return BiasProbe(probe, len(mass), Estimate(None, reason=f"worth under {FEWEST} labels"))
     _, weights, *columns = zip(*rows, strict=True)
     ranks = []
     for values in columns:
@@ -59,11 +58,13 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
     found = np.cov(ranks, aweights=weights, ddof=0)
     spread = float(found[0, 0] * found[1, 1])
     if spread <= 0:
-        return BiasProbe(probe, len(mass), Ranged(None, reason="all scores or lengths are alike"))
+        return BiasProbe(probe, len(mass), Estimate(None, reason="all scores or lengths are alike"))
     r = float(found[0, 1]) / math.sqrt(spread)
     middle = math.atanh(min(max(r, -1 + 1e-9), 1 - 1e-9))
     off = Z * math.sqrt((1 + r * r / 2) / (n - 3))
-    return BiasProbe(probe, len(mass), Ranged(r, math.tanh(middle - off), math.tanh(middle + off)))
+    return BiasProbe(
+        probe, len(mass), Estimate(r, math.tanh(middle - off), math.tanh(middle + off))
+    )
 
 
 def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
@@ -75,17 +76,18 @@ def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
     if not votes:
         return None
     turned = Counter(unit for unit, first, second in votes if first is not second)
-    share = Ranged(*_clustered(turned, Counter(unit for unit, _, _ in votes)))
+    share = _clustered(turned, Counter(unit for unit, _, _ in votes))
     if not turned:
-        found = Ranged(None, reason="no vote turns with the order")
+        found = Estimate(None, reason="no vote turns with the order")
     else:
         to_first = Counter(unit for unit, first, second in votes if first and not second)
-        value, low, high = (2 * one - 1 for one in _clustered(to_first, turned))
-        found = Ranged(value, low, high)
+        rate = _clustered(to_first, turned)
+        less = None if rate.estimate is None else 2 * rate.estimate - 1
+        found = Estimate(less, 2 * rate.low - 1, 2 * rate.high - 1)
     return BiasProbe("position", len(votes), found, share)
 
 
-def _clustered(hits: Mapping[int, int], of: Mapping[int, int]) -> tuple[float, float, float]:
+def _clustered(hits: Mapping[int, int], of: Mapping[int, int]) -> Estimate:
     """Return a share of votes with its interval; ``of`` is how many votes each item has."""
     total = sum(of.values())
     rate = sum(hits.values()) / total
@@ -94,4 +96,4 @@ def _clustered(hits: Mapping[int, int], of: Mapping[int, int]) -> tuple[float, f
     n = float(m)
     if off > 0 and m > 1:
         n = min(rate * (1 - rate) * total**2 * (m - 1) / m / off, total)
-    return rate, *wilson(rate * n, n)
+    return Estimate(rate, *wilson(rate * n, n))

@@ -13,7 +13,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
-from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
+from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
 from reviewdesk.domain.verdict import CanonicalVerdict, Strategy, stated_trim
@@ -24,7 +24,7 @@ ALIKE = 0.1
 """Sampling rates count as equal if they differ by at most this share of the largest."""
 
 
-class Difference(Struct, frozen=True):
+class Difference(Estimate, frozen=True):
     """How much more often one rater is right than the rater named ``to``, on the same items.
 
     Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
@@ -32,13 +32,10 @@ class Difference(Struct, frozen=True):
     are bounds.
     """
 
-    to: str
-    estimate: float | None
-    low: float
-    high: float
-    items: int
-    apart: int
-    labelled: int
+    to: str = ""
+    items: int = 0
+    apart: int = 0
+    labelled: int = 0
 
 
 class JurorRates(Struct, frozen=True):
@@ -160,8 +157,8 @@ def paired(
     size = sum(one.size for one in apart)
     known = sum(one.labelled for one in apart)
     return Difference(
-        to=to,
         estimate=middle if items and not open_ else None,
+        to=to,
         low=max(middle - math.sqrt(below) - open_, -1.0) if items else -1.0,
         high=min(middle + math.sqrt(above) + open_, 1.0) if items else 1.0,
         items=items,
@@ -239,19 +236,9 @@ def trim_named(body: CanonicalVerdict) -> set[int] | None:
     return {seat for seat, juror in enumerate(body["jurors"]) if juror["id"] in named}
 
 
-class Rate(Struct, frozen=True):
-    """A rate of ``k`` in ``n`` with Wilson's 95% interval; the share is ``None`` without data."""
-
-    k: int
-    n: int
-
-    @property
-    def share(self) -> float | None:
-        return self.k / self.n if self.n else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return wilson(self.k, self.n)
+def share_of(k: int, n: int) -> Estimate:
+    """Return ``k`` of ``n`` with Wilson's 95% interval; undefined without data."""
+    return Estimate(k / n if n else None, *wilson(k, n))
 
 
 class Seats(Struct, frozen=True):
@@ -308,19 +295,6 @@ class Offset(Struct, frozen=True):
     drift: Drift | None = None
 
 
-class Quoted(Struct, frozen=True):
-    """A rate that may be quoted, with its ends for all the verdicts on which the juror voted.
-
-    If the labels do not represent the run, ``share`` describes the labels alone, unweighted, and
-    the ends are ``bounds`` on the rate of the run.
-    """
-
-    share: float | None
-    low: float
-    high: float
-    bounds: bool
-
-
 class JurorFacts(Struct, frozen=True):
     """One juror's figures: from the labels, through the draw, and over all its verdicts of the run.
 
@@ -347,14 +321,14 @@ class JurorFacts(Struct, frozen=True):
         return self.seats.not_asked > 0
 
     @property
-    def labelled(self) -> dict[str, Rate]:
+    def labelled(self) -> dict[str, Estimate]:
         """The rates of the labels alone, unweighted, as a blind session may show them."""
         one = self.counts
         return {
-            "accuracy": Rate(one.right, one.votes),
-            "sensitivity": Rate(one.tp, one.tp + one.fn),
-            "specificity": Rate(one.tn, one.tn + one.fp),
-            "dissent": Rate(one.lone_right, one.lone_dissents),
+            "accuracy": share_of(one.right, one.votes),
+            "sensitivity": share_of(one.tp, one.tp + one.fn),
+            "specificity": share_of(one.tn, one.tn + one.fp),
+            "dissent": share_of(one.lone_right, one.lone_dissents),
         }
 
     @property
@@ -363,33 +337,33 @@ class JurorFacts(Struct, frozen=True):
         return Cells(one.tp, one.fn, one.tn, one.fp).kappa if one.votes >= ENOUGH else None
 
     @property
-    def accuracy(self) -> Quoted:
+    def accuracy(self) -> Estimate:
         return self.rate("accuracy")
 
     @property
-    def sensitivity(self) -> Quoted:
+    def sensitivity(self) -> Estimate:
         return self.rate("sensitivity")
 
     @property
-    def specificity(self) -> Quoted:
+    def specificity(self) -> Estimate:
         return self.rate("specificity")
 
     @property
-    def dissent(self) -> Quoted:
+    def dissent(self) -> Estimate:
         drawn = self.drawn
-        return _quotable_rate(self.labelled["dissent"], drawn.dissent, drawn.dissent_design)
+        return self._quoted("dissent", drawn.dissent, drawn.dissent_design)
 
     @property
     def kappa(self) -> float | None:
         return self.drawn.kappa if self.drawn.design.stands else self.labelled_kappa
 
     @property
-    def observed(self) -> Rate:
-        return Rate(self.seats.passes, self.seats.votes)
+    def observed(self) -> Estimate:
+        return share_of(self.seats.passes, self.seats.votes)
 
     @property
-    def parse_failures(self) -> Rate:
-        return Rate(self.seats.parse_failed, self.seats.seats)
+    def parse_failures(self) -> Estimate:
+        return share_of(self.seats.parse_failed, self.seats.seats)
 
     @property
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
@@ -398,21 +372,23 @@ class JurorFacts(Struct, frozen=True):
         It estimates the share of responses that should pass among the verdicts on which the juror
         voted. Both are ``None`` if the juror never voted, or has no labelled vote.
         """
-        observed = self.observed.share
+        observed = self.observed.estimate
         if observed is None or not self.counts.votes:
             return None, None
-        hit = self.sensitivity.share or 0.0
-        return rogan_gladen(observed, hit, self.specificity.share or 0.0)
+        hit = self.sensitivity.estimate or 0.0
+        return rogan_gladen(observed, hit, self.specificity.estimate or 0.0)
 
-    def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
+    def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
+        """Return a rate that may be quoted, with its ends for all verdicts on which it voted.
+
+        If the labels do not represent the run, the estimate describes the labels alone, unweighted,
+        and the ends are bounds on the rate of the run.
+        """
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
-        return _quotable_rate(self.labelled[name], drawn, self.drawn.design)
+        return self._quoted(name, drawn, self.drawn.design)
 
-
-def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
-    if design.stands:
-        return Quoted(drawn.estimate, drawn.low, drawn.high, bounds=False)
-    return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
+    def _quoted(self, name: str, drawn: Estimate, design: Design) -> Estimate:
+        return drawn if design.stands else replace(drawn, estimate=self.labelled[name].estimate)
 
 
 class Alike(Struct, frozen=True):
@@ -495,8 +471,8 @@ class PanelWorth(Struct, frozen=True):
 
     labels: int
     jurors: int
-    correlation: Ranged
-    effective: Ranged
+    correlation: Estimate
+    effective: Estimate
     added: tuple[Added, ...] = ()
     frontier: tuple[SubPanel, ...] = ()
     tried: int = 0

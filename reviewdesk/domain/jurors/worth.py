@@ -12,7 +12,7 @@ from reviewdesk.domain.jurors.facts import Added, PanelWorth, SubPanel
 from reviewdesk.domain.jurors.strata import Labels, compare, panel_votes, votes_of
 from reviewdesk.domain.jury.panels import Panels, without
 from reviewdesk.domain.run.columns import Columns, Floats, Small
-from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.domain.whatif.policies import Variant
 from reviewdesk.domain.whatif.table import under
@@ -43,7 +43,7 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     rows = np.flatnonzero(labels.counted & (labels.truth >= 0))
     count = len(np.unique(labels.content[rows]))
     if count < ENOUGH or len(names) < 2:
-        why = Ranged(None, reason=f"fewer than {ENOUGH} labels that count, or two jurors")
+        why = Estimate(None, reason=f"fewer than {ENOUGH} labels that count, or two jurors")
         return PanelWorth(count, len(names), why, why)
     size = np.bincount(labels.stratum)
     seen = np.bincount(labels.stratum[rows], minlength=len(size))
@@ -76,7 +76,7 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
 
 def error_correlation(
     wrong: Floats, weights: Floats, strata: np.ndarray, contents: np.ndarray
-) -> Ranged:
+) -> Estimate:
     """Return the mean over pairs of the weighted phi of two jurors' errors, ``[s, n]``.
 
     NaN marks a verdict without a vote; a pair in which one never or always errs has no phi and is
@@ -111,10 +111,10 @@ def error_correlation(
         ]
         total, pairs = _of_pairs(rows, starts, counts)
     if not pairs[0]:
-        return Ranged(None, reason="no two jurors err on some items and not on others")
+        return Estimate(None, reason="no two jurors err on some items and not on others")
     found = np.divide(total, pairs, out=np.full(len(total), np.nan), where=pairs > 0)
     low, high = np.nanquantile(found[1:], [0.025, 0.975])
-    return Ranged(float(found[0]), float(low), float(high))
+    return Estimate(float(found[0]), float(low), float(high))
 
 
 def _of_all(wrong: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -154,18 +154,18 @@ def _of_pairs(rows: Floats, starts: np.ndarray, counts: Floats) -> tuple[Floats,
     return total, pairs
 
 
-def effective(jurors: int, correlation: Ranged) -> Ranged:
+def effective(jurors: int, correlation: Estimate) -> Estimate:
     """Return ``n/(1 + (n-1)ρ)``, the number of independent jurors; at least 1, at most n.
 
     Its ends are those of ρ. Source: Kish's design effect for equicorrelated errors.
     """
-    if correlation.value is None:
+    if correlation.estimate is None:
         return correlation
 
-    def number(rho: float | None) -> float:
-        return jurors / (1 + (jurors - 1) * min(max(rho or 0.0, 0.0), 1.0))
+    def number(rho: float) -> float:
+        return jurors / (1 + (jurors - 1) * min(max(rho, 0.0), 1.0))
 
-    return Ranged(number(correlation.value), number(correlation.high), number(correlation.low))
+    return Estimate(number(correlation.estimate), number(correlation.high), number(correlation.low))
 
 
 def _decisions(columns: Columns, variant: Variant) -> Small:

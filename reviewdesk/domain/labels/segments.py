@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.figures import Estimate, Ranged, Target, widest
+from reviewdesk.domain.stats.figures import Estimate, Target, widest
 from reviewdesk.domain.stats.stratified import drawn_rate, pass_part, stratified_rates
 from reviewdesk.domain.verdict import Decision
 
@@ -82,8 +82,8 @@ def segment_table(
             row = replace(
                 row,
                 accuracy=right,
-                false_passes=_less(rates.specificity) if both else None,
-                false_fails=_less(rates.sensitivity) if both else None,
+                false_passes=rates.specificity.complement if both else None,
+                false_fails=rates.sensitivity.complement if both else None,
                 should_pass=should_pass(part, target),
             )
         found += [(worst, -row.labels, name, row)] if row.verdicts else []
@@ -157,12 +157,6 @@ def segment_rows(
     return dataclasses.replace(made, labelled=labelled, figures=figures, weighing=weighing)
 
 
-def _less(rate: Estimate) -> Estimate:
-    """Return 1 less a rate."""
-    value = None if rate.estimate is None else 1 - rate.estimate
-    return Estimate(value, 1 - rate.high, 1 - rate.low, rate.reason)
-
-
 UNNAMED = "no subject"
 """The subject of verdicts whose report names no subject."""
 
@@ -192,7 +186,7 @@ class Composite(Struct, frozen=True):
     subject: str
     dimensions: tuple[WeighedDimension, ...]
     panel: float | None
-    found: Ranged
+    found: Estimate
 
 
 def composites(
@@ -225,7 +219,7 @@ def composites(
     for subject, verdicts in held.items():
         every = [_composite(rows, verdicts, weights, target, places) for rows in answers]
         ends = widest(every[0].found, [one.found for one in every])
-        least = next(end for end in (ends.value, ends.low, 2.0) if end is not None)
+        least = ends.estimate if ends.estimate is not None else ends.low if ends.bounded else 2.0
         found.append((least, subject, replace(every[0], subject=subject, found=ends)))
     return tuple(one for _, _, one in sorted(found, key=lambda row: row[:2]))
 
@@ -252,7 +246,7 @@ def _composite(
         tests.append([test for one, test in named if one.place.usable])
     subject = next(iter(verdicts.values()))[0].segment
     if lacking := [show_line(one.dimension, 60) for one in parts if not one.verdicts]:
-        why = Ranged(None, reason=f"no verdict on {', '.join(lacking)}")
+        why = Estimate(None, reason=f"no verdict on {', '.join(lacking)}")
         return Composite(subject, tuple(parts), None, why)
     panel = math.fsum(one.weight * (one.passed or 0.0) for one in parts)
 
@@ -269,7 +263,7 @@ def _composite(
     return Composite(subject, tuple(parts), panel, _weighed(parts, correlation))
 
 
-def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]]) -> Ranged:
+def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]]) -> Estimate:
     """Return the weighted sum with its ends; bounds of a dimension are added in full."""
     least = most = 0.0
     below = []
@@ -294,8 +288,8 @@ def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]
     )
     ends = max(least - math.sqrt(max(less, 0.0)), 0.0), min(most + math.sqrt(max(more, 0.0)), 1.0)
     if unknown:
-        return Ranged(None, *ends, f"a group of {', '.join(unknown)} has no label")
-    return Ranged(least, *ends)
+        return Estimate(None, *ends, f"a group of {', '.join(unknown)} has no label")
+    return Estimate(least, *ends)
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
@@ -307,8 +301,8 @@ def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[floa
     if not mine:
         return None, f"no verdict of {show_line(subject or UNNAMED, 60)} has a dimension"
     for one in mine:
-        if one.found.low is None:
+        if not one.found.bounded:
             return None, f"{show_line(one.subject, 60)}: {one.found.reason}"
-    worst = min(mine, key=lambda one: one.found.low or 0.0)
+    worst = min(mine, key=lambda one: one.found.low)
     counts = [f"{part.labels} of {show_line(part.dimension, 60)}" for part in worst.dimensions]
     return worst.found.low, f"{show_line(worst.subject, 60)}, by {', '.join(counts)}"

@@ -12,13 +12,7 @@ from reviewdesk.domain.labels.sampling import LabelledRow, confidence
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.figures import (
-    ConfidenceSums,
-    Estimate,
-    Interval,
-    SimulatedFigure,
-    Target,
-)
+from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, SimulatedFigure, Target
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -106,13 +100,12 @@ def _checked(
     drawn = panel_intervals(made, Target.RUN, sums)
     for name in FIGURES:
         if name == "should_pass":
-            rate = drawn_rate(made.pass_parts)
-            estimate: float | None = rate.estimate
+            found: Estimate | None = drawn_rate(made.pass_parts)
+            estimate = None if found is None else found.estimate
             true: float | None = deserved
-            ends: Estimate | Interval | None = rate
         else:
+            found = getattr(drawn, name)
             estimate = getattr(line, name)
             true = getattr(truth, name)
-            ends = getattr(drawn, name)
-        if estimate is not None and true is not None and ends is not None:
-            yield name, estimate, ends.low, ends.high, true
+        if estimate is not None and true is not None and found is not None:
+            yield name, estimate, found.low, found.high, true

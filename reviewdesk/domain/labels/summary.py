@@ -37,7 +37,7 @@ from reviewdesk.domain.stats.figures import (
     ALONE,
     ConfidenceSums,
     Effect,
-    Interval,
+    Estimate,
     LabelSpread,
     PanelIntervals,
     Part,
@@ -364,7 +364,7 @@ def _of_answers(
                     size = max(whole.size * share, labelled)
                     parts.append(Part(size, labelled, right * each, whole.share * share))
                     passed.append(decision)
-        kappa = _holding(kappa_interval(parts, passed, target, effect.z), value)
+        kappa = _holding(value, kappa_interval(parts, passed, target, effect.z))
     counted = round(sum(one.labels for one in made.voted))
     return PanelIntervals(
         target=target,
@@ -381,7 +381,7 @@ def _of_answers(
 
 def _losses(
     made: LabelledRows, target: Target, effect: Effect, sums: Mapping[int, ConfidenceSums] | None
-) -> tuple[Interval | None, Interval | None]:
+) -> tuple[Estimate | None, Estimate | None]:
     """Return the intervals of Brier and gap over the decided verdicts that have a confidence."""
     rows = made.rows.weighted(made.weights)
     if not len(rows.weight):
@@ -410,11 +410,12 @@ def _losses(
     counters = counters_of(rows)
     # The labels' own confidences may differ from those of all verdicts.
     return (
-        _holding(brier_interval(strata, target, effect.z), counters.brier),
-        _holding(gap_interval(strata, target, effect.z), counters.gap),
+        _holding(counters.brier, brier_interval(strata, target, effect.z)),
+        _holding(counters.gap, gap_interval(strata, target, effect.z)),
     )
 
 
-def _holding(found: Interval, value: float | None) -> Interval:
-    """Return an interval, widened to hold the estimate that is printed beside it."""
-    return found if value is None else Interval(min(found.low, value), max(found.high, value))
+def _holding(value: float | None, ends: tuple[float, float]) -> Estimate:
+    """Return an estimate; its interval is widened to hold it."""
+    every = ends if value is None else (*ends, value)
+    return Estimate(value, min(every), max(every))

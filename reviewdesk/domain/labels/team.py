@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
-from reviewdesk.domain.stats.figures import Estimate, Part, Ranged
+from reviewdesk.domain.stats.figures import Estimate, Part
 from reviewdesk.domain.stats.rates import benjamini_hochberg, bisect, kappa_of, t_two_sided, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -55,16 +55,16 @@ class PairAgreement(Struct, frozen=True):
     two: str
     n: int
     same: int
-    raw: Ranged
-    kappa: Ranged
+    raw: Estimate
+    kappa: Estimate
 
 
 class RaterAgreement(Struct, frozen=True):
     """How far all raters agree on the ``n`` items with two labels or more, and each two of them."""
 
     n: int
-    raw: Ranged
-    alpha: Ranged
+    raw: Estimate
+    alpha: Estimate
     pairs: tuple[PairAgreement, ...]
 
 
@@ -79,7 +79,7 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
     found = _standing([one.of() for one in strata])
     n = sum(one.n for one in found)
     if not n:
-        return RaterAgreement(0, Ranged(None, reason=FEW), Ranged(None, reason=FEW), ())
+        return RaterAgreement(0, Estimate(None, reason=FEW), Estimate(None, reason=FEW), ())
     pairs = []
     for places in combinations(range(len(raters)), 2):
         held = _standing([stratum.of(places) for stratum in strata])
@@ -91,22 +91,21 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
             for some in held
         ]
         same = round(sum(part.hits for part in parts))
-        raw = Ranged(same / both, *wilson(same, both))
+        raw = Estimate(same / both, *wilson(same, both))
         if all(one.size for one in held):
-            rate = drawn_rate(parts)
-            raw = Ranged(rate.estimate, rate.low, rate.high, rate.reason or "")
+            raw = drawn_rate(parts)
         kappa = _or_same(kappa_of({(a, b): weight for (a, b), weight in _weighed(held)}))
         one, two = (raters[at] for at in places)
         pairs.append(PairAgreement(one, two, both, same, raw, kappa))
     items = _weighed(found)
     mass = math.fsum(weight for _, weight in items)
     alike = math.fsum(weight * _alike(labels) for labels, weight in items)
-    raw = pairs[0].raw if len(pairs) == 1 else Ranged(alike / mass)
+    raw = pairs[0].raw if len(pairs) == 1 else Estimate(alike / mass)
     return RaterAgreement(n, raw, _or_same(_alpha(items)), tuple(pairs))
 
 
-def _or_same(value: float | None) -> Ranged:
-    return Ranged(None, reason=SAME) if value is None else Ranged(value)
+def _or_same(value: float | None) -> Estimate:
+    return Estimate(None, reason=SAME) if value is None else Estimate(value)
 
 
 def _weighed(strata: Sequence[RatedStratum]) -> list[tuple[Labels, float]]:
@@ -182,8 +181,8 @@ class ReviewerError(Struct, frozen=True):
     """
 
     n: int
-    disagreement: Ranged
-    rate: Ranged
+    disagreement: Estimate
+    rate: Estimate
     more: int
     chosen: bool = False
     """Whether people chose which items have two labels, so that the rate is that of these alone."""
@@ -191,19 +190,7 @@ class ReviewerError(Struct, frozen=True):
     @property
     def ceiling(self) -> float | None:
         """The share of labels that are right: no panel can be measured to agree with more."""
-        return None if self.rate.value is None else 1 - self.rate.value
-
-
-class SensitivityBand(Struct, frozen=True):
-    """What an accuracy may be, given that people err: sensitivity, not a confidence interval.
-
-    ``corrected`` is ``(a - e)/(1 - 2e)``, right if people's errors are independent of the
-    panel's; ``None`` if e is a half or more.
-    """
-
-    corrected: float | None
-    low: float
-    high: float
+        return self.rate.complement.estimate
 
 
 def error_rate(disagreement: float) -> float:
@@ -221,9 +208,8 @@ def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
     """
     if not n or alike.estimate is None:
         reason = "no item has two labels of different people"
-        return ReviewerError(n, Ranged(None, reason=reason), Ranged(None, reason=reason), 0)
-    d = Ranged(1 - alike.estimate, 1 - alike.high, 1 - alike.low)
-    ends = (error_rate(1 - alike.high), error_rate(1 - alike.low))
+        return ReviewerError(n, Estimate(None, reason=reason), Estimate(None, reason=reason), 0)
+    d = alike.complement
     share = 1 - alike.estimate
 
     def width(items: float) -> float:
@@ -231,14 +217,16 @@ def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
         return error_rate(high) - error_rate(low)
 
     needed = bisect(lambda items: width(items) > width(n) / 2, n, _MOST)
-    rate = Ranged(error_rate(share), *ends)
+    rate = Estimate(error_rate(share), error_rate(d.low), error_rate(d.high))
     return ReviewerError(n, d, rate, math.ceil(needed - 1e-9) - n)
 
 
-def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | None:
-    """Return the band of an accuracy a under people's error e; ``None`` if either is undefined.
+def sensitivity(accuracy: Estimate, error: ReviewerError) -> Estimate | None:
+    """Return what an accuracy a may be, given that people err: a band, not a confidence interval.
 
-    It contains ``(a - e)/(1 - 2e)``, for errors independent of the panel's, and ``a - e`` to
+    ``None`` if a or people's error e is undefined. The estimate is ``(a - e)/(1 - 2e)``, right if
+    people's errors are independent of the panel's; ``None`` if e is a half or more. The band
+    contains ``(a - e)/(1 - 2e)``, for errors independent of the panel's, and ``a - e`` to
     ``a + e``, for errors that follow or oppose the panel's. Its lower end reaches ``a - d``, d the
     share of items on which two people differ: people who err where the panel errs, up to half the
     time there, are wrong that often and differ no more. The intervals are joined as by MOVER:
@@ -246,18 +234,18 @@ def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | N
     2008 for the joining; Rogan and Gladen 1978 for the correction.
     """
     a = accuracy.estimate
-    d = error.disagreement
-    e = error.rate
-    if a is None or d.value is None or d.high is None or e.value is None or e.high is None:
+    d = error.disagreement.estimate
+    e = error.rate.estimate
+    if a is None or d is None or e is None:
         return None
-    low = a - d.value - math.hypot(a - accuracy.low, d.high - d.value)
-    high = a + e.value + math.hypot(accuracy.high - a, e.high - e.value)
+    low = a - d - math.hypot(a - accuracy.low, error.disagreement.high - d)
+    high = a + e + math.hypot(accuracy.high - a, error.rate.high - e)
     corrected = None
-    if e.value < 0.5:
-        corrected = min(max((a - e.value) / (1 - 2 * e.value), 0.0), 1.0)
+    if e < 0.5:
+        corrected = min(max((a - e) / (1 - 2 * e), 0.0), 1.0)
         low = min(low, corrected)
         high = max(high, corrected)
-    return SensitivityBand(corrected, max(low, 0.0), min(high, 1.0))
+    return Estimate(corrected, max(low, 0.0), min(high, 1.0))
 
 
 REVIEWERS = 3

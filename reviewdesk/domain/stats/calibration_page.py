@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -13,7 +13,7 @@ from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
-from reviewdesk.domain.labels.team import ReviewerError, SensitivityBand
+from reviewdesk.domain.labels.team import ReviewerError
 from reviewdesk.domain.records import (
     Blocker,
     Calibration,
@@ -24,58 +24,14 @@ from reviewdesk.domain.records import (
     labels_missing,
 )
 from reviewdesk.domain.stats.correction import Z, lang_reiczigel, rogan_gladen
-from reviewdesk.domain.stats.figures import (
-    Bin,
-    Estimate,
-    Fit,
-    Interval,
-    PanelIntervals,
-    Part,
-    Target,
-)
-from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import SLACK, Decision
 
-NO_LABEL = "no label that counts for the draw says pass or fail"
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
 NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
 
 
-class RateMethod(StrEnum):
-    """How a rate over a run was estimated."""
-
-    STRATIFIED = "stratified"
-    LANG_REICZIGEL = "lang_reiczigel"
-    NONE = "none"
-
-
-class RunRate(Struct, frozen=True):
-    """A rate over all verdicts that a judge decided, with its 95% interval.
-
-    If ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: labelled
-    strata lie at the ends of their intervals, and the others may have any rate.
-    """
-
-    method: RateMethod
-    estimate: float | None
-    low: float | None
-    high: float | None
-    reason: str | None = None
-
-
-def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
-    """Return the stratified estimate; without any label, neither an estimate nor bounds.
-
-    ``described`` says what the labels describe if a stratum has none; it then becomes the reason.
-    """
-    if not any(part.labelled for part in found):
-        return RunRate(RateMethod.NONE, None, None, None, described or NO_LABEL)
-    made = drawn_rate(found)
-    reason = None if made.estimate is not None else described or made.reason
-    return RunRate(RateMethod.STRATIFIED, made.estimate, made.low, made.high, reason)
-
-
-def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> RunRate:
+def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> Estimate:
     """Return the corrected rate of k passes among n with the interval of Lang and Reiczigel.
 
     The trusted set must not be drawn from the run. The estimate is ``None`` if n is 0, a class is
@@ -83,16 +39,17 @@ def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -
     """
     found = lang_reiczigel(k, n, tp, fn, tn, fp)
     if found is None:
-        return RunRate(RateMethod.NONE, None, None, None, NO_SIGNAL)
+        return Estimate(None, reason=NO_SIGNAL)
     rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
-    return RunRate(RateMethod.LANG_REICZIGEL, rate, *found)
+    return Estimate(rate, *found)
 
 
 class PeopleErr(Struct, frozen=True):
     """How often people err, and what the judge's accuracy may be given these errors."""
 
     error: ReviewerError
-    band: SensitivityBand | None
+    band: Estimate | None
+    """See ``sensitivity``."""
 
 
 class WorstSegment(Struct, frozen=True):
@@ -144,9 +101,6 @@ class TruthCounts(Struct, frozen=True):
     undecided: int = 0
 
 
-_NOTHING = RunRate(RateMethod.NONE, None, None, None)
-
-
 class CalibrationPage(Struct, frozen=True):
     """Everything that a run's labels say about its judge.
 
@@ -162,8 +116,8 @@ class CalibrationPage(Struct, frozen=True):
     strata: tuple[Stratum, ...]
     audit: AuditSample
     counts: TruthCounts
-    honest: RunRate = _NOTHING
-    accuracy: RunRate = _NOTHING
+    honest: Estimate = Estimate(None)
+    accuracy: Estimate = Estimate(None)
     intervals: PanelIntervals | None = None
     """Intervals for this run, through the draw; ``None`` if ``fit`` was not requested."""
     such: PanelIntervals | None = None
@@ -186,14 +140,14 @@ class CalibrationPage(Struct, frozen=True):
     skipped: tuple[Blocker, ...] = ()
     """The blockers that a blind session shows instead, if requested."""
 
-    def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
+    def ends(self, figure: str, target: Target = Target.RUN) -> Estimate | None:
         """Return the interval of one headline figure, or ``None`` without one.
 
         It describes ``target`` if there is a population line, else the labels alone.
         """
         drawn = self.intervals if target is Target.RUN else self.such
         if self.calibration.population is not None and drawn is not None:
-            found: Interval | Estimate | None = getattr(drawn, figure)
+            found: Estimate | None = getattr(drawn, figure)
             return found
         return getattr(self.fit, figure, None)
 
@@ -232,7 +186,7 @@ class FilePage(Struct, frozen=True):
 
     calibration: Calibration
     fit: Fit
-    honest: RunRate
+    honest: Estimate
     gates: tuple[LimitCheck, ...]
     representative: bool
     specificity: Estimate | None = None
@@ -281,15 +235,15 @@ class BinPosition(StrEnum):
     ABOVE = "outside, above"
 
 
-def band(one: Bin) -> Interval:
-    """Return the interval that holds a calibrated judge's accuracy in a bin 95 times in 100.
+def band(one: Bin) -> Estimate:
+    """Return a calibrated judge's accuracy in a bin, with ends that hold it 95 times in 100.
 
     ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
     to 0..1: the normal approximation, which is rough under about five labels.
     """
     c = one.mean_confidence
     half = Z * math.sqrt(max(c * (1 - c), 0.0) / one.ess)
-    return Interval(max(c - half, 0.0), min(c + half, 1.0))
+    return Estimate(c, max(c - half, 0.0), min(c + half, 1.0))
 
 
 def place(one: Bin) -> BinPosition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from math import inf
 from typing import Any
 
 from msgspec import Struct
@@ -12,25 +13,35 @@ from msgspec.structs import replace
 from reviewdesk.domain.stats.correction import Z
 
 
-class Interval(Struct, frozen=True):
-    """A 95% interval; functions return ``None`` instead of an undefined one."""
+class Estimate(Struct, frozen=True):
+    """A figure with the ends of its 95% interval.
 
-    low: float
-    high: float
+    If it is undefined, ``estimate`` is ``None`` and ``reason`` says why. The ends are then bounds:
+    if a stratum has no label, the rate as if all of its verdicts fail or pass, with the others at
+    the ends of their intervals (Imbens and Manski 2004). Ends of which nothing is known are
+    infinite, and ``null`` in JSON.
+    """
 
-
-class Ranged(Struct, frozen=True):
-    """A figure with the ends of its 95% interval; ``reason`` says why ``value`` is ``None``."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+    estimate: float | None
+    low: float = -inf
+    high: float = inf
     reason: str = ""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anything is known of its ends."""
+        return self.low > -inf
+
+    @property
+    def complement(self) -> Estimate:
+        """The figure ``1 - x``, such as a rate of errors."""
+        value = None if self.estimate is None else 1 - self.estimate
+        return Estimate(value, 1 - self.high, 1 - self.low, self.reason)
 
 
 def widest(found: Any, others: Iterable[Any]) -> Any:
     """Return a figure with the outermost ends of the others; without others, with its own."""
-    known = [one for one in others if one is not None and one.low is not None]
+    known = [one for one in others if one is not None and one.bounded]
     if found is None or not known:
         return found
     return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
@@ -160,20 +171,6 @@ class Target(StrEnum):
     ITEMS = "new items"
 
 
-class Estimate(Struct, frozen=True):
-    """A rate over a population with its 95% interval.
-
-    ``estimate`` is ``None`` if a stratum has no label. ``low`` and ``high`` are then bounds, with
-    such strata all failing or all passing and the others at the ends of their intervals (Imbens
-    and Manski 2004), and ``reason`` says so.
-    """
-
-    estimate: float | None
-    low: float
-    high: float
-    reason: str | None = None
-
-
 class PanelIntervals(Struct, frozen=True):
     """The panel's figures with 95% intervals through the draw, all about one target.
 
@@ -189,9 +186,9 @@ class PanelIntervals(Struct, frozen=True):
     accuracy: Estimate
     sensitivity: Estimate
     specificity: Estimate
-    brier: Interval | None
-    gap: Interval | None
-    kappa: Interval | None
+    brier: Estimate | None
+    gap: Estimate | None
+    kappa: Estimate | None
 
 
 class Fit(Struct, frozen=True):
@@ -207,10 +204,10 @@ class Fit(Struct, frozen=True):
     spiegelhalter: ZTest
     auroc: float | None
     log_loss: LogLoss | None
-    brier: Interval | None
-    gap: Interval | None
-    accuracy: Interval | None
-    kappa: Interval | None = None
+    brier: Estimate | None
+    gap: Estimate | None
+    accuracy: Estimate | None
+    kappa: Estimate | None = None
 
 
 class Look(Struct, frozen=True):

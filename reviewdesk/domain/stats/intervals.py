@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Floats, Rows
 from reviewdesk.domain.stats.correction import Z
-from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
+from reviewdesk.domain.stats.figures import ConfidenceSums, Part, Target
 from reviewdesk.domain.stats.rates import bisect, midp, t_quantile, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
 
@@ -137,7 +137,9 @@ def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
     return mean, float(np.average((values - mean) ** 2, weights=weight))
 
 
-def gap_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:
+def gap_interval(
+    strata: Sequence[LossStratum], target: Target, z: float = Z
+) -> tuple[float, float]:
     """Return the 95% ends of mean confidence less accuracy.
 
     They are the mean confidence less the ends of the accuracy's interval. The uncertainty of the
@@ -149,7 +151,7 @@ def gap_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) ->
     # If a stratum has no label, there is no estimate, and the ends are used as bounds.
     low = right.low if right.estimate is None else right.estimate
     high = right.high if right.estimate is None else right.estimate
-    return Interval(
+    return (
         max(mean - high - math.hypot(right.high - high, off), -1.0),
         min(mean - low + math.hypot(low - right.low, off), 1.0),
     )
@@ -169,7 +171,9 @@ def _mean_of(
     return mean, math.sqrt(off)
 
 
-def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:
+def brier_interval(
+    strata: Sequence[LossStratum], target: Target, z: float = Z
+) -> tuple[float, float]:
     """Return the 95% ends of the mean squared error of confidence.
 
     Only ``e(2c-1)`` needs labels, see ``Bounded``. MOVER combines the strata; one without labels
@@ -198,7 +202,7 @@ def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) 
         ends = [Bounded(*pair, least, most) for pair in zip(means, squares, strict=True)]
         below += (means[0] - ends[0].interval(size, None, z)[0]) ** 2
         above += (ends[1].interval(size, None, z)[1] - means[1]) ** 2
-    return Interval(
+    return (
         max(mean + means[0] - math.sqrt(below), 0.0),
         min(mean + means[1] + math.sqrt(above), 1.0),
     )
@@ -206,7 +210,7 @@ def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) 
 
 def kappa_interval(
     parts: Sequence[Part], passed: Sequence[bool], target: Target, z: float = Z
-) -> Interval:
+) -> tuple[float, float]:
     """Return the 95% ends of Cohen's kappa of a rater with the labels.
 
     ``parts`` count, for each stratum and decision, the labels that agree with it; ``passed`` is the
@@ -216,7 +220,7 @@ def kappa_interval(
     if target is Target.RUN:
         return found
     made = []
-    for end, side in ((found.low, -1), (found.high, 1)):
+    for at, side in enumerate((-1, 1)):
         # The run as a sample, each decision as one part; parts without a label are at this end.
         whole = []
         for decision in (True, False):
@@ -229,17 +233,15 @@ def kappa_interval(
             )
             rate = min(hits / mass, 1.0) if mass else 0.0
             whole.append(Part(size, size, rate * size, mass))
-        point = _kappa_ends(whole, [True, False], z)
-        middle = point.low if side < 0 else point.high
-        process = _kappa_ends(whole, [True, False], z, process=True)
-        off = middle - process.low if side < 0 else process.high - middle
-        made.append(middle + side * math.hypot(end - middle, off))
-    return Interval(max(made[0], -1.0), min(made[1], 1.0))
+        middle = _kappa_ends(whole, [True, False], z)[at]
+        off = middle - _kappa_ends(whole, [True, False], z, process=True)[at]
+        made.append(middle + side * math.hypot(found[at] - middle, off))
+    return max(made[0], -1.0), min(made[1], 1.0)
 
 
 def _kappa_ends(
     parts: Sequence[Part], passed: Sequence[bool], z: float, *, process: bool = False
-) -> Interval:
+) -> tuple[float, float]:
     """Return the ends for the verdicts of the parts, or for the process that they are drawn from.
 
     With the shares of decisions known, ``po - pe - k(1 - pe)`` is linear in the rates of the parts,
@@ -274,7 +276,7 @@ def _kappa_ends(
             squares += z * z * spread / size
         return value - kappa - rest * (1 - passes) * (1 + lean) + side * math.sqrt(squares)
 
-    return Interval(
+    return (
         bisect(lambda kappa: edge(kappa, -1) > 0, -1.0, 1.0),
         bisect(lambda kappa: edge(kappa, 1) > 0, -1.0, 1.0),
     )

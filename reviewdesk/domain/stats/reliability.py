@@ -21,8 +21,8 @@ from reviewdesk.domain.stats.calibration import (
 from reviewdesk.domain.stats.correction import BINS
 from reviewdesk.domain.stats.figures import (
     Bin,
+    Estimate,
     Fit,
-    Interval,
     LogLoss,
     NullEce,
     Part,
@@ -240,9 +240,11 @@ def fit(rows: Rows) -> Fit:
     strata = loss_strata(heavy, [0] * len(heavy.weight), {0: _part(heavy)})
     known = bool(len(heavy.weight))
     kappa = None
-    if heavy.passed is not None and counters_of(heavy).cells.kappa is not None:
+    counters = counters_of(heavy)
+    if heavy.passed is not None and counters.cells.kappa is not None:
         halves = [_part(heavy, heavy.passed), _part(heavy, ~heavy.passed)]
-        kappa = kappa_interval(halves, [True, False], Target.ITEMS)
+        ends = kappa_interval(halves, [True, False], Target.ITEMS)
+        kappa = Estimate(counters.cells.kappa, *ends)
     return Fit(
         n=rows.labels,
         ece=counters_of(rows).ece,
@@ -251,9 +253,9 @@ def fit(rows: Rows) -> Fit:
         spiegelhalter=spiegelhalter(labels),
         auroc=auroc(rows),
         log_loss=log_loss(rows),
-        brier=brier_interval(strata, Target.ITEMS) if known else None,
-        gap=gap_interval(strata, Target.ITEMS) if known else None,
-        accuracy=Interval(*share_ends(heavy)) if known else None,
+        brier=Estimate(counters.brier, *brier_interval(strata, Target.ITEMS)) if known else None,
+        gap=Estimate(counters.gap, *gap_interval(strata, Target.ITEMS)) if known else None,
+        accuracy=Estimate(counters.accuracy, *share_ends(heavy)) if known else None,
         kappa=kappa,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Target
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
 
 PartInterval: TypeAlias = Callable[[Part, float], tuple[float, float]]
+NO_LABEL = "no label that counts for the draw says pass or fail"
 UNLABELLED = "a group has no label: the bounds hold whatever its verdicts deserve"
 
 
@@ -66,6 +68,19 @@ def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z)
     end misses in up to 10% of runs, this one in at most 5% (``benchmarks/coverage.py``).
     """
     return stratified_rate(parts, target, midp_interval, z)
+
+
+def share(
+    parts: Sequence[Part], lacking: str | None = None, target: Target = Target.RUN, z: float = Z
+) -> Estimate:
+    """Estimate a rate as ``drawn_rate`` does; without any label it has no bounds either.
+
+    ``lacking`` is the reason if a stratum has no label, such as what the labels describe.
+    """
+    if not any(part.labelled for part in parts):
+        return Estimate(None, reason=lacking or NO_LABEL)
+    found = drawn_rate(parts, target, z)
+    return replace(found, reason=lacking) if lacking and found.estimate is None else found
 
 
 class Voted(Struct, frozen=True):

@@ -18,8 +18,8 @@ from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
-from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
+from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.domain.whatif.policies import PolicyResult, WhatIfTable
 from reviewdesk.domain.whatif.table import attacks
@@ -34,8 +34,8 @@ def _ends(*names: str, path: str = "") -> str:
     return " ".join(f"{name}_{end}={path or name}.{end}" for name, end in pairs)
 
 
-def _rate(name: str, path: str = "", value: str = "share") -> str:
-    return f"{name}={path or name}.{value} {_ends(name, path=path)}"
+def _rate(name: str, path: str = "") -> str:
+    return f"{name}={path or name}.estimate {_ends(name, path=path)}"
 
 
 _THREE = ("accuracy", "sensitivity", "specificity")
@@ -54,7 +54,8 @@ def filed(page: FilePage) -> dict[str, Any]:
         **_calibration(page.calibration),
         **_fit(page.fit),
         **shape(page.fit, _ends("accuracy", "kappa")),
-        **shape(page, "honest representative gates warnings=calibration.warnings"),
+        "honest": _through(page.honest, "lang_reiczigel"),
+        **shape(page, "representative gates warnings=calibration.warnings"),
     }
 
 
@@ -64,17 +65,24 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
     return {
         **_calibration(page.calibration),
         **fitted,
-        **shape(page, "honest honest_accuracy=accuracy gates"),
-        **shape(page, "warnings=calibration.warnings verdicts=counts.verdicts"),
+        "honest": _through(page.honest, "stratified"),
+        "honest_accuracy": _through(page.accuracy, "stratified"),
+        **shape(page, "gates warnings=calibration.warnings verdicts=counts.verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
         **({} if page.answer is None else {"question": asked(page.answer)}),
-        **({} if page.people is None else {"people": shape(page.people, _PEOPLE)}),
+        **({} if page.people is None else {"people": _people(page.people)}),
         "blockers": [shape(one, "id waiting") for one in page.blockers],
         "blind": _side(page.split.blind),
         "open": _side(page.split.open),
         **shape(page, "open_unsaid=split.unsaid tags"),
     }
+
+
+def _through(found: Estimate, method: str) -> dict[str, Any]:
+    """Return a rate of the run, with the method that gave its interval."""
+    rate = shape(found, "estimate low high", reason=found.reason or None)
+    return {"method": method if found.bounded else "none", **rate}
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:
@@ -134,24 +142,24 @@ def two_panels(found: PanelComparison) -> dict[str, Any]:
 
 
 def _compared(found: PanelComparison, run: ComparedRun, alone: int) -> dict[str, Any]:
-    rate = shape(run, _rate("accuracy", "rate", "estimate"))
+    rate = shape(run, _rate("accuracy", "rate"))
     return {"run": run.name, "right": found.both_right + alone, "alone": alone, **rate}
 
 
 def segments(by: str, found: Sequence[SegmentFigures]) -> dict[str, Any]:
     """Return the segments of a run, the worst first; figures are ``null`` if labels are few."""
     rates = ("accuracy", "false_passes", "false_fails", "should_pass")
-    keys = " ".join(_rate(name, value="estimate") for name in rates)
+    keys = " ".join(_rate(name) for name in rates)
     keys = f"segment verdicts labels passed {keys}"
     return {"by": by, "segments": [shape(one, keys) for one in found]}
 
 
 def composites(found: Sequence[Composite]) -> dict[str, Any]:
     """Return the composite of each subject, the lowest first, with its dimensions."""
-    rate = _rate("should_pass", value="estimate")
+    rate = _rate("should_pass")
     made = [
         {
-            **shape(one, "subject panel value=found.value low=found.low high=found.high"),
+            **shape(one, "subject panel value=found.estimate low=found.low high=found.high"),
             "reason": one.found.reason or None,
             "dimensions": [
                 shape(part, f"dimension weight verdicts labels passed {rate}")
@@ -177,10 +185,7 @@ def over_runs(found: AgainstEarlier) -> dict[str, Any]:
 
 def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
     """Return the unwanted associations, each with its interval."""
-    keys = (
-        "probe n value=found.value low=found.low high=found.high shown reason=found.reason turned"
-    )
-    return {"bias": [shape(one, keys) for one in found]}
+    return {"bias": [shape(one, "probe n shown turned") | shape(one.found) for one in found]}
 
 
 def jurors(page: JurorsPage) -> dict[str, Any]:
@@ -216,14 +221,14 @@ _CONTEST = (
     "best_beats_every_juror=best_stands best_beats_panel"
 )
 _ALIKE = "n alike share expected"
-_RATES = " ".join(_rate(name, value="estimate") for name in _THREE)
+_RATES = " ".join(_rate(name) for name in _THREE)
 _JUROR = (
     f"n=counts.votes {_rate('sensitivity')} {_rate('specificity')} false_passes=counts.fp "
-    "false_fails=counts.fn observed_rate=observed.share observed_votes=observed.n"
+    "false_fails=counts.fn observed_rate=observed.estimate observed_votes=seats.votes"
 )
 _SEATS = (
     "seats=seats.seats not_asked=seats.not_asked seats_failed=seats.failed "
-    "parse_failed=seats.parse_failed parse_failure_rate=parse_failures.share offset=offset.mean"
+    "parse_failed=seats.parse_failed parse_failure_rate=parse_failures.estimate offset=offset.mean"
 )
 
 
@@ -248,13 +253,13 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one, f"kappa weight {_rate('dissent_precision', 'dissent')}"),
         **shape(one.drawn, "dissent_design difference"),
         "labelled": {
-            **{name: rates[name].share for name in _THREE},
+            **{name: rates[name].estimate for name in _THREE},
             "kappa": one.labelled_kappa,
-            "dissent_precision": rates["dissent"].share,
+            "dissent_precision": rates["dissent"].estimate,
         },
         "population": {
             **shape(one.drawn.run, _RATES),
-            **shape(one.drawn, f"kappa {_rate('dissent_precision', 'dissent', 'estimate')}"),
+            **shape(one.drawn, f"kappa {_rate('dissent_precision', 'dissent')}"),
         },
         "such_items": shape(one.drawn.such, _RATES),
         **shape(one, _SEATS),
@@ -297,10 +302,13 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult], *, every: bool) -> li
     ]
 
 
-_PEOPLE = (
-    "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
-    "ceiling=error.ceiling more_opinions=error.more accuracy_band=band"
-)
+def _people(found: PeopleErr) -> dict[str, Any]:
+    keys = (
+        "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
+        "ceiling=error.ceiling more_opinions=error.more"
+    )
+    band = found.band and shape(found.band, "corrected=estimate low high")
+    return {**shape(found, keys), "accuracy_band": band}
 
 
 def asked(found: RunAnswer) -> dict[str, Any]:

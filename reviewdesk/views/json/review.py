@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from msgspec.structs import fields
@@ -17,11 +18,13 @@ from reviewdesk.domain.assessment.result import (
     names,
 )
 from reviewdesk.domain.audit.trail import remarks, trail
+from reviewdesk.domain.jurors.facts import Difference
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import Decision, Verdict
 
 
@@ -30,9 +33,10 @@ def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
 
     A key is the name of a field or property; ``key=one.two`` follows a path through records and
     dicts, and is ``None`` if the path meets ``None`` or a dict without the key; ``*`` means all
-    fields.
+    fields, or the keys in ``_KEYS``.
     """
     made: dict[str, Any] = {}
+    keys = _KEYS.get(type(record), keys) if keys == "*" else keys
     for key, path in _paths(keys):
         if key == "*":
             made |= {one.name: plain(getattr(record, one.name)) for one in fields(record)}
@@ -42,7 +46,9 @@ def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON, recursively: flags by name, records by field."""
+    """Return a value as JSON, recursively: flags by name, records by field, infinity as null."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
     if isinstance(value, Flag):
         return names(value)
     if isinstance(value, _AS_IS):
@@ -54,7 +60,12 @@ def plain(value: Any) -> Any:
     return shape(value)
 
 
-_AS_IS = (str, int, float, type(None))
+_AS_IS = (str, int, type(None))
+_KEYS: dict[type, str] = {
+    Estimate: "value=estimate low high reason",
+    Difference: "to estimate low high items apart labelled",
+}
+"""The keys of records whose JSON differs from their fields."""
 
 
 @cache

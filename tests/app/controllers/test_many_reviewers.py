@@ -101,15 +101,15 @@ def agrees_with_oracles(desk: Desk, run: Run) -> None:
     table = [[codes.get(said.get(name, ""), np.nan) for said in rated] for name in names]
     alpha = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
     assert page.items == len(rated)
-    assert page.agreement.alpha.value == pytest.approx(alpha, abs=1e-9)
+    assert page.agreement.alpha.estimate == pytest.approx(alpha, abs=1e-9)
     pairs = {(one.one, one.two): one for one in page.agreement.pairs}
     for one, two in combinations(names, 2):
         both = [(said[one], said[two]) for said in rated if one in said and two in said]
         if len({*both}) > 1:
             found = pairs[one, two]
             assert found.n == len(both)
-            assert found.raw.value == pytest.approx(sum(a == b for a, b in both) / len(both))
-            assert found.kappa.value == pytest.approx(kappa_by_hand(both), abs=1e-9)
+            assert found.raw.estimate == pytest.approx(sum(a == b for a, b in both) / len(both))
+            assert found.kappa.estimate == pytest.approx(kappa_by_hand(both), abs=1e-9)
 
 
 def test_three_at_once_share_the_items(tmp_path: Path) -> None:

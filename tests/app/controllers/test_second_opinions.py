@@ -131,8 +131,8 @@ def test_three_opinions_count_every_pair_and_give_the_test_of_the_panel(tmp_path
     found = team_page(desk, run)
     assert found.error is not None
     # On 6 of 30 items two of the three pairs differ: d = 6·(2/3)/30, e = (1 - √(1 - 2d))/2.
-    assert found.error.disagreement.value == pytest.approx(4 / 30)
-    assert found.error.rate.value == pytest.approx((1 - (1 - 8 / 30) ** 0.5) / 2)
+    assert found.error.disagreement.estimate == pytest.approx(4 / 30)
+    assert found.error.rate.estimate == pytest.approx((1 - (1 - 8 / 30) ** 0.5) / 2)
     # The panel is alike with ann and bob on all items: it may stand in for each of the three.
     assert [one.items for one in found.alternative.reviewers] == [30, 30, 30]
     assert found.alternative.passed

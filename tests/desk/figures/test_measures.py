@@ -197,11 +197,11 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     j1, j2 = by_name(page)["j1"], by_name(page)["j2"]
     # a passes, and j2 alone is against it, rightly; b fails, and j2 again.
     assert (j1.counts.fp, j1.counts.fn, j2.counts.tn, j2.counts.tp) == (1, 1, 1, 1)
-    assert (j2.labelled["dissent"].k, j2.labelled["dissent"].n) == (2, 2)
+    assert (j2.counts.lone_right, j2.counts.lone_dissents) == (2, 2)
     assert (j1.kappa, j1.weight) == (None, None)
     # On d j2 timed out, on c it was unreadable; over all four verdicts.
     assert (j2.seats.seats, j2.seats.failed, j2.seats.parse_failed) == (4, 2, 1)
-    assert j2.parse_failures.share == 0.25
+    assert j2.parse_failures.estimate == 0.25
     assert (j1.seats.seats, j1.seats.failed) == (4, 0)
     # j1: .9 - .45 and .1 - .55; j2: .2 - .8 and .8 - .2; c and d have no second score.
     assert j1.offset is not None

@@ -147,7 +147,7 @@ def test_people_err_by_what_they_said_before_they_saw_the_others(desk: Desk) -> 
 def page_error(desk: Desk) -> float | None:
     error = team_page(desk, desk.run()).error
     assert error is not None
-    return error.disagreement.value
+    return error.disagreement.estimate
 
 
 def test_one_alone(tmp_path: Path) -> None:
@@ -186,15 +186,15 @@ def test_through_the_draw_each_stratum_weighs_as_many_verdicts_as_it_holds(tmp_p
     other = {**words, "v1": "fail"}
     page = paged(tmp_path / "d.db", numbered(12), {"ann": words, "ben": other})
     assert page.drawn
-    assert page.agreement.raw.value == pytest.approx(11 / 12)
+    assert page.agreement.raw.estimate == pytest.approx(11 / 12)
     # Ben labels only one of the six of rest/pass, alike: 2 + 1 + 3 alike, and the 6 by that one.
     few = {name: other[name] for name in ("v0", "v4", "v8", "v3", "v6", "v9", "v5")}
     page = paged(tmp_path / "e.db", numbered(12), {"ann": words, "ben": few})
     assert page.drawn
-    assert page.agreement.raw.value == pytest.approx(1.0)
+    assert page.agreement.raw.estimate == pytest.approx(1.0)
     few["v5"] = "fail"
     page = paged(tmp_path / "f.db", numbered(12), {"ann": words, "ben": few})
-    assert page.agreement.raw.value == pytest.approx(6 / 12)
+    assert page.agreement.raw.estimate == pytest.approx(6 / 12)
 
 
 def test_disagreements_are_those_of_the_run(tmp_path: Path) -> None:

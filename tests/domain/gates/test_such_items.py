@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, share, such_items
+from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, such_items
 from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.figures import Pair, Part, Ranged, Target
+from reviewdesk.domain.stats.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, stratified_ratio
@@ -18,21 +18,19 @@ FOUR = 4 / (4 + Z2)
 """Wilson's lower end of 4 of 4: n / (n + z²) = 0.5101."""
 
 
-def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Ranged]:
+def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Estimate]:
     drawn = as_run(rows, strata)
     found = None if drawn is None else panel_intervals(drawn, Target.ITEMS)
     return such_items(rows, measure(rows, None), fit(rows), found)
 
 
-def pass_rate_of(rows: Rows, strata: Sequence[str]) -> Ranged:
+def pass_rate_of(rows: Rows, strata: Sequence[str]) -> Estimate:
     drawn = as_run(rows, strata)
     assert drawn is not None
     return pass_rate(drawn)
 
 
-def ends(found: Ranged) -> tuple[float, float]:
-    assert found.low is not None
-    assert found.high is not None
+def ends(found: Estimate) -> tuple[float, float]:
     return found.low, found.high
 
 
@@ -49,10 +47,10 @@ def test_four_labels_that_agree_prove_nothing() -> None:
     assert ends(found["sensitivity"]) == pytest.approx((2 / (2 + Z2), 1.0))
     assert ends(found["specificity"]) == pytest.approx((2 / (2 + Z2), 1.0))
     # Brier is 0.04; with 0.4899 wrong at a loss of 0.64 it would be 0.334.
-    assert found["brier"].value == pytest.approx(0.04)
+    assert found["brier"].estimate == pytest.approx(0.04)
     assert ends(found["brier"]) == pytest.approx((0.04, FOUR * 0.04 + (1 - FOUR) * 0.64))
     # 0.8 less an accuracy of 1, or of 0.5101.
-    assert found["gap"].value == pytest.approx(-0.2)
+    assert found["gap"].estimate == pytest.approx(-0.2)
     assert ends(found["gap"]) == pytest.approx((-0.2, 0.8 - FOUR))
 
 
@@ -76,7 +74,7 @@ def test_labels_that_disagree_keep_the_intervals_that_calibrate_shows() -> None:
 def test_without_decisions_there_is_no_confusion() -> None:
     found = figures(Rows.of([0.8, 0.8], [True, False]))
     assert found["sensitivity"] == found["specificity"] == found["kappa"]
-    assert found["kappa"].value is None
+    assert found["kappa"].estimate is None
     assert "what the judge decided" in found["kappa"].reason
     assert figures(Rows.of([], [])) == {}
 
@@ -102,18 +100,18 @@ PARTS = (
 def test_a_file_of_a_draw_has_the_intervals_of_its_run() -> None:
     found = figures(weighted(), STRATA)
     # (8 · 3/4 + 50 · 4/5 + 12 · 2/3) / 70 = 54 / 70.
-    assert found["accuracy"].value == pytest.approx(54 / 70)
+    assert found["accuracy"].estimate == pytest.approx(54 / 70)
     right = drawn_rate(PARTS[0], Target.ITEMS)
     assert ends(found["accuracy"]) == pytest.approx((right.low, right.high))
     should = drawn_rate(PARTS[1], Target.ITEMS)
     rate = pass_rate_of(weighted(), STRATA)
     # 6 + 40 + 12 · 1/3 of 70.
-    assert rate.value == pytest.approx(50 / 70)
+    assert rate.estimate == pytest.approx(50 / 70)
     assert ends(rate) == pytest.approx((should.low, should.high))
     # Right 46, missed 4 of 50 that should pass.
     pairs = [Pair(8, 4, 3, 0, 8, 0), Pair(50, 5, 4, 0, 50, 0), Pair(12, 3, 0, 1, 0, 12)]
     ratio = stratified_ratio(pairs, Target.ITEMS)
-    assert found["sensitivity"].value == pytest.approx(46 / 50)
+    assert found["sensitivity"].estimate == pytest.approx(46 / 50)
     assert ends(found["sensitivity"]) == pytest.approx((ratio.low, ratio.high))
 
 
@@ -137,20 +135,10 @@ def test_rows_of_one_weight_are_as_good_as_drawn_at_random() -> None:
     assert ends(pass_rate_of(rows, STRATA)) == pytest.approx(wilson(8, 12))
 
 
-def test_a_stratum_without_a_label_leaves_bounds() -> None:
-    found = share([Part(10, 5, 4), Part(30, 0, 0)], "describes escalated verdicts only")
-    assert (found.value, found.reason) == (None, "describes escalated verdicts only")
-    low, high = ends(found)
-    # A quarter is known at 0.8: 0.2 with the rest at 0, 0.95 with it at 1.
-    assert low < 0.2
-    assert high > 0.95
-    assert share([Part(30, 0, 0)], None).value is None
-
-
 def test_kappa_worked() -> None:
     # Agreement 35 of 50; expected (25·30 + 25·20) / 2500 = 0.5: (0.7 - 0.5) / 0.5.
     found = of_counts(20, 10, 15, 5)
-    assert found["kappa"].value == pytest.approx(0.4)
+    assert found["kappa"].estimate == pytest.approx(0.4)
     low, high = ends(found["kappa"])
     # The large-sample error √(p_o(1-p_o)/n)/(1-p_e) is 0.1296, so about 0.15 to 0.65; few labels
     # leave more room below than above.
@@ -158,19 +146,19 @@ def test_kappa_worked() -> None:
     assert of_counts(20, 10, 15, 5) == found
     assert ends(found["sensitivity"]) == pytest.approx(wilson(20, 30))
     alone = of_counts(20, 0, 0, 0)
-    assert (alone["kappa"].value, bool(alone["kappa"].reason)) == (None, True)
+    assert (alone["kappa"].estimate, bool(alone["kappa"].reason)) == (None, True)
     # The document's convention, with nothing known.
-    assert alone["specificity"] == Ranged(0.0, 0.0, 1.0)
+    assert alone["specificity"] == Estimate(0.0, 0.0, 1.0)
 
 
 def test_kappa_is_weighted_and_estimated_by_strata() -> None:
     # tp 46, fn 4, tn 8, fp 12 of 70: p_o 54/70, p_e (58·50 + 12·20) / 4900.
     expected = (58 * 50 + 12 * 20) / 4900
     plain, drawn = figures(weighted())["kappa"], figures(weighted(), STRATA)["kappa"]
-    assert plain.value == drawn.value == pytest.approx((54 / 70 - expected) / (1 - expected))
+    assert plain.estimate == drawn.estimate == pytest.approx((54 / 70 - expected) / (1 - expected))
     for found in (plain, drawn):
         low, high = ends(found)
-        assert low < (found.value or 0) < high
+        assert low < (found.estimate or 0) < high
     assert ends(plain) != ends(drawn)
 
 

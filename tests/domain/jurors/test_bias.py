@@ -33,16 +33,16 @@ def test_the_correlation_is_pearsons_of_the_ranks(pairs: list[tuple[float, int]]
     found = length_probe("l", rows(pairs)).found
     xs, ys = (np.array(ranks(list(one))) for one in zip(*pairs, strict=True))
     if not xs.std() or not ys.std():
-        assert (found.value, found.reason) == (None, "all scores or lengths are alike")
+        assert (found.estimate, found.reason) == (None, "all scores or lengths are alike")
         return
-    assert found.value == pytest.approx(float(np.corrcoef(xs, ys)[0, 1]))
+    assert found.estimate == pytest.approx(float(np.corrcoef(xs, ys)[0, 1]))
 
 
 @given(ROWS)
 def test_a_weight_stands_for_as_many_verdicts(pairs: list[tuple[float, int]]) -> None:
     doubled = length_probe("l", rows(pairs * 2)).found
     mixed = [*rows(pairs, 2.0)]
-    assert length_probe("l", mixed).found.value == pytest.approx(doubled.value)
+    assert length_probe("l", mixed).found.estimate == pytest.approx(doubled.estimate)
 
 
 def test_the_interval_by_hand_and_few_labels() -> None:
@@ -52,10 +52,10 @@ def test_the_interval_by_hand_and_few_labels() -> None:
     fails = length_probe("l", [])
     r = 1 - 12 / (12 * 143)
     off = 1.959964 * math.sqrt((1 + r * r / 2) / 9)
-    assert passes.found.value == pytest.approx(r)
+    assert passes.found.estimate == pytest.approx(r)
     assert passes.found.low == pytest.approx(math.tanh(math.atanh(r) - off))
     assert (passes.n, passes.shown) == (12, True)
-    assert (fails.n, fails.found.value, fails.shown) == (0, None, False)
+    assert (fails.n, fails.found.estimate, fails.shown) == (0, None, False)
     # Twelve verdicts on one content are one label.
     alike: Rows = [("one", 1.0, i, i) for i in range(12)]
     assert length_probe("l", alike).found.reason == "worth under 10 labels"
@@ -86,15 +86,15 @@ def test_votes_that_turn_with_the_order() -> None:
     made = [one for i in range(30) for one in votes(i, same)]
     still = position_probe(made)
     assert still is not None
-    assert (still.found.value, still.shown) == (None, False)
+    assert (still.found.estimate, still.shown) == (None, False)
     # 10 of 40 items turn, nine of them to the first place: 2 * .9 - 1.
     made += [one for i in range(30, 39) for one in votes(i, to_first)] + votes(39, to_second)
     found = position_probe(made)
     assert found is not None
     assert found.turned is not None
-    assert found.turned.value == 0.25
+    assert found.turned.estimate == 0.25
     assert (found.n, found.shown) == (40, True)
-    assert found.found.value == pytest.approx(0.8)
+    assert found.found.estimate == pytest.approx(0.8)
     # With m/(m-1) in the variance, nine of ten are worth nine votes.
     assert found.found.low == pytest.approx(2 * wilson(8.1, 9)[0] - 1)
 
@@ -104,7 +104,7 @@ def test_votes_on_one_item_are_not_independent() -> None:
     made = [one for i in range(5) for one in votes(i, *[(i < 4, i >= 4)] * 4)]
     found = position_probe(made)
     assert found is not None
-    assert found.found.value == pytest.approx(0.6)
+    assert found.found.estimate == pytest.approx(0.6)
     assert not found.shown
     alone = position_probe([(i, *one[1:]) for i, one in enumerate(made)])
     assert alone is not None

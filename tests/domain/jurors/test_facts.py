@@ -56,22 +56,22 @@ def facts(one: JurorCounts, sat: Seats | None = None, drawn: JurorRates = NOTHIN
 
 def test_the_labelled_rates_of_a_juror() -> None:
     found = facts(counts(8, 2, 6, 4, lone_dissents=5, lone_right=1), Seats(0, 50, 3, 2))
-    assert (found.labelled["accuracy"].k, found.labelled["accuracy"].n) == (14, 20)
-    assert found.labelled["sensitivity"].share == 0.8
-    assert found.labelled["specificity"].share == 0.6
-    assert found.labelled["dissent"].share == 0.2
-    assert found.parse_failures.share == 0.04
+    assert found.labelled["accuracy"].estimate == 0.7
+    assert found.labelled["sensitivity"].estimate == 0.8
+    assert found.labelled["specificity"].estimate == 0.6
+    assert found.labelled["dissent"].estimate == 0.2
+    assert found.parse_failures.estimate == 0.04
     # Wilson for 8 of 10, by statsmodels.
-    assert found.labelled["sensitivity"].interval == pytest.approx(
-        (0.49016247153664183, 0.9433178485456247)
-    )
+    rate = found.labelled["sensitivity"]
+    assert (rate.low, rate.high) == pytest.approx((0.49016247153664183, 0.9433178485456247))
 
 
 def test_nothing_counted_is_no_rate() -> None:
     found = facts(counts(tp=3))
-    assert found.labelled["specificity"].share is None
-    assert (found.specificity.share, found.specificity.low, found.specificity.high) == (None, 0, 1)
-    assert (found.dissent.share, found.parse_failures.share) == (None, None)
+    assert found.labelled["specificity"].estimate is None
+    rate = found.specificity
+    assert (rate.estimate, rate.low, rate.high) == (None, 0, 1)
+    assert (found.dissent.estimate, found.parse_failures.estimate) == (None, None)
 
 
 def test_what_is_quoted_is_of_the_run_or_says_that_its_ends_are_bounds() -> None:
@@ -81,15 +81,13 @@ def test_what_is_quoted_is_of_the_run_or_says_that_its_ends_are_bounds() -> None
         Voted(3, 60, 30, Cells(6, 0, 3, 0), Cells(6, 0, 3, 0)),
     ]
     found = facts(counts(9, 2, 6, 2), drawn=drawn_of(strata))
-    assert not found.accuracy.bounds
     # 15 of 19 labels are right, but the run is 6 of 10 and nine tenths that are right throughout.
-    assert found.accuracy.share == pytest.approx((6 + 90) / 100)
-    assert found.sensitivity.share == pytest.approx((3 + 60) / (3 + 60 + 2))
+    assert found.accuracy.estimate == pytest.approx((6 + 90) / 100)
+    assert found.sensitivity.estimate == pytest.approx((3 + 60) / (3 + 60 + 2))
     only = facts(
         counts(3, 2, 3, 2), drawn=drawn_of([strata[0], Voted(3, 60, 30, Cells(), Cells())])
     )
-    assert only.accuracy.bounds
-    assert only.accuracy.share == 0.6
+    assert only.accuracy.estimate == 0.6
     assert (only.accuracy.low, only.accuracy.high) == pytest.approx((0.06, 0.96))
     assert only.drawn.run.accuracy.estimate is None
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jurors.strata import Labels
 from reviewdesk.domain.jurors.worth import effective, error_correlation, worth
 from reviewdesk.domain.run.columns import Columns
-from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import Strategy
 from tests.domain.bodies import columns, read
 from tests.helpers import verdict
@@ -39,25 +39,25 @@ def votes(count: int, chances: tuple[float, ...], seed: int = 0) -> tuple[Column
 def test_jurors_who_err_apart_count_as_many() -> None:
     made, labels = votes(400, (0.8, 0.8, 0.8))
     found = worth(made, labels)
-    assert found.correlation.value == pytest.approx(0, abs=0.1)
-    assert found.effective.value == pytest.approx(3, abs=0.5)
+    assert found.correlation.estimate == pytest.approx(0, abs=0.1)
+    assert found.effective.estimate == pytest.approx(3, abs=0.5)
     assert (found.labels, found.jurors) == (400, 3)
 
 
 def test_jurors_who_always_err_together_count_as_one() -> None:
     wrong = np.tile(np.arange(40) % 4 == 0, (5, 1)).astype(float)
     found = error_correlation(wrong, np.ones(40), np.zeros(40), np.arange(40))
-    assert [found.value, found.low, found.high] == pytest.approx([1, 1, 1])
-    assert effective(5, found).value == pytest.approx(1)
-    half = effective(5, Ranged(0.25, 0.0, 0.5))
-    assert (half.value, half.high) == (2.5, 5)
+    assert [found.estimate, found.low, found.high] == pytest.approx([1, 1, 1])
+    assert effective(5, found).estimate == pytest.approx(1)
+    half = effective(5, Estimate(0.25, 0.0, 0.5))
+    assert (half.estimate, half.high) == (2.5, 5)
     assert half.low == pytest.approx(5 / 3)
 
 
 def test_a_juror_without_errors_has_no_correlation() -> None:
     wrong = np.array([[0.0] * 30, [1.0] * 10 + [0.0] * 20])
     found = error_correlation(wrong, np.ones(30), np.zeros(30), np.arange(30))
-    assert found.value is None
+    assert found.estimate is None
     assert "no two jurors" in found.reason
 
 
@@ -68,8 +68,8 @@ def test_the_correlation_is_weighted_by_the_draw() -> None:
     wrong = np.concatenate([together, apart], axis=1)
     strata = np.repeat([0, 1], 4)
     every = np.arange(8)
-    only = error_correlation(wrong, np.repeat([1.0, 1e-9], 4), strata, every).value
-    both = error_correlation(wrong, np.ones(8), strata, every).value
+    only = error_correlation(wrong, np.repeat([1.0, 1e-9], 4), strata, every).estimate
+    both = error_correlation(wrong, np.ones(8), strata, every).estimate
     assert only == pytest.approx(1, abs=1e-6)
     # Of 8: each errs on 4, both on 3: (3/8 - 1/4)/(1/4) = 1/2.
     assert both == pytest.approx(0.5)
@@ -110,12 +110,14 @@ def test_many_verdicts_on_few_contents_are_few_labels() -> None:
     copies = np.repeat(wrong, 10, axis=1)
     one = error_correlation(wrong, np.ones(24), np.zeros(24), np.arange(24))
     ten = error_correlation(copies, np.ones(240), np.zeros(240), np.repeat(np.arange(24), 10))
-    assert (ten.value, ten.low, ten.high) == pytest.approx((one.value, one.low, one.high), abs=0.02)
+    assert (ten.estimate, ten.low, ten.high) == pytest.approx(
+        (one.estimate, one.low, one.high), abs=0.02
+    )
 
 
 @pytest.mark.parametrize("copies", [1, 5])
 def test_few_labels_say_nothing(copies: int) -> None:
     made, labels = votes(10 * copies, (0.9, 0.7))
     found = worth(made, replace(labels, content=labels.content // copies))
-    assert found.effective.value is None
+    assert found.effective.estimate is None
     assert found.frontier == ()

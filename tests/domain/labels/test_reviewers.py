@@ -19,7 +19,7 @@ def test_two_people_who_err_so_often_differ_so_often(e: float) -> None:
 def test_error_rate_with_its_interval() -> None:
     # 18 of 100 differ: e = (1 - √.64)/2 = .1.
     found = reviewer_error(100, Estimate(0.82, 0.73, 0.885))
-    assert found.rate.value == pytest.approx(0.1)
+    assert found.rate.estimate == pytest.approx(0.1)
     assert found.rate.low == pytest.approx((1 - (1 - 2 * 0.115) ** 0.5) / 2)
     assert found.rate.high == pytest.approx((1 - (1 - 2 * 0.27) ** 0.5) / 2)
     assert found.ceiling == pytest.approx(0.9)
@@ -29,7 +29,7 @@ def test_error_rate_with_its_interval() -> None:
 
 def test_without_second_opinions_nothing_is_known() -> None:
     found = reviewer_error(0, Estimate(None, 0, 1))
-    assert (found.rate.value, found.ceiling, found.more) == (None, None, 0)
+    assert (found.rate.estimate, found.ceiling, found.more) == (None, None, 0)
     assert "two labels" in found.rate.reason
     assert sensitivity(Estimate(0.9, 0.8, 0.95), found) is None
 
@@ -39,7 +39,7 @@ def test_the_band_holds_every_reading_of_the_errors() -> None:
     band = sensitivity(Estimate(0.8, 0.8, 0.8), error)
     assert band is not None
     # (.8 - .1)/(1 - .2) = .875; a - d = .62; a + e = .9.
-    assert band.corrected == pytest.approx(0.875)
+    assert band.estimate == pytest.approx(0.875)
     assert band.low == pytest.approx(0.62)
     assert band.high == pytest.approx(0.9)
 

@@ -14,17 +14,12 @@ from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
 from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures, confidence
 from reviewdesk.domain.labels.summary import alone, audited, make_rows, panel_intervals, split
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
-from reviewdesk.domain.stats.calibration_page import (
-    NO_LABEL,
-    NO_SIGNAL,
-    RateMethod,
-    of_strata,
-    of_trusted,
-)
+from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
 from reviewdesk.domain.stats.correction import lang_reiczigel
-from reviewdesk.domain.stats.figures import Part, Ranged, Target
+from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.domain.stats.stratified import NO_LABEL, share
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
@@ -311,7 +306,7 @@ def labelled_run(desk: Desk) -> tuple[Run, list[int]]:
     return run, hard
 
 
-def ends(desk: Desk, run: Run) -> dict[str, Ranged]:
+def ends(desk: Desk, run: Run) -> dict[str, Estimate]:
     """The figures with the ends that a suite's entry about the run checks."""
     made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
     line = made.lines.headline
@@ -387,18 +382,16 @@ def test_only_decided_labels_inside_a_prefix_count() -> None:
 
 def test_the_estimate_by_hand() -> None:
     # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
-    found = of_strata([Part(10, 10, 4), Part(30, 15, 15)])
-    assert found.method is RateMethod.STRATIFIED
+    found = share([Part(10, 10, 4), Part(30, 15, 15)])
     assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
     # The census adds no width. Of the other: n of n at n = 15 * 29 / 15 = 29 have half a chance of
     # 2.5% at .05^(1/29) = .901857, and half of one verdict of 30 is taken off.
     assert found.low == pytest.approx(0.85 - 0.75 * (1 - 0.05 ** (1 / 29) + 0.5 / 30))
     assert found.high == pytest.approx(0.85)
-    assert found.reason is None
 
 
 def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
-    found = of_strata([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
+    found = share([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
     # A quarter at the mid-p ends of 2 of 5 of 10, which are those of 3.6 of n = 5 * 9 / 5 = 9, and
     # half of one verdict of 10 beyond; the others may all be misses or all be hits.
     low, high = midp(3.6, 9)
@@ -409,21 +402,15 @@ def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
 
 
 def test_without_labels_nothing_is_known() -> None:
-    found = of_strata([Part(10, 0, 0)])
-    assert (found.method, found.reason) == (RateMethod.NONE, NO_LABEL)
-    assert found.estimate is found.low is found.high is None
+    found = share([Part(10, 0, 0)])
+    assert (found.estimate, found.bounded, found.reason) == (None, False, NO_LABEL)
 
 
 def test_a_trusted_set_from_elsewhere() -> None:
     found = of_trusted(500, 1000, 90, 10, 80, 20)
-    assert found.method is RateMethod.LANG_REICZIGEL
     # (0.5 + 0.8 - 1) / 0.7, and the interval of the function that is held to its own vectors.
     assert found.estimate == pytest.approx(3 / 7)
     assert (found.low, found.high) == lang_reiczigel(500, 1000, 90, 10, 80, 20)
     for cells in ((0, 0, 80, 20), (50, 50, 50, 50)):
         nothing = of_trusted(500, 1000, *cells)
-        assert (nothing.method, nothing.estimate, nothing.reason) == (
-            RateMethod.NONE,
-            None,
-            NO_SIGNAL,
-        )
+        assert (nothing.estimate, nothing.bounded, nothing.reason) == (None, False, NO_SIGNAL)

@@ -12,7 +12,7 @@ from reviewdesk.domain.labels.summary import make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
-from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Pair, Part, Target
+from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Pair, Part, Target
 from reviewdesk.domain.stats.intervals import (
     brier_interval,
     gap_interval,
@@ -80,7 +80,7 @@ def test_the_gap_is_the_exact_mean_confidence_less_the_ends_of_accuracy() -> Non
     parts = {0: Part(10, 6, 4)}
     right = drawn_rate([*parts.values()])
     found = gap_interval(loss_strata(rows(), [0] * 6, parts, {0: every}), Target.RUN)
-    assert (found.low, found.high) == pytest.approx((0.77 - right.high, 0.77 - right.low))
+    assert found == pytest.approx((0.77 - right.high, 0.77 - right.low))
     such = gap_interval(loss_strata(rows(), [0] * 6, parts, {0: every}), Target.ITEMS)
     right = drawn_rate([*parts.values()], Target.ITEMS)
     # For such items the ten are a sample: their variance is .0281, over ten.
@@ -88,8 +88,8 @@ def test_the_gap_is_the_exact_mean_confidence_less_the_ends_of_accuracy() -> Non
         (sum(c * c for c in (*SURE, 0.9, 0.9, 0.9, 0.5)) / 10 - 0.77**2) / 10
     )
     middle = 0.77 - 4 / 6
-    assert such.low == pytest.approx(middle - math.hypot(right.high - 4 / 6, off))
-    assert such.high == pytest.approx(middle + math.hypot(4 / 6 - right.low, off))
+    below, above = (math.hypot(one, off) for one in (right.high - 4 / 6, 4 / 6 - right.low))
+    assert such == pytest.approx((middle - below, middle + above))
 
 
 def test_brier_is_exact_but_for_the_wrong_verdicts() -> None:
@@ -99,13 +99,12 @@ def test_brier_is_exact_but_for_the_wrong_verdicts() -> None:
     strata = loss_strata(made, [0] * 6, {0: part}, {0: sums_of(*[0.9] * 10)})
     found = brier_interval(strata, Target.RUN)
     # JSON knows no numbers of numpy.
-    assert {type(found.low), type(found.high)} == {float}
+    assert {*map(type, found)} == {float}
     # With a label added at each end the variance is the largest possible, so that n stays 6.
     wrong = 1 - midp_interval(part)[0]
-    assert (found.low, found.high) == pytest.approx((0.01, 0.01 + 0.8 * wrong))
+    assert found == pytest.approx((0.01, 0.01 + 0.8 * wrong))
     census = loss_strata(made, [0] * 6, {0: Part(6, 6, 6)}, {0: sums_of(*[0.9] * 6)})
-    found = brier_interval(census, Target.RUN)
-    assert (found.low, found.high) == pytest.approx((0.01, 0.01))
+    assert brier_interval(census, Target.RUN) == pytest.approx((0.01, 0.01))
 
 
 def test_a_stratum_without_labels_adds_its_whole_range() -> None:
@@ -115,24 +114,23 @@ def test_a_stratum_without_labels_adds_its_whole_range() -> None:
     # Known whole: Σ(c - o)² = .01 + .36 + .04 + .09 + 0 + .25 = .75 of 6. The other six have .04
     # if right and .64 if wrong, and their mean confidence is .8.
     found = brier_interval(strata, Target.RUN)
-    assert (found.low, found.high) == pytest.approx((0.125 / 2 + 0.02, 0.125 / 2 + 0.32))
+    assert found == pytest.approx((0.125 / 2 + 0.02, 0.125 / 2 + 0.32))
     gap = gap_interval(strata, Target.RUN)
     # Mean confidence (.75 + .8) / 2, accuracy from (4 + 0) / 12 to (4 + 6) / 12.
-    assert (gap.low, gap.high) == pytest.approx((0.775 - 10 / 12, 0.775 - 4 / 12))
+    assert gap == pytest.approx((0.775 - 10 / 12, 0.775 - 4 / 12))
 
 
 def test_kappa_of_a_census_is_a_point_and_of_such_items_never() -> None:
     cells = Cells(tp=20, fn=10, tn=15, fp=5)
     parts = [Part(25, 25, 20), Part(25, 25, 15)]
     run = kappa_interval(parts, [True, False], Target.RUN)
-    assert (run.low, run.high) == pytest.approx((cells.kappa, cells.kappa))
-    such = kappa_interval(parts, [True, False], Target.ITEMS)
-    assert such.low < 0.2
-    assert such.high > 0.6
+    assert run == pytest.approx((cells.kappa, cells.kappa))
+    low, high = kappa_interval(parts, [True, False], Target.ITEMS)
+    assert (low < 0.2, high > 0.6) == (True, True)
     # Labels that all agree still leave doubt: here the old interval had no width.
-    agreed = kappa_interval([Part(2, 2, 2), Part(2, 2, 2)], [True, False], Target.ITEMS)
-    assert agreed.low < 0
-    assert agreed.high == pytest.approx(1)
+    low, high = kappa_interval([Part(2, 2, 2), Part(2, 2, 2)], [True, False], Target.ITEMS)
+    assert low < 0
+    assert high == pytest.approx(1)
 
 
 def test_kappa_where_one_rate_is_open_is_that_at_its_ends() -> None:
@@ -143,16 +141,16 @@ def test_kappa_where_one_rate_is_open_is_that_at_its_ends() -> None:
     low, _ = midp_interval(parts[1])
     worst = Cells(tp=20, fp=5, tn=25 * low, fn=25 * (1 - low)).kappa
     best = Cells(tp=20, fp=5, tn=25, fn=0).kappa
-    assert (found.low, found.high) == pytest.approx((worst, best))
+    assert found == pytest.approx((worst, best))
     # Nobody labelled a fail: all of them may be right, or wrong.
     bounds = kappa_interval([parts[0], Part(25, 0, 0)], [True, False], Target.RUN)
     nothing = Cells(tp=20, fp=5, tn=0, fn=25).kappa
-    assert (bounds.low, bounds.high) == pytest.approx((nothing, best))
+    assert bounds == pytest.approx((nothing, best))
 
 
 def test_a_file_takes_its_effective_number_and_knows_no_confidence_but_its_own() -> None:
     plain = fit(rows())
-    assert plain.accuracy == Interval(*wilson(4, 6))
+    assert plain.accuracy == Estimate(4 / 6, *wilson(4, 6))
     heavy = fit(Rows(SURE, RIGHT, np.array([1.0, 1, 1, 1, 1, 4])))
     # Kish: 9² / (5 + 16) = 3.857. By weight 4 of 9 are right.
     ess = 81 / 21

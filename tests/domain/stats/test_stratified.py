@@ -20,7 +20,7 @@ def test_against_mover_over_a_third_partys_wilson() -> None:
     found = stratified_rate([Part(50, 50, 30), Part(150, 15, 14)])
     assert found.estimate == pytest.approx(0.85)
     assert (found.low, found.high) == pytest.approx((0.687114370488964, 0.8904682900224374))
-    assert found.reason is None
+    assert not found.reason
 
 
 def test_a_census_and_a_stratum_without_labels() -> None:
