@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage, FilePage
-from reviewdesk.domain.stats.figures import Estimate, Fit, NullEce, Target
+from reviewdesk.domain.stats.figures import Estimate, Fit, NullEce, PanelIntervals, Target
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
 from reviewdesk.views.document import (
@@ -75,8 +75,8 @@ class _Figures(Struct, frozen=True):
     fit: Fit | None
     basis: str
     """A description of the labels, and of the items that they represent."""
-    ends: Callable[[str], Estimate | None]
-    """Returns the interval of a figure by its name."""
+    ends: Fit | PanelIntervals | None
+    """The record of their intervals, by the names of the figures."""
     should_pass: Estimate | None = None
     """The share that should pass; ``None`` hides the pass rates."""
 
@@ -94,9 +94,7 @@ def calibration(
         alone = page.alone
         n = plural(alone.metrics.n, "label")
         basis = f"{n}, each counted once; they describe themselves only"
-        found = _Figures(
-            alone.metrics, alone.fit, basis, lambda name: getattr(alone.fit, name, None)
-        )
+        found = _Figures(alone.metrics, alone.fit, basis, alone.fit)
     first = [conclusion(page, blind=blind)]
     if page.answer is not None:
         line = outside(strip_line(page.answer, blind=blind))
@@ -120,7 +118,7 @@ def file_calibration(page: FilePage, *, full: bool = False) -> Document:
     """Return the figures of a labels file and, if ``full``, the rest by question."""
     line = page.calibration.headline
     basis = f"{plural(line.n, 'row')} of the file"
-    found = _Figures(line, page.fit, basis, lambda name: getattr(page.fit, name, None), page.honest)
+    found = _Figures(line, page.fit, basis, page.fit, page.honest)
     blocks = (_first_layer(found), *_warnings(page.calibration.warnings))
     sections = [file_conclusion(page), Section("", blocks)]
     if full:
@@ -160,7 +158,9 @@ def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
     basis = f"{words.basis(found.design, line.n)}; {MEANS[found.design]}"
     if found.population is not None and target is Target.ITEMS:
         basis += f"; the intervals are for {target.value}"
-    return _Figures(line, page.fit, basis, lambda name: page.ends(name, target), page.honest)
+    drawn = page.intervals if target is Target.RUN else page.such
+    ends = page.fit if found.population is None or drawn is None else drawn
+    return _Figures(line, page.fit, basis, ends, page.honest)
 
 
 def _warnings(texts: Sequence[str]) -> list[Block]:
@@ -170,21 +170,33 @@ def _warnings(texts: Sequence[str]) -> list[Block]:
 # The first layer
 
 
+def _figure(found: _Figures, name: str) -> Estimate:
+    ends = getattr(found.ends, name, None) or Estimate(None)
+    return replace(ends, estimate=getattr(found.line, name))
+
+
 def _rates(found: _Figures) -> list[Row]:
     """Return accuracy, pass rates and rates of errors, each with its interval and its meaning."""
     line = found.line
     rate = found.should_pass
-    rows = [_row("accuracy", line.accuracy, found.ends("accuracy"), "decides as the label says")]
+    rows = [_row("accuracy", _figure(found, "accuracy"), "decides as the label says")]
     if rate is not None and line.observed_positive_rate is not None:
-        rows.append(_row("pass rate", line.observed_positive_rate, None, "passed by the judge"))
+        rows.append(_row("pass rate", Estimate(line.observed_positive_rate), "passed by the judge"))
     if rate is not None and rate.bounded:
         why = "by the labels" if rate.estimate is not None else "bounds, for lack of labels"
-        rows.append(_row("should pass", rate.estimate, rate, why))
-    return [
-        *rows,
-        _errors("false passes", line.fp, line.tn, line.specificity, found.ends("specificity")),
-        _errors("false fails", line.fn, line.tp, line.sensitivity, found.ends("sensitivity")),
-    ]
+        rows.append(_row("should pass", rate, why))
+    for name, figure, deserved, labels in (
+        ("false passes", "specificity", "fail", (line.fp, line.tn)),
+        ("false fails", "sensitivity", "pass", (line.fn, line.tp)),
+    ):
+        # Without such labels the rate is 0 by convention.
+        errors = _row(name, Estimate(None), f"no label says {deserved}")
+        if any(labels):
+            errors = _row(
+                name, _figure(found, figure).complement, f"share of what should {deserved}"
+            )
+        rows.append(errors)
+    return rows
 
 
 def _first_layer(found: _Figures) -> Table:
@@ -201,8 +213,8 @@ def _first_layer(found: _Figures) -> Table:
     sure = "confidence less accuracy" if line.gap is None else sure
     rows = [
         *_rates(found),
-        _row("gap", line.gap, found.ends("gap"), sure, "+"),
-        _row("Brier", line.brier, found.ends("brier"), "error of confidence, lower is better"),
+        _row("gap", _figure(found, "gap"), sure, "+"),
+        _row("Brier", _figure(found, "brier"), "error of confidence, lower is better"),
         Row(
             (
                 Text("ECE", Tone.MUTED),
@@ -221,30 +233,10 @@ def _first_layer(found: _Figures) -> Table:
     return Table(heads, tuple(rows), least=12, caption="What the labels say about the judge")
 
 
-def _row(
-    name: str,
-    value: float | None,
-    found: Estimate | None,
-    meaning: str,
-    sign: str = "",
-) -> Row:
-    ends = "" if found is None else between(found, sign)
-    return Row((Text(name, Tone.MUTED), number(value, 3, sign), ends, Text(meaning, Tone.MUTED)))
-
-
-def _errors(
-    name: str,
-    wrong: float | None,
-    right: float | None,
-    rate: float | None,
-    ends: Estimate | None,
-) -> Row:
-    """Return a rate of errors: 1 minus ``rate``, which is 0 by convention without such labels."""
-    deserved = "fail" if name == "false passes" else "pass"
-    if not (wrong or right):
-        return _row(name, None, None, f"no label says {deserved}")
-    share = None if rate is None else 1 - rate
-    return _row(name, share, ends and ends.complement, f"share of what should {deserved}")
+def _row(name: str, found: Estimate, meaning: str, sign: str = "") -> Row:
+    ends = between(found, sign) if found.bounded else ""
+    value = number(found.estimate, 3, sign)
+    return Row((Text(name, Tone.MUTED), value, ends, Text(meaning, Tone.MUTED)))
 
 
 # The second layer, by question

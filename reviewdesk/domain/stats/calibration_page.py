@@ -24,7 +24,7 @@ from reviewdesk.domain.records import (
     labels_missing,
 )
 from reviewdesk.domain.stats.correction import Z, lang_reiczigel, rogan_gladen
-from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals, Target
+from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, PanelIntervals
 from reviewdesk.domain.verdict import SLACK, Decision
 
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
@@ -139,17 +139,6 @@ class CalibrationPage(Struct, frozen=True):
     """The places of the draw that labels wait behind."""
     skipped: tuple[Blocker, ...] = ()
     """The blockers that a blind session shows instead, if requested."""
-
-    def ends(self, figure: str, target: Target = Target.RUN) -> Estimate | None:
-        """Return the interval of one headline figure, or ``None`` without one.
-
-        It describes ``target`` if there is a population line, else the labels alone.
-        """
-        drawn = self.intervals if target is Target.RUN else self.such
-        if self.calibration.population is not None and drawn is not None:
-            found: Estimate | None = getattr(drawn, figure)
-            return found
-        return getattr(self.fit, figure, None)
 
     def telling(self, *, blind: bool = False) -> bool:
         """Return whether there are enough labels for meaningful figures, or no more can follow.
