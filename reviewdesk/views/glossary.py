@@ -247,11 +247,14 @@ def mentioned(texts: Iterable[str]) -> tuple[GlossaryTerm, ...]:
     return tuple(dict.fromkeys(term for term in found if term.group not in GENERAL))
 
 
-def of_verdict(notes: Iterable[FlagNote], rule: str | None) -> tuple[GlossaryTerm, ...]:
-    """Return the terms of one verdict: its flags, its rule, and the figures of every jury."""
+def of_verdict(
+    notes: Iterable[FlagNote], rule: str | None, *, numbers: bool = False
+) -> tuple[GlossaryTerm, ...]:
+    """Return the terms of one verdict: its flags and its rule, with those of ``numbers`` last."""
     flags = {note.flag for note in notes}
     names = [(rule or "").replace("_", " ")]
-    names += ["threshold", "agreement", "band", "dissent", "margin", "closeness", "SD", "range"]
+    names += ["threshold", "agreement", "dissent"]
+    names += ["band", "margin", "closeness", "SD", "range"] * numbers
     terms = [FLAG_TERMS[flag] for flag in WORDS if flag in flags]
     return (*terms, *(_by_name()[_folded(name)] for name in names if _folded(name) in _by_name()))
 

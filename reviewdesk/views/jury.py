@@ -38,7 +38,7 @@ from reviewdesk.views.document import (
     joined,
     outside,
 )
-from reviewdesk.views.words import number
+from reviewdesk.views.words import number, plural
 
 _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _ASIDE = re.compile(r"\s*\([^()]*\)")
@@ -68,9 +68,10 @@ def decision(item: Item) -> tuple[Block, ...]:
     first += [score] if score else []
     if found.labels:
         counts = (f"{count} {label}" for label, count in found.labels.items())
-        first.append((outside(", ".join(counts), 400), f", {votes.seated} seated"))
+        first.append((outside(", ".join(counts), 400), f" of {plural(votes.seated, 'juror')}"))
     else:
-        first.append(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated")
+        jurors = f", of {votes.seated} jurors" if votes.seated != votes.answered else ""
+        first.append(f"{votes.passes} of {plural(votes.answered, 'vote')} pass{jurors}")
     if silent := silent_words(found.seats):
         first.append(Text(silent, Tone.WARN))
     return Flow(tuple(first)), Flow(tuple(_agreement(found)))
@@ -151,7 +152,7 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     given = item.verdict.body.get("escalation_reasons") if item.verdict.escalate else None
     given = given or (() if item.verdict.escalate else found.escalation)
     why = [_ASIDE.sub("", reason) for reason in given if Flag.ESCALATED in reasons]
-    told = " ".join(why).replace("agreement is low", "agreement low")
+    told = re.sub("agreement is low|low agreement", "agreement low", " ".join(why))
     shown: list[Text] = [outside(reason, 40, Tone.MUTED) for reason in why]
     shown += [_quiet(name) for name in names if name.removeprefix("votes ") not in told]
     named = named or found.decision is Decision.INCONCLUSIVE

@@ -179,7 +179,7 @@ def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
     """Return the names of the test and of the verdict, and its signs."""
     found = item.verdict
     names: list[Words] = [outside(found.test, tone=Tone.STRONG)]
-    if found.id != found.test:
+    if words.bare(found.id) != words.bare(found.test):
         names.append(outside(found.id, tone=Tone.MUTED))
     return (Flow((*names, *_marks(item, blind=blind)), gap=2),)
 

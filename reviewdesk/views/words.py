@@ -80,6 +80,11 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     return {name: "/".join(one) or name for name, one in zip(every, parts, strict=True)}
 
 
+def bare(name: str) -> str:
+    """Return a name's letters and digits in lower case, to see if two names differ."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
 def _without_shared(column: Sequence[str]) -> list[str]:
     """Return texts without the words before ``_`` that all of them begin with."""
     pieces = [text.split("_") for text in column]

@@ -188,7 +188,7 @@ def _apply(core: Core, view: View) -> None:
 def mode_notice(blind: bool, seen: int) -> str:
     """Return the notice for a switch to open or blind review, after ``seen`` items were seen."""
     if not blind:
-        return "open"
+        return "open: the panel's answers are in view"
     if not seen:
         return "blind: the panel's answers are hidden until you label"
     items = plural(seen, "item")

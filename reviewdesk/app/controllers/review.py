@@ -54,6 +54,7 @@ from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.queue import strip_line
+from reviewdesk.views.verdict import FIGURES
 
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
@@ -164,7 +165,9 @@ def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
         return (glossary.find("blind"),)
     found = session.item.assessment
     strip = ("accuracy", "false passes", "flagged", "random check")
-    return (*glossary.of_verdict(found.notes, found.rule.used), *map(glossary.find, strip))
+    numbers = bool(core.reading.open_sections & FIGURES)
+    terms = glossary.of_verdict(found.notes, found.rule.used, numbers=numbers)
+    return (*terms, *map(glossary.find, strip))
 
 
 def _use_theme(core: Core, name: str) -> None:

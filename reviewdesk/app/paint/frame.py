@@ -233,7 +233,7 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     more = [inline(tag) for tag in line_.tags if tag not in line_.offered]
     groups += [line((f"also {', '.join(more)}", Ink.MUTED))] if more else []
     groups.append(
-        line(("t", Ink.KEY), (" types  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
+        line(("t", Ink.KEY), (" a new one  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
     )
     return [line(" ") + row for row in flow(groups, max(1, width - 2), 2)]
 

@@ -373,5 +373,6 @@ def _title_notes(state: ViewState) -> dict[str, str]:
         notes["item"] += f"  {state.half}"
     pace = state.figures.pace
     fast = f" · {pace.per_hour:.0f} per hour" if pace is not None and pace.steady else ""
-    notes["queue"] = f"{where}{fast}"
+    heads = panes.alone and not session.view.blind
+    notes["queue"] = where + fast + " · label, panel, item, agreement, flags" * heads
     return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}

@@ -35,6 +35,7 @@ from reviewdesk.views.document import (
     Tone,
 )
 from reviewdesk.views.glossary import FLAG_TERMS
+from reviewdesk.views.words import bare
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
     "pass": ("pass", Ink.PASS),
@@ -182,11 +183,7 @@ def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
 
 
 def _says_more(row: QueueRow) -> bool:
-    return _bare(inline(row.test)) not in _bare(inline(row.id))
-
-
-def _bare(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
+    return bare(row.test) not in bare(row.id)
 
 
 TRUTHS: dict[Truth | None, str] = {

@@ -105,7 +105,7 @@ def test_turning_blind_says_what_it_comes_too_late_for(tmp_path: Path) -> None:
         review.press("blind")
         assert review.notice == mode_notice(True, 1)
         review.press("blind")
-        assert review.notice == "open"
+        assert review.notice == "open: the panel's answers are in view"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_a_long_table_is_ingested_opened_and_shown(cli: Cli) -> None:
     assert found == ["table", 9, 27, 0, 0]
     assert len(cli("open", LONG).out.splitlines()) == 1 + 9
     shown = cli("show", "refund-strike").out
-    assert "1 of 2 pass, 3 seated   1 abstained" in shown
+    assert "1 of 2 votes pass, of 3 jurors   1 abstained" in shown
     assert "Two sevenths of 21 are 6." in shown
 
 
