@@ -48,7 +48,7 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
         mass[content] += weight
     n = sum(mass.values()) ** 2 / sum(one**2 for one in mass.values()) if mass else 0.0
     if n < FEWEST:
-        return BiasProbe(probe, len(mass), Estimate(None, reason=f"worth under {FEWEST} labels"))
+        return BiasProbe(probe, len(mass), Estimate(None, reason=f"count as under {FEWEST} labels"))
     _, weights, *columns = zip(*rows, strict=True)
     ranks = []
     for values in columns:

@@ -138,7 +138,7 @@ def test_what_goes_with_the_answers(cli: Cli, write: Write, desk_path: Path) -> 
     # The longer a response, the higher its score.
     assert found["length_of_pass"]["value"] == pytest.approx(1)
     assert found["length_of_pass"]["shown"] is True
-    assert found["length_of_fail"]["reason"] == "worth under 10 labels"
+    assert found["length_of_fail"]["reason"] == "count as under 10 labels"
     position = found["position"]
     assert (position["n"], position["value"], position["turned"]["value"]) == (2, 1, 1)
     out = cli("calibrate", "--jurors").out

@@ -58,7 +58,7 @@ def test_the_interval_by_hand_and_few_labels() -> None:
     assert (fails.n, fails.found.estimate, fails.shown) == (0, None, False)
     # Twelve verdicts on one content are one label.
     alike: Rows = [("one", 1.0, i, i) for i in range(12)]
-    assert length_probe("l", alike).found.reason == "worth under 10 labels"
+    assert length_probe("l", alike).found.reason == "count as under 10 labels"
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5])
