@@ -217,8 +217,7 @@ def _right(found: PanelComparison, *, blind: bool) -> Section:
         right = found.both_right + alone
         cells: list[Words] = [_name(run), str(right), words.share(right, n), str(alone)]
         if not blind:
-            ends = words.interval(run.rate.low, run.rate.high)
-            cells += [words.number(run.rate.estimate), ends]
+            cells += [words.number(run.rate.estimate), words.between(run.rate)]
         rows.append(cells)
     heads = ("", "right", f"of {n}", "alone", *(() if blind else ("accuracy", "95%")))
     blocks: list[Block] = [

@@ -34,7 +34,7 @@ from reviewdesk.views.document import (
     table,
 )
 from reviewdesk.views.run import over_runs
-from reviewdesk.views.words import NONE, number
+from reviewdesk.views.words import NONE, between, number
 
 _PROBES = {
     "length_of_pass": "length, should pass",
@@ -91,13 +91,11 @@ def bias_facts(found: Sequence[BiasProbe]) -> Facts:
     """Return a line for each unwanted association of the panel's answers."""
     rows: list[tuple[str, Words]] = []
     for one in found:
-        ends = words.interval(one.found.low, one.found.high, 2, "+")
+        ends = between(one.found, "+", 2)
         text = f"{number(one.found.estimate, 2, '+')} {ends} by {words.plural(one.n, 'label')}"
         told = "they go together, which need not be a bias" if one.shown else "nothing shown"
         if one.turned is not None:
-            turned = (
-                f"{number(one.turned.estimate)} {words.interval(one.turned.low, one.turned.high)}"
-            )
+            turned = f"{number(one.turned.estimate)} {between(one.turned)}"
             of = f"of {words.plural(one.n, 'vote')} asked both ways turn"
             text = f"{turned} {of}; to the first place {number(one.found.estimate, 2, '+')} {ends}"
             told = "the place of a response counts" if one.shown else "nothing shown"
@@ -178,7 +176,7 @@ def _against_panel(page: JurorsPage) -> list[Section]:
         text = (best, " is right more often than the panel")
     else:
         text = ("these labels do not tell the panel from ", best, ", the best by them")
-    ends = words.interval(found.panel.low, found.panel.high, 2, "+")
+    ends = between(found.panel, "+", 2)
     less = f"{number(found.panel.estimate, 2, '+')} {ends}"
     others = (
         (best, " beats every other juror on new items")
@@ -213,8 +211,8 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
     rho = found.correlation
     text = (
         f"{found.jurors} jurors count as {number(count.estimate, 2)} independent ones "
-        f"({words.interval(count.low, count.high, 2)}): their errors go together, "
-        f"correlation {number(rho.estimate, 2)} ({words.interval(rho.low, rho.high, 2)})."
+        f"({between(count, digits=2)}): their errors go together, "
+        f"correlation {number(rho.estimate, 2)} ({between(rho, digits=2)})."
     )
     blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
     rows = [[outside(one.juror, 200), *_difference(one.difference)] for one in found.added]
@@ -263,7 +261,7 @@ def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
 def _lone(one: JurorFacts, *, blind: bool) -> str:
     n = one.counts.lone_dissents
     text = f"{one.counts.lone_right} of {n}" if n else NONE
-    share = one.dissent.estimate
+    share = one.quoted["dissent"].estimate
     if n and not blind and share is not None and one.drawn.dissent_design.stands:
         text += f" ({share:.2f})"
     return text

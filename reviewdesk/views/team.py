@@ -24,7 +24,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import NONE, decision, interval, moment, number, plural
+from reviewdesk.views.words import NONE, between, decision, interval, moment, number, plural
 
 TRUTHS = {
     Truth.PASS: Text("pass", Tone.PASS),
@@ -81,7 +81,7 @@ def _agreement(page: TeamPage) -> Section:
         if page.drawn:
             alike += f" ({number(one.raw.estimate, 2)} after weighting by group)"
         names = (outside(one.one, 40), " and ", outside(one.two, 40))
-        ends = Text(interval(one.raw.low, one.raw.high), Tone.MUTED)
+        ends = Text(between(one.raw), Tone.MUTED)
         rows.append((names, alike, ends, number(one.kappa.estimate)))
     blocks: list[Block] = [table(heads, rows, "Every two people")]
     alpha = found.alpha
@@ -158,7 +158,7 @@ def people_err(found: PeopleErr | None) -> list[Section]:
     title = "What if people err?"
     if error.rate.estimate is None:
         return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
-    ends = interval(error.rate.low, error.rate.high)
+    ends = between(error.rate)
     differ = f"{number(error.disagreement.estimate)} of {plural(error.n, 'item')} with two labels"
     rows: list[tuple[str, Words]] = [
         (

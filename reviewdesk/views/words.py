@@ -174,9 +174,9 @@ def answers(body: CanonicalBallot, threshold: float | None) -> str:
     return f"{plural(len(told), 'answer')}: {', '.join(told)}{rate}"
 
 
-def between(found: Estimate | None, sign: str = "") -> str:
+def between(found: Estimate | None, sign: str = "", digits: int = 3) -> str:
     """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
     if found is None:
         return NONE
     exact = found.high - found.low < SLACK
-    return "exact" if exact else interval(found.low, found.high, sign=sign)
+    return "exact" if exact else interval(found.low, found.high, digits, sign)

@@ -337,21 +337,11 @@ class JurorFacts(Struct, frozen=True):
         return Cells(one.tp, one.fn, one.tn, one.fp).kappa if one.votes >= ENOUGH else None
 
     @property
-    def accuracy(self) -> Estimate:
-        return self.rate("accuracy")
-
-    @property
-    def sensitivity(self) -> Estimate:
-        return self.rate("sensitivity")
-
-    @property
-    def specificity(self) -> Estimate:
-        return self.rate("specificity")
-
-    @property
-    def dissent(self) -> Estimate:
+    def quoted(self) -> dict[str, Estimate]:
+        """The rates that may be quoted, of this run; see ``rate``."""
+        made = {name: self.rate(name) for name in ("accuracy", "sensitivity", "specificity")}
         drawn = self.drawn
-        return self._quoted("dissent", drawn.dissent, drawn.dissent_design)
+        return made | {"dissent": self._quoted("dissent", drawn.dissent, drawn.dissent_design)}
 
     @property
     def kappa(self) -> float | None:
@@ -375,8 +365,8 @@ class JurorFacts(Struct, frozen=True):
         observed = self.observed.estimate
         if observed is None or not self.counts.votes:
             return None, None
-        hit = self.sensitivity.estimate or 0.0
-        return rogan_gladen(observed, hit, self.specificity.estimate or 0.0)
+        hit, reject = (self.rate(name).estimate or 0.0 for name in ("sensitivity", "specificity"))
+        return rogan_gladen(observed, hit, reject)
 
     def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
         """Return a rate that may be quoted, with its ends for all verdicts on which it voted.

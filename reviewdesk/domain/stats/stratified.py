@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
 
 PartInterval: TypeAlias = Callable[[Part, float], tuple[float, float]]
+Interval: TypeAlias = Callable[[float, float, float], tuple[float, float]]
 NO_LABEL = "no label that counts for the draw says pass or fail"
 UNLABELLED = "a group has no label: the bounds hold whatever its verdicts deserve"
 
@@ -252,34 +253,29 @@ def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> 
     return odds / (1 + odds)
 
 
-def part_interval(part: Part, z: float = Z) -> tuple[float, float]:
-    """Return Wilson's interval of one stratum as a finite population: at ``n(N-1)/(N-n)``.
+def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tuple[float, float]:
+    """Return the interval of one stratum as a finite population, by default Wilson's.
 
-    A fully labelled stratum gives a point, one without labels (0, 1).
+    It is that of so many hits in ``n(N-1)/(N-n)``. A fully labelled stratum gives a point, one
+    without labels (0, 1).
     """
+    if not part.labelled:
+        return 0.0, 1.0
     left = part.size - part.labelled
     if left <= 0:
         return _rate(part), _rate(part)
-    if not part.labelled:
-        return 0.0, 1.0
     n = part.labelled * (part.size - 1) / left
-    return wilson(_rate(part) * n, n, z)
+    return interval(_rate(part) * n, n, z)
 
 
 def midp_interval(part: Part, z: float = Z) -> tuple[float, float]:
-    """Return the mid-p interval of one stratum as a finite population: at ``n(N-1)/(N-n)``.
+    """Return the mid-p interval of one stratum as a finite population, as ``part_interval`` does.
 
     Both ends are moved outward by n/N of one verdict, because the last verdict without a label may
-    be of either kind. A fully labelled stratum gives a point, one without labels (0, 1).
+    be of either kind.
     """
-    left = part.size - part.labelled
-    if not part.labelled:
-        return 0.0, 1.0
-    if left <= 0:
-        return _rate(part), _rate(part)
-    n = part.labelled * (part.size - 1) / left
-    low, high = midp(_rate(part) * n, n, z)
-    one = part.labelled / part.size**2
+    low, high = part_interval(part, z, midp)
+    one = part.labelled / part.size**2 if 0 < part.labelled < part.size else 0.0
     return max(low - one, 0.0), min(high + one, 1.0)
 
 

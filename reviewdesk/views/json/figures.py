@@ -223,7 +223,8 @@ _CONTEST = (
 _ALIKE = "n alike share expected"
 _RATES = " ".join(_rate(name) for name in _THREE)
 _JUROR = (
-    f"n=counts.votes {_rate('sensitivity')} {_rate('specificity')} false_passes=counts.fp "
+    f"n=counts.votes {_rate('sensitivity', 'quoted.sensitivity')} "
+    f"{_rate('specificity', 'quoted.specificity')} false_passes=counts.fp "
     "false_fails=counts.fn observed_rate=observed.estimate observed_votes=seats.votes"
 )
 _SEATS = (
@@ -245,12 +246,12 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one.counts, "votes right wrong"),
         "design": one.drawn.design,
         "target": Target.RUN,
-        **shape(one, _rate("accuracy")),
+        **shape(one, _rate("accuracy", "quoted.accuracy")),
         **shape(one.counts),
         **shape(one, _JUROR),
         "corrected_rate": corrected,
         "corrected_status": status,
-        **shape(one, f"kappa weight {_rate('dissent_precision', 'dissent')}"),
+        **shape(one, f"kappa weight {_rate('dissent_precision', 'quoted.dissent')}"),
         **shape(one.drawn, "dissent_design difference"),
         "labelled": {
             **{name: rates[name].estimate for name in _THREE},

@@ -89,7 +89,7 @@ def test_marks_tell_without_colour() -> None:
     plot = "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13])
     assert {sign: plot.count(sign) for sign in "▲●▼"} == {"▲": 1, "●": 1, "▼": 1}
     legend = " ".join(" ".join(cells(diagram_lines(found, "n", 78))[TOP + 16 :]).split())
-    for words in ("● in the band", "▼ below", "▲ above it", "│ Wilson 95%"):
+    for words in ("● in the band", "▼ below", "▲ above it", "│ 95% interval"):
         assert words in legend
     assert "░ 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean" in legend
     assert "2 of 3 bins outside (1 overconfident, 1 underconfident)" in legend

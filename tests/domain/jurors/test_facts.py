@@ -69,9 +69,9 @@ def test_the_labelled_rates_of_a_juror() -> None:
 def test_nothing_counted_is_no_rate() -> None:
     found = facts(counts(tp=3))
     assert found.labelled["specificity"].estimate is None
-    rate = found.specificity
+    rate = found.quoted["specificity"]
     assert (rate.estimate, rate.low, rate.high) == (None, 0, 1)
-    assert (found.dissent.estimate, found.parse_failures.estimate) == (None, None)
+    assert (found.quoted["dissent"].estimate, found.parse_failures.estimate) == (None, None)
 
 
 def test_what_is_quoted_is_of_the_run_or_says_that_its_ends_are_bounds() -> None:
@@ -82,13 +82,13 @@ def test_what_is_quoted_is_of_the_run_or_says_that_its_ends_are_bounds() -> None
     ]
     found = facts(counts(9, 2, 6, 2), drawn=drawn_of(strata))
     # 15 of 19 labels are right, but the run is 6 of 10 and nine tenths that are right throughout.
-    assert found.accuracy.estimate == pytest.approx((6 + 90) / 100)
-    assert found.sensitivity.estimate == pytest.approx((3 + 60) / (3 + 60 + 2))
+    assert found.quoted["accuracy"].estimate == pytest.approx((6 + 90) / 100)
+    assert found.quoted["sensitivity"].estimate == pytest.approx((3 + 60) / (3 + 60 + 2))
     only = facts(
         counts(3, 2, 3, 2), drawn=drawn_of([strata[0], Voted(3, 60, 30, Cells(), Cells())])
     )
-    assert only.accuracy.estimate == 0.6
-    assert (only.accuracy.low, only.accuracy.high) == pytest.approx((0.06, 0.96))
+    rate = only.quoted["accuracy"]
+    assert (rate.estimate, rate.low, rate.high) == pytest.approx((0.6, 0.06, 0.96))
     assert only.drawn.run.accuracy.estimate is None
 
 
