@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.drift import alarms, siegmund_limit, simulated_limit
+from reviewdesk.domain.jurors.drift import alarms
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,23 +44,12 @@ def print_alarms(runs: int) -> None:
         print(f"  {kind:8} {shares}")
 
 
-def print_limits() -> None:
-    """Print the two ways to a limit beside each other."""
-    print("\nLimits for 5,000 verdicts of normal offsets: shuffled, and by Siegmund")
-    for jurors in (1, 3, 9):
-        found = np.random.default_rng(jurors).normal(size=(5_000, jurors))
-        shuffled = simulated_limit(found[:2_500], found[2_500:])
-        print(f"  {jurors} jurors: {shuffled:.2f} and {siegmund_limit(2_500, jurors, 2_500):.2f}")
-
-
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes")
     quick = parser.parse_args().quick
     print_alarms(runs=20 if quick else 2_000)
-    if not quick:
-        print_limits()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.dense import Floats, Ints, Moments
-from reviewdesk.domain.stats.rates import benjamini_hochberg, bisect, t_quantile, t_two_sided
+from reviewdesk.domain.stats.rates import benjamini_hochberg, t_quantile, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
 STEP = 0.5
@@ -27,15 +26,13 @@ RISK = 0.05
 _STILL = 1e-6
 """Offsets do not vary if their standard deviation is no larger than this."""
 SIMULATED = 5_000
-"""The most verdicts for which the limit is simulated."""
+"""The most verdicts of either window, the newest, that CUSUM watches."""
 SHUFFLES = 499
 """With 499, the 25th largest of 500 is the 5% point exactly."""
 _SPARE = 2
 """The limit lies this many ranks beyond the 5% point: at 4.6%, so 2,000 runs show under 6%."""
 _HELD = 1 << 22
 """Numbers held in memory at once while shuffling: 32 MB."""
-_OVERSHOOT = 1.166
-"""How far a sum of normal steps overshoots its limits, added for both ends."""
 
 
 def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints]:
@@ -74,18 +71,14 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
     """
     if not usual.shape[1] or not len(later):
         return None, [None] * usual.shape[1]
-    if len(later) <= SIMULATED:
-        usual = usual[-SIMULATED:]
-        z = standardised(usual, later)
-        h = simulated_limit(usual, later)
-    else:
-        z = np.column_stack([_normal_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
-        there = ~np.isnan(z).all(axis=0)
-        least = (~np.isnan(usual)).sum(axis=0)[there].min(initial=len(usual))
-        h = siegmund_limit(len(later), int(there.sum()), int(least)) if there.any() else None
+    usual = usual[-SIMULATED:]
+    earlier = max(len(later) - SIMULATED, 0)
+    later = later[earlier:]
+    z = standardised(usual, later)
+    h = simulated_limit(usual, later)
     if h is None or np.isnan(z).all():
         return None, [None] * usual.shape[1]
-    return h, [None if row < 0 else row for row in cusum(z, h=h)[1].tolist()]
+    return h, [None if row < 0 else earlier + row for row in cusum(z, h=h)[1].tolist()]
 
 
 def standardised(usual: Floats, later: Floats) -> Floats:
@@ -134,40 +127,6 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
     tops = np.sort(np.concatenate(found))
     limit = float(tops[min(math.ceil((1 - RISK) * (shuffles + 1)) - 1 + _SPARE, shuffles - 1)])
     return limit if limit > 0 else None
-
-
-def siegmund_limit(steps: int, jurors: int, usual: int) -> float:
-    """Compute the limit that 5% of runs of so many steps and jurors exceed, for normal offsets.
-
-    One side of one juror has an alarm every ``(e^(2kb) - 2kb - 1)/(2k²)`` steps, ``b = h + 1.166``.
-    Alarms over both sides and all jurors are taken as Poisson, as if jurors were independent; a
-    level estimated from ``usual`` offsets makes them ``e^(2b²/usual)`` times as frequent. Source:
-    Siegmund 1985, Sequential Analysis.
-    """
-
-    def expected(b: float) -> float:
-        length = (math.exp(2 * STEP * b) - 2 * STEP * b - 1) / (2 * STEP**2)
-        return 2 * steps * jurors / length * math.exp(min(2 * b * b / usual, 50.0))
-
-    return bisect(lambda h: expected(h + _OVERSHOOT) > -math.log(1 - RISK), 0.0, 100.0)
-
-
-_GRID = np.linspace(-5, 5, 4_001)
-_NORMAL = np.asarray([NormalDist().cdf(float(z)) for z in _GRID])
-
-
-def _normal_scores(usual: Floats, later: Floats) -> Floats:
-    """Return the normal scores of ``later`` ``[m]``: its ranks among ``usual``, in deviations.
-
-    Their tails are normal whatever the distribution of the offsets, as ``siegmund_limit`` requires.
-    All are NaN if there are under ten usual offsets, or if these do not vary.
-    """
-    known = np.sort(usual[~np.isnan(usual)])
-    if len(known) < SETTLED or known[-1] - known[0] <= SLACK:
-        return np.full(len(later), np.nan)
-    middle = (np.searchsorted(known, later, "left") + np.searchsorted(known, later, "right")) / 2
-    found = np.interp((middle + 0.5) / (len(known) + 1), _NORMAL, _GRID)
-    return np.where(np.isnan(later), np.nan, found)
 
 
 class Offsets(Struct, frozen=True):
