@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.screens.dialogs import PageDialog
-from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Item, Run, View
+from reviewdesk.domain.records import Item, Run
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
-from tests.app.controllers.second_run import second_run
 
 Opened = tuple[Desk, Run]
 
@@ -23,34 +20,6 @@ def item_of(stage: Stage) -> Item:
     item = stage.session.item
     assert item is not None
     return item
-
-
-@pytest.mark.slow
-async def test_history_tells_of_the_item(opened: Opened) -> None:
-    async with staged(*opened) as stage:
-        await stage.press("p", "f", "u", "at")
-        drawn = stage.drawn()
-        assert "label fail, given open, seen (undone)" in drawn
-        assert "label pass" not in drawn
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
-async def test_two_runs_of_one_content_are_compared(opened: Opened, size: tuple[int, int]) -> None:
-    desk, run = opened
-    second_run(desk)
-    async with staged(desk, run, size=size, view=View(order="file")) as stage:
-        await stage.press("d")
-        assert isinstance(stage.app.screen, PageDialog)
-        drawn = stage.drawn()
-        # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
-        assert "with again" in drawn
-        assert "≠ decision" in drawn
-        await stage.press("G", *["j"] * 60)
-        assert "not on the panel" in stage.app.screen.query_one(Pane).text
-        await stage.press("f")
-        assert stage.session.view.filter == "flip:again"
-        assert len(stage.session.keys) == 2
 
 
 @pytest.mark.slow

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input, OptionList
 
-from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.desk.live.journal import DeskJournal
-from reviewdesk.desk.live.rerun import RerunOrder, survey, write_plans
 from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, dialog, ended, panel_file
@@ -91,31 +88,6 @@ async def test_consent_tells_all_that_leaves(tmp_path: Path, size: tuple[int, in
             assert server.connections == 0
 
 
-@pytest.mark.slow
-async def test_a_report_that_names_no_panel_says_why_and_takes_a_file(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with Server() as server:
-        path = panel_file(tmp_path / "p.yaml", server.url)
-        async with staged(desk, run) as stage:
-            await stage.press("R")
-            assert "the report does not say where 'judge-0'" in stage.drawn()
-            await stage.press("p")
-            prompt = stage.app.screen
-            assert isinstance(prompt, PromptField)
-            prompt.query_one(Input).value = str(tmp_path / "none.yaml")
-            await stage.press("enter")
-            assert stage.app.screen is prompt
-            prompt.query_one(Input).value = path
-            await stage.press("enter")
-            assert "local: 3 jurors" in stage.drawn()
-            await stage.press("escape", "R")
-            # The last file named is there again.
-            assert "local: 3 jurors" in stage.drawn()
-            await stage.press("o")
-            assert "the report does not say where" in stage.drawn()
-            assert server.connections == 0
-
-
 def offered(stage: Stage) -> list[str]:
     return [str(one.prompt) for one in dialog(stage).query_one(OptionList).options]
 
@@ -144,16 +116,3 @@ async def test_the_keys_of_the_first_page_do_what_they_say(
             assert "none; c sets one" in stage.drawn()
             await stage.press("b")
             assert "1 juror, those whose keys are set" in stage.drawn()
-
-
-async def test_the_dialog_begins_with_what_a_kill_cut_off(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with Server() as server:
-        source = panel_file(tmp_path / "p.yaml", server.url)
-        ready = survey(desk, RerunOrder(keys=desk.queue(run, "", "file"), source=source))
-        # The consent is on disk, and what was to carry it out is gone.
-        write_plans(DeskJournal(desk, "batch", 2), ready)
-        async with staged(desk, run) as stage:
-            assert "a re-run was cut off, 2 of 2 left; R finishes it" in stage.drawn()
-            await stage.press("R")
-            assert "finish: 2 of 2 verdicts left" in stage.drawn()

@@ -155,14 +155,6 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     assert controls("\n".join(line.plain for line in lines)) == set()
 
 
-async def test_a_running_rerun_is_shown_before_there_is_a_result(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    item = item_of(desk, run)
-    assert rerun_history(desk, item) == RerunHistory()
-    mine = OpenRerun(frozenset([item.row.key]), "item/001", ("judge-0",))
-    assert rerun_history(desk, item, running=mine) == RerunHistory(running=mine)
-
-
 async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:
     body = verdict(1)
     again = {**verdict(1, (0.1, 0.2, 0.3)), "id": "item/001"}
@@ -191,25 +183,6 @@ async def test_a_filed_rerun_says_when_its_report_committed_it(
     assert told in text
     assert "as the report says" in text or not more
     assert "beforehand" not in text
-
-
-@pytest.mark.slow
-async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    await asked(desk, run, tmp_path, said)
-    await asked(desk, run, tmp_path)
-    async with staged(desk, run) as stage:
-        await stage.press("d")
-        drawn = stage.drawn()
-        assert "with the re-run of" in drawn
-        assert "1 of 2" in drawn
-        assert "it is ␛[31mwrong" in drawn
-        await stage.press("n")
-        assert "2 of 2" in stage.drawn()
-        assert "REASONS OF TURNED VOTES" in stage.drawn()
-        # There is no other run to filter by.
-        await stage.press("f")
-        assert stage.app.asking
 
 
 STEPS: list[list[str]] = [[], ["enter"], ["escape", "d"], ["f2", "at"], ["tab"], ["f2", "R"]]

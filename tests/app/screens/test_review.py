@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from textual import events
 from textual.widgets import Input, TextArea
 
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
@@ -88,19 +87,6 @@ async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run], tmp_p
         stage.desk.read_only = True
         await stage.press("J")
         assert stage.review.bar("footer").text.split()[:2] == ["enter", "jury"]
-
-
-async def test_a_held_key_and_a_paste_label_once(opened: tuple[Desk, Run]) -> None:
-    async with staged(*opened) as stage:
-        stage.clock.wait(1.0)
-        await stage.press(*["p"] * 30, wait=0.01)
-        assert labels(*opened).count(Truth.PASS) == 1
-        assert "too soon" in stage.drawn()
-        stage.clock.wait(1.0)
-        stage.app.post_message(events.Paste("pppp"))
-        await stage.settle()
-        await stage.press(*"please fix this xx fff", wait=0.002)
-        assert sum(label is not None for label in labels(*opened)) <= 2
 
 
 async def test_typing_in_a_field_never_labels(opened: tuple[Desk, Run]) -> None:
