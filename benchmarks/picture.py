@@ -211,6 +211,7 @@ async def session(
     """Open a desk in a folder of its own, label the first items of the draw, start the app."""
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import Truth, View
     from reviewdesk.reports.bytes.source import Source
 
@@ -237,7 +238,7 @@ async def session(
                 ben.label(row.key, Truth.PASS if passes else Truth.FAIL, blind=True)
     keys = [row.key for row in opened.rows(opened.queue(run)) if row.id == first]
     view = View(item=first) if keys else View()
-    app = ReviewApp(opened, run, view=view, notice=None)
+    app = ReviewApp(Opening(opened, run, view))
     app.theme = theme
     async with app.run_test(size=size) as pilot:
         yield pilot

@@ -50,7 +50,6 @@ from reviewdesk.desk.core import found_damage
 from reviewdesk.desk.files import keep_to_desk
 from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.review.runs import Opening
-from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 from reviewdesk.settings import DEFAULT, Settings
 from reviewdesk.views.document import Tone
@@ -138,8 +137,11 @@ class WorkerRunner:
         self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
 
 
-class ConsoleApp(ChangesApp, inherit_bindings=False):
-    """The app around a controller, which is made when a desk is opened."""
+class ReviewApp(ChangesApp, inherit_bindings=False):
+    """Reviews the runs of a desk until the reviewer closes it.
+
+    A visitor, who comes by a browser, may be asked for a name at the door of a run first.
+    """
 
     TITLE = "reviewdesk"
     # The way out of dialogs and fields too; its key cannot be changed.
@@ -155,13 +157,17 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     def __init__(
         self,
+        opening: Opening | str,
         settings: Settings | None = None,
         clock: Callable[[], float] = time.monotonic,
         stamp: Callable[[events.Event], float] = attrgetter("time"),
         *,
-        withheld: frozenset[str] = frozenset(),
+        enter: Callable[[str], Opening] | None = None,
     ) -> None:
-        """Take the settings; ``withheld`` are actions and commands that are not offered here.
+        """Continue at an ``opening``, or ask at the door of the run of this name for a name.
+
+        ``enter`` returns the opening for a visitor's name. With it, actions that reach the
+        machine's files and keys are not offered, and the process writes no file of the machine.
 
         ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
         ``stamp`` returns the time of an event on the same clock.
@@ -171,28 +177,48 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         super().__init__()
         self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()
+        withheld = frozenset[str]()
+        if enter is not None:
+            keep_to_desk()
+            withheld = OF_MACHINE
         self.keymap = checked(self.settings).without(withheld)
         self.clock = clock
         self._stamp = stamp
+        self._enter = enter
         self.later: Callable[[float, Callable[[], object]], object] = self.set_timer
         """Calls a function after some seconds, for the wait of label keys."""
         self.ahead = TypeAhead(self)
+        self.opening: Opening | None = None
+        self._door = opening if isinstance(opening, str) else ""
+        if isinstance(opening, str):
+            self._use_own_themes(self.settings)
+        else:
+            self._begin(opening)
 
-    def begin(self, desk: Desk, run: Run, view: View, notice: str = "") -> None:
-        """Open ``run`` where ``view`` left it, with a first text of the status line."""
-        self.runner = WorkerRunner(self, desk)
+    def _begin(self, opening: Opening) -> None:
+        self.opening = opening
+        self.runner = WorkerRunner(self, opening.desk)
         self.controller = ReviewController(
-            desk,
-            run,
-            view,
-            settings=self.settings,
-            keys=self.keymap,
-            runner=self.runner,
-            clock=self.clock,
-            notice=notice,
-        )
+            opening.desk, opening.run, opening.view, settings=self.settings, keys=self.keymap,
+            runner=self.runner, clock=self.clock, notice=opening.notice,
+        )  # fmt: skip
         self.controller.colourless = self.no_color
         self._use_own_themes(self.controller.settings)
+
+    def get_default_screen(self) -> Screen[None]:
+        return Screen() if self.opening is None else ReviewScreen(self)
+
+    def on_mount(self) -> None:
+        if self.opening is None:
+            from reviewdesk.app.screens.fields import DoorDialog
+
+            self.push_screen(DoorDialog(self._door, self._named))
+
+    def _named(self, name: str) -> None:
+        """Open the desk for a name; raise ReviewDeskError if it cannot be."""
+        if self._enter is not None:
+            self._begin(self._enter(name))
+            self.switch_screen(ReviewScreen(self))
 
     @property
     def review(self) -> ReviewScreen:
@@ -303,7 +329,13 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys, pastes and clicks on, with the seconds since they were read."""
+        """Pass keys, pastes and clicks on, with the seconds since they were read.
+
+        At the door, keys are left to the field.
+        """
+        if self.opening is None:
+            await super().on_event(event)
+            return
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             # An event that no widget has handled is forwarded and arrives a second time.
             await self.ahead.take(event, self._stamp(event))
@@ -327,10 +359,23 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             self.act(partial(self.controller.safely, tell))
 
     def action_close_desk(self) -> None:
-        self.act(self.controller.end)
+        """Save the view and close; at the door there is nothing to save."""
+        if self.opening is None:
+            self.exit()
+        else:
+            self.act(self.controller.end)
+
+    def hang_up(self) -> None:
+        self.call_from_thread(self.action_close_desk)
+
+    def flush(self, seconds: float) -> list[str]:
+        """Try for so long to save what waits; return what to say of the rest."""
+        return [] if self.opening is None else list(self.controller.flush(seconds).lines)
 
     def bell(self) -> None:
         """Ring; where Textual rings because a handler failed, keep the fault instead."""
+        if self.opening is None:
+            return
         if self.return_code:
             self.fault = self.fault or sys.exc_info()[1]
             self.controller.jobs.stop()
@@ -339,33 +384,12 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             super().bell()
 
 
-class ReviewApp(ConsoleApp):
-    """Review the runs of a desk until the reviewer closes it."""
-
-    def __init__(
-        self,
-        desk: Desk,
-        run: Run,
-        *,
-        view: View,
-        settings: Settings | None = None,
-        notice: str | None = None,
-        **more: Any,
-    ) -> None:
-        """Open ``run`` where ``view`` left it; ``more`` are the arguments of every console."""
-        super().__init__(settings, **more)
-        self.begin(desk, run, view, notice or "")
-
-    def get_default_screen(self) -> Screen[None]:
-        return ReviewScreen(self)
-
-
-_DOES: Mapping[str, Callable[[ConsoleApp, Any], object]] = {
+_DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
     "jump": lambda app, by: app.review.jump(by),
     "copy": lambda app, text: app.copy_to_clipboard(text),
-    "theme": ConsoleApp.use_theme,
+    "theme": ReviewApp.use_theme,
     "redraw": lambda app, _: app.redraw(),
-    "edit": ConsoleApp.edit,
+    "edit": ReviewApp.edit,
     "close": lambda app, _: app.runner.end(),
     "selection": lambda app, then: app.act(partial(then, app.screen.get_selected_text() or "")),
     "lines": lambda app, then: app.act(partial(then, app.top.figures_in_view)),
@@ -373,7 +397,7 @@ _DOES: Mapping[str, Callable[[ConsoleApp, Any], object]] = {
 """How the requests ``Do`` are carried out."""
 
 
-def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
+def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
     """Return the dialog of a form."""
     from reviewdesk.app.screens import dialogs, fields
 
@@ -389,67 +413,3 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
             return fields.PromptField(form)
         case PromptForm():
             return fields.NoteDialog(form)
-
-
-class VisitorApp(ConsoleApp):
-    """Reviews a desk under the name given at the door, without the machine's files and keys."""
-
-    def __init__(
-        self, opening: Opening | str, enter: Callable[[str], Opening], settings: Settings
-    ) -> None:
-        """Ask for a name at a run's door, or continue with an ``opening`` that needs no name.
-
-        From now on the process writes no file of the machine, whatever its keys ask for.
-        """
-        keep_to_desk()
-        super().__init__(settings, withheld=OF_MACHINE)
-        self._enter = enter
-        self._door = opening if isinstance(opening, str) else ""
-        self.opening = None if isinstance(opening, str) else opening
-        if self.opening is None:
-            self._use_own_themes(settings)
-        else:
-            self._begin(self.opening)
-
-    def _begin(self, opening: Opening) -> None:
-        self.begin(opening.desk, opening.run, opening.view, opening.notice)
-
-    def get_default_screen(self) -> Screen[None]:
-        return Screen() if self.opening is None else ReviewScreen(self)
-
-    def on_mount(self) -> None:
-        if self.opening is None:
-            from reviewdesk.app.screens.fields import DoorDialog
-
-            self.push_screen(DoorDialog(self._door, self._named))
-
-    def _named(self, name: str) -> None:
-        """Open the desk for a name; raise ReviewDeskError if it cannot be."""
-        opening = self._enter(name)
-        self._begin(opening)
-        self.opening = opening
-        self.switch_screen(ReviewScreen(self))
-
-    async def on_event(self, event: events.Event) -> None:
-        """Leave keys to the field at the door; after it, pass them to the review."""
-        if self.opening is None:
-            await ChangesApp.on_event(self, event)
-        else:
-            await super().on_event(event)
-
-    def action_close_desk(self) -> None:
-        """Save the view and close; at the door there is nothing to save."""
-        if self.opening is None:
-            self.exit()
-        else:
-            super().action_close_desk()
-
-    def hang_up(self) -> None:
-        self.call_from_thread(self.action_close_desk)
-
-    def bell(self) -> None:
-        if self.opening is not None:
-            super().bell()
-
-    def flush(self, seconds: float) -> list[str]:
-        return [] if self.opening is None else list(self.controller.flush(seconds).lines)

@@ -32,13 +32,13 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.desk import options as option_values
 from reviewdesk.desk.options import STRATEGIES
-from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UnclearTableError, UsageError
+from reviewdesk.errors import ExitCode, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.system.terminal import is_dumb
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
     from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
-    from reviewdesk.settings import Settings, Share
+    from reviewdesk.settings import Share
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -238,7 +238,8 @@ def review_run(
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
     from msgspec.structs import replace
 
-    from reviewdesk.cli.terminal import named_keys, opening_line
+    from reviewdesk.cli.terminal import named_keys, opening_line, run_app
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import View
 
     settings = invocation.with_double(desk, current_settings(), *double)
@@ -255,7 +256,7 @@ def review_run(
         settings = replace(settings, repeat=repeat)
         if repeat and not view.blind:
             notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
-    _review(desk, run, view, settings, notice)
+    run_app(Opening(desk, run, view, notice or ""), settings)
 
 
 def _view(
@@ -290,26 +291,6 @@ def _view(
         blind=left.blind if blind is None else blind,
         item=left.item,
     )
-
-
-def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
-    """Run the app."""
-    # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
-    os.environ.setdefault("TEXTUAL_FPS", "120")
-    sys.setswitchinterval(0.0005)
-    from reviewdesk.app.app import ReviewApp
-    from reviewdesk.cli.terminal import closing, keep_what_is_loaded, terminal
-
-    app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
-    app.started = keep_what_is_loaded
-    left = lambda seconds: app.controller.flush(seconds).lines  # noqa: E731
-    with closing(app.action_close_desk, left) as ended, terminal():
-        app.run()
-    say(f"saved in {desk.path}")
-    if ended:
-        raise Ended(ended[0])
-    if app.return_code:
-        raise app.fault or RuntimeError("the console stopped unexpectedly")
 
 
 @click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")

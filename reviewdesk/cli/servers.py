@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,10 +112,7 @@ def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
 @options()
 def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     """Run the app behind a page that `serve` has sent to a browser."""
-    os.environ.setdefault("TEXTUAL_FPS", "120")
-    sys.setswitchinterval(0.0005)
-    from reviewdesk.app.app import VisitorApp
-    from reviewdesk.cli.terminal import closing, keep_what_is_loaded, named_keys
+    from reviewdesk.cli.terminal import named_keys, run_app
 
     settings = current_settings()
     named_keys(settings)
@@ -134,16 +130,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     else:
         with open_desk() as desk:
             opening = desk.run(run_name).name
-    app = VisitorApp(opening, lambda name: _opened(name, run_name, settings), settings)
-    app.started = keep_what_is_loaded
-    try:
-        with closing(app.action_close_desk, lambda _seconds: app.flush(5)):
-            app.run()
-    finally:
-        if app.opening is not None:
-            app.opening.desk.close()
-    if app.return_code:
-        raise app.fault or RuntimeError("the console stopped unexpectedly")
+    run_app(opening, settings, lambda name: _opened(name, run_name, settings))
 
 
 def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:

@@ -7,8 +7,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from reviewdesk.system.signals import ENDING, on_end
 from reviewdesk.system.terminal import open_keyboard, read_key, single_keys
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import View
     from reviewdesk.settings import Settings
 
@@ -59,16 +60,23 @@ def keep_what_is_loaded() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-@contextmanager
-def closing(
-    close: Callable[[], None], left: Callable[[float], Iterable[str]]
-) -> Iterator[list[int]]:
-    """Close the app for a signal while its loop runs; the list holds the signals that came.
+def run_app(
+    opening: Opening | str, settings: Settings, enter: Callable[[str], Opening] | None = None
+) -> None:
+    """Run the console until it closes, save what waits, and say what could not be saved.
 
-    Then, whatever ended the app, ``left`` saves for so many seconds, and returns what to say.
+    With ``enter``, for a visitor at the door of a run or with an opening, in a browser.
 
-    An error raised in the middle of the loop would leave the terminal as the app had set it.
+    Raises:
+        Ended: a signal closed it on this terminal.
     """
+    # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
+    sys.setswitchinterval(0.0005)
+    from reviewdesk.app.app import ReviewApp
+
+    app = ReviewApp(opening, settings, enter=enter)
+    app.started = keep_what_is_loaded
     ended: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -77,17 +85,27 @@ def closing(
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise Ended(number) from None
-        loop.call_soon_threadsafe(close)
+        # An error in the middle of the loop would leave the terminal as the app had set it.
+        loop.call_soon_threadsafe(app.action_close_desk)
 
     before = {number: signal.getsignal(number) for number in ENDING}
     on_end(handle)
     try:
-        yield ended
+        with terminal() if enter is None else nullcontext():
+            app.run()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for line in left(5 if ended else 0.5):
+        for line in app.flush(5 if ended or enter is not None else 0.5):
             say(line)
+        if enter is not None and app.opening is not None:
+            app.opening.desk.close()
+    if enter is None and app.opening is not None:
+        say(f"saved in {app.opening.desk.path}")
+        if ended:
+            raise Ended(ended[0])
+    if app.return_code:
+        raise app.fault or RuntimeError("the console stopped unexpectedly")
 
 
 def can_ask() -> bool:

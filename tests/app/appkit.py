@@ -18,12 +18,13 @@ from textual.strip import Strip
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
-from reviewdesk.app.app import ConsoleApp, ReviewApp
+from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes, Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.settings import Settings, load_settings
 from reviewdesk.views import verdict as verdict_views
@@ -117,7 +118,7 @@ async def drained(app: App[None]) -> bool:
 class Stage:
     """A running app with what a test pokes at."""
 
-    def __init__(self, app: ConsoleApp, pilot: Pilot[None], clock: Clock) -> None:
+    def __init__(self, app: ReviewApp, pilot: Pilot[None], clock: Clock) -> None:
         self.app, self.pilot, self.clock = app, pilot, clock
 
     @property
@@ -211,13 +212,10 @@ async def staged(
     """Start the app; with a driver it draws on that, else nowhere."""
     clock = Clock()
     app = ReviewApp(
-        desk,
-        run,
-        view=view or View(),
-        settings=settings or load_settings(),
-        clock=clock,
+        Opening(desk, run, view or View(), notice or ""),
+        settings or load_settings(),
+        clock,
         stamp=lambda _event: clock(),
-        notice=notice,
     )
     app.rest, app.later = 0, clock.after
     if driver is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.app import VisitorApp
+from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
@@ -49,7 +49,7 @@ async def visiting(path: Path, run: Run, *, shared: bool = False) -> AsyncIterat
         desks.append(share(path, run.hash, "ann"))
     opening = Opening(desks[0], run, View()) if shared else run.name
     clock = Clock()
-    app = VisitorApp(opening, enter, Settings())
+    app = ReviewApp(opening, Settings(), enter=enter)
     app.clock, app.later, app.rest = clock, clock.after, 0
     async with app.run_test(size=WIDE):
         on = Visit(app, QuickPilot(app, clock), clock)
@@ -152,7 +152,7 @@ async def test_a_door_that_does_not_open_says_why() -> None:
     def enter(_name: str) -> Opening:
         raise DeskError("the desk is locked", "Try later.")
 
-    app = VisitorApp("run", enter, Settings())
+    app = ReviewApp("run", Settings(), enter=enter)
     async with app.run_test(size=WIDE):
         on = Visit(app, QuickPilot(app), Clock())
         await on.pilot.press("b", "enter")
@@ -173,7 +173,7 @@ async def test_whoever_leaves_at_the_door_leaves_nothing(
             on.app.action_close_desk()
         await on.pilot.pause()
         assert not on.app.is_running
-        assert isinstance(on.app, VisitorApp)
+        assert isinstance(on.app, ReviewApp)
         assert on.app.flush(0) == []
 
 

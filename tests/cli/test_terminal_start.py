@@ -24,12 +24,13 @@ import asyncio, json, sys
 from pathlib import Path
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Truth, View
 
 async def main():
     desk = Desk.open(Path(sys.argv[1]), reviewer="ann")
     desk.label(desk.queue(desk.run())[0], Truth.PASS)
-    app, found = ReviewApp(desk, desk.run(), view=View()), []
+    app, found = ReviewApp(Opening(desk, desk.run(), View())), []
     app.started = lambda: found.extend([sorted(sys.modules), compiled()])
     async with app.run_test(size=(160, 48)) as pilot:
         while app.controller.figures.calibration is None:

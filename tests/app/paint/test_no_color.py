@@ -83,9 +83,10 @@ def test_an_empty_no_color_asks_for_nothing(
     monkeypatch.setenv("NO_COLOR", "")
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     from reviewdesk.app.app import ReviewApp
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import View
 
-    app = ReviewApp(desk, run, view=View())
+    app = ReviewApp(Opening(desk, run, View()))
     desk.close()
     assert not app.no_color
     assert app.theme == "desk"

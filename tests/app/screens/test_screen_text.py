@@ -9,6 +9,7 @@ from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
@@ -81,5 +82,5 @@ async def test_selected_text_is_copied(tmp_path: Path) -> None:
 
 def test_a_clock_is_all_the_guard_reads(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    app = ReviewApp(desk, run, view=View(), clock=lambda: 7.0)
+    app = ReviewApp(Opening(desk, run, View()), clock=lambda: 7.0)
     assert app.clock() == 7.0

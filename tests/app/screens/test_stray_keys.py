@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
 
@@ -125,7 +126,7 @@ def test_a_fault_ends_the_app_and_is_kept_without_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    app = ReviewApp(desk, run, view=View())
+    app = ReviewApp(Opening(desk, run, View()))
     fault = ValueError("unforeseen")
 
     def fail() -> None:

@@ -13,6 +13,7 @@ from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.paint.layout import SINGLE
 from reviewdesk.app.terminal.changes import ChangesDriver
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
@@ -155,5 +156,5 @@ async def agrees(stage: Stage, terminal: Terminal) -> None:
 
 def test_the_app_draws_by_changes_where_drawings_come_whole(tmp_path: Path) -> None:
     desk, run = loaded(tmp_path, "support-bot.jsonl")
-    app = ReviewApp(desk, run, view=View())
+    app = ReviewApp(Opening(desk, run, View()))
     assert issubclass(app.driver_class, ChangesDriver) is (sys.platform != "win32")
