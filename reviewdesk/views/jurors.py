@@ -277,7 +277,18 @@ def _offsets(page: JurorsPage) -> Section:
         "q",
     )  # fmt: skip
     text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
-    rows = [_offset(one) for one in page.jurors]
+    rows: list[list[Words]] = []
+    for one in page.jurors:
+        row: list[Words] = [_name(one)]
+        if (offset := one.offset) is not None:
+            row += [number(offset.mean, sign="+"), str(offset.n)]
+            if (drift := offset.drift) is not None:
+                halves = drift.windows is Windows.HALVES
+                against = "half" if halves else words.plural(drift.runs, "run")
+                ends = words.interval(drift.low, drift.high, 3, "+")
+                row += [number(drift.change, sign="+"), ends, f"{against} {drift.before}"]
+                row.append(number(drift.q))
+        rows.append(row + [NONE] * (len(heads) - len(row)))
     blocks: list[Block] = [table(heads, rows, "Offsets of scores"), Paragraph(text, Tone.MUTED)]
     drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
     moved = [outside(one.name, 60) for one, drift in drifts if (drift.q or 1.0) <= _DRIFT_RATE]
@@ -294,21 +305,6 @@ def _offsets(page: JurorsPage) -> Section:
             alarm = ("drift alarm (CUSUM): ", outside(one.name, 60), " at ", where)
             blocks.append(Paragraph(alarm, Tone.WARN))
     return Section("Offset and drift", tuple(blocks), "score less the mean of the other jurors")
-
-
-def _offset(one: JurorFacts) -> list[Words]:
-    offset = one.offset
-    if offset is None:
-        return [_name(one), *[NONE] * 6]
-    cells = [number(offset.mean, sign="+"), str(offset.n)]
-    drift = offset.drift
-    if drift is None:
-        return [_name(one), *cells, *[NONE] * 4]
-    halves = drift.windows is Windows.HALVES
-    against = "half" if halves else words.plural(drift.runs, "run")
-    ends = words.interval(drift.low, drift.high, 3, "+")
-    cells += [number(drift.change, sign="+"), ends, f"{against} {drift.before}", number(drift.q)]
-    return [_name(one), *cells]
 
 
 def _seats(found: Sequence[JurorFacts]) -> Section:

@@ -22,9 +22,8 @@ from reviewdesk.domain.labels.sampling import (
     Weighing,
     chosen_source,
     decided_strata,
-    empty_strata,
+    design_of,
     gaps,
-    run_design,
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
@@ -288,9 +287,9 @@ def both_lines(
         waiting = weighing.gaps
     any_of = found.any_of
     _, leads = found.contents
-    strata = decided_strata(figures.sizes, figures.decided)
-    usable = int(any_of(found.decided & np.isin(found.stratum, strata)).sum())
-    design = run_design(usable, figures.sizes, counted, figures.decided)
+    strata = {h: figures.sizes[h] for h in decided_strata(figures.sizes, figures.decided)}
+    usable = int(any_of(found.decided & np.isin(found.stratum, [*strata])).sum())
+    design = design_of(usable, strata, counted)
     line = counters_of(rows).metrics(figures.observed)
     population = None
     if design.stands:
@@ -300,8 +299,7 @@ def both_lines(
     if shown.n == 0:
         warnings.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        empty = empty_strata(figures.sizes, counted, figures.decided)
-        warnings.append(coverage_text(empty, figures))
+        warnings.append(coverage_text([h for h in strata if not counted.get(h)], figures))
     if design is Design.AD_HOC:
         warnings.append("labels outside the draw: they describe themselves only")
     warnings += left_out_warnings(int(any_of(found.decided).sum()) - line.n)

@@ -143,10 +143,10 @@ def weigh(
         drawn.append(inside)
         weights.append(weight if inside and row.counts else 0.0)
         inclusion.append(1 / weight if weight else 0.0)
-    empty = empty_strata(sizes, m, decided)
-    held = decided_strata(sizes, decided)
+    held = {h: sizes[h] for h in decided_strata(sizes, decided)}
+    empty = tuple(h for h in held if not m[h])
     usable = len({row.unit for row in labelled if row.usable and row.stratum in held})
-    design = run_design(usable, sizes, m, decided)
+    design = design_of(usable, held, m)
     return Weighing(weights, drawn, inclusion, ends, m, empty, design, gaps(found))
 
 
@@ -181,12 +181,6 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
     return decided.get(h) or (size if side == 0 else 0, size if side == 1 else 0)
 
 
-def empty_strata(
-    sizes: Mapping[int, int], counted: Mapping[int, int], decided: Decided = NOT_STATED
-) -> tuple[int, ...]:
-    return tuple(h for h in decided_strata(sizes, decided) if not counted.get(h))
-
-
 def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, tuple[int, int]]:
     """Return by stratum the length of the labelled prefix, and the number of labels.
 
@@ -212,21 +206,10 @@ def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 
-def run_design(
-    usable: int, sizes: Mapping[int, int], counted: Mapping[int, int], decided: Decided = NOT_STATED
-) -> Design:
-    """Return how a run's labels were drawn, over the strata that the panel decided.
-
-    ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``counted`` is how
-    many of each stratum count.
-    """
-    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes, decided)}, counted)
-
-
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:
-    """Return how labels were drawn: ``labelled`` of the verdicts in non-empty strata of ``sizes``.
+    """Return how labels were drawn: ``labelled`` usable ones of the verdicts in non-empty strata.
 
-    ``counted`` is how many labels of each stratum count.
+    ``sizes`` has the strata that the rater decided, ``counted`` how many labels of each count.
     """
     empty = [h for h in sizes if not counted.get(h)]
     if not labelled:

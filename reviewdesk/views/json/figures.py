@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.domain.whatif.policies import PolicyResult, WhatIfTable
@@ -60,18 +60,27 @@ def filed(page: FilePage) -> dict[str, Any]:
 
 
 def run_figures(page: CalibrationPage) -> dict[str, Any]:
-    """Return the figures of a run, with its draw."""
-    fitted = {} if page.fit is None else _fit(page.fit) | _intervals(page)
+    """Return the figures of a run, with its draw; intervals are of this run, and of such items."""
+    made = _calibration(page.calibration)
+    if page.fit is not None:
+        such = shape(page.calibration.headline, f"{' '.join(_THREE)} brier gap kappa")
+        if page.such is not None:
+            such |= _drawn(page.such) | shape(page.such, "labels=counted tests")
+        made |= _fit(page.fit) | _drawn(page.intervals)
+        made |= {"target": Target.RUN, "such_items": such}
+    people = {}
+    if (found := page.people) is not None:
+        band = found.band and shape(found.band, "corrected=estimate low high")
+        people["people"] = shape(found, _PEOPLE) | {"accuracy_band": band}
     return {
-        **_calibration(page.calibration),
-        **fitted,
+        **made,
         "honest": _through(page.honest, "stratified"),
         "honest_accuracy": _through(page.accuracy, "stratified"),
         **shape(page, "gates warnings=calibration.warnings verdicts=counts.verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
         **({} if page.answer is None else {"question": asked(page.answer)}),
-        **({} if page.people is None else {"people": _people(page.people)}),
+        **people,
         "blockers": [shape(one, "id waiting") for one in page.blockers],
         "blind": _side(page.split.blind),
         "open": _side(page.split.open),
@@ -102,14 +111,6 @@ def _fit(fit: Fit) -> dict[str, Any]:
         **shape(fit, "spiegelhalter"),
         "bins": [shape(one, _BIN) for one in fit.bins],
     }
-
-
-def _intervals(page: CalibrationPage) -> dict[str, Any]:
-    """Return the intervals of this run, which follow its draw, and the figures of such items."""
-    such = shape(page.calibration.headline, " ".join((*_THREE, "brier", "gap", "kappa")))
-    if page.such is not None:
-        such |= _drawn(page.such) | shape(page.such, "labels=counted tests")
-    return {**_drawn(page.intervals), "target": Target.RUN, "such_items": such}
 
 
 def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
@@ -303,13 +304,10 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult], *, every: bool) -> li
     ]
 
 
-def _people(found: PeopleErr) -> dict[str, Any]:
-    keys = (
-        "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
-        "ceiling=error.ceiling more_opinions=error.more"
-    )
-    band = found.band and shape(found.band, "corrected=estimate low high")
-    return {**shape(found, keys), "accuracy_band": band}
+_PEOPLE = (
+    "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
+    "ceiling=error.ceiling more_opinions=error.more"
+)
 
 
 def asked(found: RunAnswer) -> dict[str, Any]:
