@@ -160,11 +160,12 @@ def people_err(found: PeopleErr | None) -> list[Section]:
         return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
     ends = between(error.rate)
     differ = f"{number(error.disagreement.estimate)} of {plural(error.n, 'item')} with two labels"
+    if error.drawn:
+        differ += ", weighted by group"
+    if error.chosen:
+        differ += ", which people chose"
     rows: list[tuple[str, Words]] = [
-        (
-            "people differ",
-            f"{differ}, {'which people chose' if error.chosen else 'weighted by group'}",
-        ),
+        ("people differ", differ),
         ("a label is wrong", f"{number(error.rate.estimate)} {ends} of the time"),
         ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
     ]

@@ -100,15 +100,21 @@ def _error(
     On a desk that chooses none, all items that two people labelled count.
     """
     share = double_share(desk)
-    kept = [row for row in rows if not share or is_double(row.item, share)]
-    found = second_opinions(_strata(kept, totals, given, names)[0])
-    return replace(found, chosen=not share and any(len(given[row.key]) < 2 for row in rows))
+    strata, _ = _strata(rows, totals, given, names, share)
+    chosen = not share and any(len(given[row.key]) < 2 for row in rows)
+    return replace(second_opinions(strata), chosen=chosen)
 
 
 def _strata(
-    rows: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
+    rows: Sequence[LabelledRow],
+    totals: RunFigures,
+    given: _Given,
+    names: Sequence[str],
+    share: float = 0.0,
 ) -> tuple[list[RatedStratum], bool]:
     """Return the items by stratum if their labels were drawn; else all of them as one stratum.
+
+    A ``share`` keeps the items that the desk chose for a second opinion.
 
     They stand for the decided verdicts of the run if each of its strata has an item with two labels
     in the labelled part of its draw.
@@ -119,6 +125,8 @@ def _strata(
     }
     every: dict[bytes, Labels] = {}
     for row, inside in zip(rows, weighing.drawn, strict=True):
+        if share and not is_double(row.item, share):
+            continue
         found = every[row.item] = tuple(given[row.key].get(name) for name in names)
         if inside and row.place.stratum in held:
             held[row.place.stratum][row.item] = found

@@ -160,7 +160,8 @@ def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
         alike = sum(_alike(labels) * times for labels, times in one.items.items())
         # People may err anew, so that even labels of all contents are a sample of what they do.
         parts.append(Part(1_000_000 * one.n, one.n, alike, one.size))
-    return reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
+    found = reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
+    return replace(found, drawn=bool(n) and all(one.n and one.size for one in held))
 
 
 def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
@@ -186,6 +187,8 @@ class ReviewerError(Struct, frozen=True):
     more: int
     chosen: bool = False
     """Whether people chose which items have two labels, so that the rate is that of these alone."""
+    drawn: bool = False
+    """Whether every group of the draw has such an item, so that the rate is weighted by group."""
 
     @property
     def ceiling(self) -> float | None:

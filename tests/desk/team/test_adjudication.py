@@ -10,6 +10,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.team.agreement import adjudication, disagreements, team_page
+from reviewdesk.desk.team.claims import double_share, item_of
+from reviewdesk.domain.labels.repeats import is_double
 from reviewdesk.domain.labels.team import TeamPage
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
@@ -142,6 +144,25 @@ def test_people_err_by_what_they_said_before_they_saw_the_others(desk: Desk) -> 
             cat.label(cat.find(run, name), PASS, revealed_at="2026-01-01T00:00:00Z")
         # She had revealed what they said.
         assert page_error(cat) == 0.5
+
+
+def test_second_opinions_on_drawn_items_are_weighted_by_group(tmp_path: Path) -> None:
+    made = [verdict(f"p{i}", output=f"good {i}") for i in range(30)]
+    made += [verdict(f"f{i}", 0.1, 0.2, 0.1, output=f"bad {i}") for i in range(10)]
+    with closing(open_desk(tmp_path / "d.db")) as ann:
+        run = load(ann, report(*made))
+        double_share(ann, 0.4)
+        twice = {row.id: is_double(item_of(ann, row.key), 0.4) for row in ann.rows(ann.queue(run))}
+        with closing(open_desk(tmp_path / "d.db", "ben")) as ben:
+            for name, is_twice in twice.items():
+                ann.label(ann.find(run, name), PASS)
+                if is_twice:
+                    ben.label(ben.find(run, name), FAIL if name.startswith("f") else PASS)
+        error = team_page(ann, run).error
+    assert error is not None
+    # They differ on all that the panel fails, a quarter of the run, however many were drawn there.
+    assert error.n == sum(twice.values()) < 30
+    assert (error.disagreement.estimate, error.drawn, error.chosen) == (0.25, True, False)
 
 
 def page_error(desk: Desk) -> float | None:
