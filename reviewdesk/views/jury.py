@@ -18,7 +18,7 @@ from reviewdesk.domain.assessment.result import (
 from reviewdesk.domain.audit.trail import Trail, remarks, trail
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy, Verdict
+from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Verdict
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -115,11 +115,16 @@ def headline(item: Item) -> tuple[Words, ...]:
     found = item.assessment
     threshold = item.verdict.policy.threshold
     decided: list[str | Text] = [_quiet(words.decided(found.decision))]
+    votes = f"{found.votes.passes} of {found.votes.answered} pass" if found.votes.answered else ""
     if found.score is not None:
         line = "" if threshold is None else f", needs {threshold:.2f}"
-        decided.append(_quiet(f" {round(found.score, 3):g}{line}"))
-    elif found.votes.answered:
-        decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
+        score = f"{round(found.score, 3):g}{line}"
+        above = threshold is not None and found.score >= threshold - SLACK
+        # A rule that counts votes may fail what its score would pass.
+        apart = votes and found.decision is Decision.FAIL and above
+        decided.append(_quiet(f" {votes} ({score})" if apart else f" {score}"))
+    elif votes:
+        decided.append(_quiet(f" {votes}"))
     label = None
     if found.decision not in {Decision.PASS, Decision.FAIL}:
         label = item.verdict.text("label") or (found.label_vote and found.label_vote.label)

@@ -268,11 +268,13 @@ def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
     if blind:
         stop = "you may stop" if found.safe else "not yet"
         return f"{found.question.text}? {plural(found.look.labels, 'label')} counted · {stop}"
-    parts = [f"{found.question.text}? {found.reply}", interval(found)]
+    look = found.look
+    between = f"between {look.low:.3f} and {look.high:.3f}"
+    parts = [f"{found.question.text}? {found.reply}", between]
     if found.safe:
         parts.append("you may stop")
     elif found.more is not None:
-        parts.append(f"about {plural(found.more, 'label')} more")
+        parts.append(f"about {plural(found.more, 'more label')}")
     return " · ".join(parts)
 
 

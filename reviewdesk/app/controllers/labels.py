@@ -125,7 +125,9 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
             core.choose_pane("item")
         core.seen.turn_to(unseen)
         core.guard.hide()
-        core.say_here(f"{PARTS[unseen.part]} was not on screen yet; it is now. {again}", Tone.WARN)
+        core.say_here(
+            f"{PARTS[unseen.part]} was not all on screen yet; it is now. {again}", Tone.WARN
+        )
     elif not item.verdict.has_response and core.without_response != item.item_hash:
         core.without_response = item.item_hash
         core.say_here(f"{NO_RESPONSE}. {again}", Tone.WARN)

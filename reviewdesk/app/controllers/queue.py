@@ -80,7 +80,7 @@ def choose_row(core: Core, index: int) -> None:
 
 
 def _jump(core: Core, target: str) -> None:
-    """Go to a row of the queue by its number, or to a verdict by its id."""
+    """Go to a row of the queue by its number, or to a verdict by its id or a part of it."""
     keys = core.session.keys
     if target.isdecimal() and 0 < int(target) <= len(keys):
         core.review.show(int(target) - 1)
@@ -88,8 +88,14 @@ def _jump(core: Core, target: str) -> None:
         try:
             core.review.goto(core.desk.find(core.session.run, target))
         except NotFoundError as error:
-            rows = f"The queue has {len(keys):,} rows; an id is written in full."
-            raise NotFoundError(error.message, rows) from error
+            text = target.replace('"', "")
+            near = core.desk.queue(core.session.run, f'id~"{text}"')
+            if len(near) != 1:
+                rows = (
+                    f"The queue has {len(keys):,} rows; {len(near):,} ids have {target!r} in them."
+                )
+                raise NotFoundError(error.message, rows) from error
+            core.review.goto(near[0])
     core.show()
 
 

@@ -311,7 +311,7 @@ def both_lines(
             f"too close to guessing to correct its pass rate: Youden's J is {youden:.2f}"
         )
     if shown.n and shown.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
-        warnings.append("the judge carries no signal: the observed rate is left as it is")
+        warnings.append("the judge is no better than guessing: its pass rate is not corrected")
     truths = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
     return Calibration(
         labelled=line,

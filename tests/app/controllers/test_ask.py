@@ -27,7 +27,7 @@ def foot(review: Review) -> str:
 
 def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) -> None:
     review.command("ask accuracy >= 0.7")
-    assert foot(review).startswith("accuracy >= 0.7? not yet · 0.000 to 1.000")
+    assert foot(review).startswith("accuracy >= 0.7? not yet · between 0.000 and 1.000")
     review.press("label.pass")
     for _ in range(30):
         asked = answer(review.desk, review.session.run)

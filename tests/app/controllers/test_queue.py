@@ -231,6 +231,12 @@ def test_jumps_by_row_and_by_id(opened: Opened) -> None:
     assert review.current == "item/004"
     review.command("go item/009")
     assert review.current == "item/009"
+    # A part of one id is enough; one of several ids says how many have it.
+    review.command("go 007")
+    assert review.current == "item/007"
+    review.command("go item/00")
+    assert "9 ids have 'item/00' in them" in review.notice
+    review.command("go item/009")
     review.command("go 99")
     assert "The queue has 10 rows" in review.notice
     assert review.current == "item/009"
