@@ -197,7 +197,7 @@ def test_warnings_of_the_confusion() -> None:
     )
     # One right and one wrong of each truth: J = 0.
     wrong = [_labelled(PASS, "fail", rank=1), _labelled(FAIL, "pass", rank=1)]
-    assert "no signal" in _warned(*both, *wrong, passed=2, failed=2)
+    assert "no better than guessing" in _warned(*both, *wrong, passed=2, failed=2)
 
 
 def test_verdicts_without_that_confidence_are_left_out_and_told() -> None:
