@@ -198,7 +198,7 @@ def _readable(
             # A view could run forever.
             made = source.execute(layout, (table,)).fetchone()
             if made is None or not str(made[0]).upper().startswith("CREATE TABLE"):
-                return
+                break
             for key, row in ((one[: len(keys)], one[len(keys) :]) for one in source.execute(query)):
                 if key in seen:
                     break  # the part that was read before, or a circle in a damaged tree

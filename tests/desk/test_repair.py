@@ -186,6 +186,7 @@ def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> N
         ("UPDATE runs SET name = 'other' WHERE name = 'run'", "run other: is not whole"),
         ("UPDATE verdicts SET pos = 7 WHERE pos = 3 AND run = 1", "run run: is not whole"),
         ("INSERT INTO reruns VALUES (1, 1, '2025-01-31', 0, '{}')", "re-run 1: is not as it was"),
+        ("UPDATE sqlite_master SET sql = 'x' WHERE name = 'drafts'", "drafts: not all rows could"),
     ],
 )
 def test_what_contradicts_the_log_is_left_out(
@@ -194,6 +195,7 @@ def test_what_contradicts_the_log_is_left_out(
     (tmp_path / "desk.db").write_bytes(whole)
     with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as conn:
         conn.execute("PRAGMA journal_mode=DELETE")
+        conn.execute("PRAGMA writable_schema=ON")
         conn.execute(change)
     found = repaired(tmp_path, (tmp_path / "desk.db").read_bytes())
     assert found.events == EVENTS
