@@ -98,8 +98,6 @@ class Schema:
         Raises:
             FieldError: it is not a valid schema, or has a keyword that suites refuse.
         """
-        if not schema:
-            raise FieldError([], "is an empty schema, which holds nothing", "Give a limit.")
         for path, keyword in _keywords(schema, []):
             if keyword not in _KEYWORDS:
                 raise _keyword_problem(path, keyword)

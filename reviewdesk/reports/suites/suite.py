@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.segments import BY
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Corrected
-from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.domain.verdict import SLACK, Band, Decision
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import failing
@@ -225,6 +225,18 @@ class MatcherModel(SuitePart):
         return check
 
 
+_VALUES = (-1e9, 0.123456789, 1e9, None, True, False, *Band)
+"""Values that are tried on a matcher, beside those it names. If all fit, it checks nothing."""
+
+
+def _scalars(written: Any) -> Iterator[Any]:
+    if isinstance(written, dict | list):
+        for one in written.values() if isinstance(written, dict) else written:
+            yield from _scalars(one)
+    else:
+        yield written
+
+
 class ExpectationModel(SuitePart):
     """A target and the matcher that it must fit."""
 
@@ -247,7 +259,14 @@ class ExpectationModel(SuitePart):
 
     @model_validator(mode="after")
     def _fits(self) -> ExpectationModel:
-        matcher = self.matcher.matcher(self.target, self.spans[self.target])
+        span = self.spans[self.target]
+        matcher = self.matcher.matcher(self.target, span)
+        tries = [*_scalars(matcher.written), *_VALUES]
+        # A number may be asked for as such: that shows a figure, whatever it is.
+        possible = tries if span.numeric else filter(span.holds, tries)
+        if all(matcher.judge(value).fits for value in possible):
+            problem = f"every value of {self.target} fits this, so the gate cannot fail"
+            raise FieldError(("matcher",), problem, "Give a limit.")
         self._made = Expectation(self.target, matcher, self.message)
         return self
 

@@ -202,6 +202,21 @@ WRONG: dict[str, tuple[str, int, str]] = {
         6,
         "of which minimum says nothing",
     ),
+    **{
+        f"what cannot fail: {text}": (
+            changed("agreement", target).replace(MATCHER, text),
+            6,
+            f"every value of jury.{target} fits this, so the gate cannot fail",
+        )
+        for target, text in (
+            ("agreement", "{schema: {}}"),
+            ("agreement", "{schema: {title: x}}"),
+            ("agreement", "{schema: {anyOf: [{minimum: 0.7}, {}]}}"),
+            ("agreement", "{not: {schema: {allOf: [{type: string}, {type: number}]}}}"),
+            ("confidence", "{schema: {enum: [low, medium, high]}}"),
+            ("escalate", "{schema: {type: boolean}}"),
+        )
+    },
     "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
     "a message of none": (ENTRY + "        message:\n", 7, "message: must have a value"),
     "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
