@@ -1,5 +1,6 @@
 import contextlib
 import gc
+import importlib
 import os
 import socket
 import sqlite3
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk import Desk, core
 from reviewdesk.store import connect
 from reviewdesk.store.schema import migrate
 from tests.helpers import open_desk
@@ -45,7 +46,7 @@ sys.dont_write_bytecode = False
 os.environ["TEXTUAL_FPS"] = "1"
 
 # The same examples on every run and every machine, and none that fails for being slow.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=15)
 settings.load_profile("default")
 
 
@@ -59,13 +60,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Keep the garbage collector off what is collected, for modules and tests live to the end.
 
     After that it looks through the whole heap fifty times less often: drawn screens fill it.
     """
     gc.disable()
     gc.set_threshold(700, 10, 500)
+    if session.config.args == ["tests"] and os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        # In a new clone each module is compiled once: other workers begin at the other end.
+        for path in sorted(Path("tests").rglob("test_*.py"), reverse=True):
+            with contextlib.suppress(ImportError, pytest.skip.Exception):
+                importlib.import_module(".".join(path.with_suffix("").parts))
     try:
         return (yield)
     finally:
@@ -73,24 +79,22 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.fixture(autouse=True)
-def nobodys_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads the settings of whoever runs it."""
-    monkeypatch.setenv("REVIEWDESK_CONFIG", os.devnull)
-    monkeypatch.delenv("REVIEWDESK_THEME", raising=False)
+# No test reads the settings of whoever runs it.
+os.environ["REVIEWDESK_CONFIG"] = os.devnull
+os.environ.pop("REVIEWDESK_THEME", None)
 
 
-@pytest.fixture(autouse=True)
-def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+_connect = socket.socket.connect
+
+
+def guarded(self: socket.socket, address: Any) -> None:
     """No test reaches further than this machine."""
-    connect = socket.socket.connect
+    if self.family != socket.AF_UNIX and address[0] not in {"127.0.0.1", "::1", "localhost"}:
+        raise AssertionError(f"a test tried to reach {address}")
+    _connect(self, address)
 
-    def guarded(self: socket.socket, address: Any) -> None:
-        if self.family != socket.AF_UNIX and address[0] not in {"127.0.0.1", "::1", "localhost"}:
-            raise AssertionError(f"a test tried to reach {address}")
-        connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+socket.socket.connect = guarded  # type: ignore[method-assign]
 
 
 class NewDesks:
@@ -122,10 +126,12 @@ class NewDesks:
                 conn.execute("UPDATE migrations SET at = ?", (at,))
 
 
+core.migrate = NewDesks.migrate
+
+
 @pytest.fixture(autouse=True)
-def new_desks_are_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Copy new desks, and close what a test leaves open."""
-    monkeypatch.setattr("reviewdesk.desk.core.migrate", NewDesks.migrate)
+def desks_are_closed() -> Iterator[None]:
+    """Close what a test leaves open."""
     yield
     for conn in NewDesks.opened:
         with contextlib.suppress(sqlite3.ProgrammingError):  # of another thread

@@ -35,8 +35,6 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="the pages are written for a POSIX shell"
 )
 
-QUICK = {README}
-"""What the reader of one page pastes must work in every run of the tests."""
 ELSEWHERE = DOCS / "how-to" / "gates-in-ci.md"
 """Its blocks are run in ``test_gates_page``, which reads what they print."""
 
@@ -44,7 +42,7 @@ ELSEWHERE = DOCS / "how-to" / "gates-in-ci.md"
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page_name(page), marks=[] if page in QUICK else pytest.mark.slow)
+        pytest.param(page, id=page_name(page), marks=pytest.mark.slow)
         for page in GUIDES
         if "\n```sh\n" in page.read_text(encoding="utf-8") and page != ELSEWHERE
     ],

@@ -154,6 +154,7 @@ def empty_home(home: Path, address: str, *tools: str) -> dict[str, str]:
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": address,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_COMPILE": "1",  # a small part of what is installed is run
         "UV_DEFAULT_INDEX": address,
         "UV_NO_CONFIG": "1",
         "UV_PYTHON": sys.executable,

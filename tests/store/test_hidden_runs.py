@@ -102,6 +102,7 @@ def test_large_bodies_make_more_transactions(desk: Desk) -> None:
     assert desk.conn.total_changes > before
 
 
+@pytest.mark.slow
 def test_the_log_begins_anew_though_others_kept_it_from_being_folded(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

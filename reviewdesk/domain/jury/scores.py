@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
@@ -296,13 +295,11 @@ class Scores:
 
     def ends(self, cut: Ints) -> tuple[Bools, Bools]:
         """Return the seats, ``[s, n]``, that a trim leaves out below and above."""
-        scores = self.scores
-        # The number of seats of the panel that come before each seat: [s, n].
-        before = np.zeros(scores.shape, np.int16)
-        for one, two in combinations(range(len(scores)), 2):
-            before[two] += scores[one] <= scores[two]
-            before[one] += scores[one] > scores[two]
-        there = ~np.isnan(scores)
+        # Of equal scores the one of the lower seat comes first; seats without a score come last.
+        order = np.argsort(self.scores, axis=0, kind="stable")
+        before = np.empty(order.shape, np.int16)
+        np.put_along_axis(before, order, np.arange(len(order), dtype=np.int16)[:, None], axis=0)
+        there = ~np.isnan(self.scores)
         return there & (before < cut), there & (before >= self.count - cut)
 
     def _kept_mean(self, block: Floats, cut: int = 0) -> Floats:

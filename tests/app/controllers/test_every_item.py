@@ -8,7 +8,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings
-from tests.app.builders import SMALL, WIDE
+from tests.app.builders import SMALL
 from tests.app.reviewkit import Review
 from tests.helpers import ROOT
 
@@ -27,10 +27,9 @@ def shown_rows(review: Review) -> dict[str, set[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [SMALL, WIDE], ids=str)
 @pytest.mark.parametrize("report", REPORTS or [None], ids=lambda path: path and path.name)
 def test_no_label_is_saved_before_its_response_was_on_screen(
-    tmp_path: Path, report: Path | None, size: tuple[int, int]
+    tmp_path: Path, report: Path | None
 ) -> None:
     if report is None:
         pytest.skip("the shared data is not here")
@@ -38,7 +37,7 @@ def test_no_label_is_saved_before_its_response_was_on_screen(
     run = desk.load(Source.from_path(report)).run
     # The page after a hundred labels would take the next key.
     settings = Settings()
-    review = Review(desk, run, view=View(order="file"), size=size, settings=settings)
+    review = Review(desk, run, view=View(order="file"), size=SMALL, settings=settings)
     total = len(review.session.keys)
     for _ in range(total):
         item, presses = review.item, 0

@@ -170,7 +170,7 @@ def at_once(path: Path, names: list[str], each: int, wanted: int, double: float 
 
 @pytest.mark.slow
 def test_eight_processes_share_the_items(tmp_path: Path) -> None:
-    each, share = int(os.environ.get("LABELS_EACH", "60")), 0.05
+    each, share = int(os.environ.get("LABELS_EACH", "20")), 0.05
     names = [f"reviewer-{i}" for i in range(8)]
     desk, run = open_run(tmp_path / "d.db", report(lone_stratum(8 * each)))
     assert at_once(desk.path, names, each, 8 * each) == [each] * 8

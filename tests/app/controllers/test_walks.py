@@ -187,7 +187,7 @@ class Walk:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*range(3), *seeds(20)[3:]])
+@pytest.mark.parametrize("seed", [*range(3), *seeds(8)[3:]])
 def test_no_label_before_its_response_was_on_screen(tmp_path: Path, seed: int) -> None:
     walk = Walk(tmp_path, seed)
     for _ in range(300):

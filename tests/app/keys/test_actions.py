@@ -11,7 +11,7 @@ from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, matching, rows
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import PageDialog
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 
 SCREENS = ("review", "calibration", "runs")
 
@@ -51,7 +51,7 @@ async def on(stage: Stage, name: str) -> DeskScreen:
     return stage.app.top
 
 
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("size", [SMALL], ids=str)
 async def test_help_lists_exactly_the_active_bindings(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

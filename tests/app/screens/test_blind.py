@@ -11,7 +11,7 @@ import pytest
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import SMALL, WIDE, Stage, juror, open_run, report, staged, verdict
+from tests.app.appkit import WIDE, Stage, juror, open_run, report, staged, verdict
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -65,8 +65,7 @@ async def step(stage: Stage, keys: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
-async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_twins_draw_the_same_cells(tmp_path: Path) -> None:
     steps = re.split(r"[|\n]", STEPS.strip())
     seen: list[list[object]] = [[], []]
     path = tmp_path / "desk.db"
@@ -78,7 +77,7 @@ async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) 
         for name, body in zip(("first", "second"), bodies, strict=True):
             source = Source.from_bytes(f"{name}.json", json.dumps(report(body)).encode())
             desk.load(source, LoadOptions(seed="same"))
-        async with staged(desk, desk.run("first"), size=size, view=View(blind=True)) as stage:
+        async with staged(desk, desk.run("first"), size=WIDE, view=View(blind=True)) as stage:
             for keys in steps:
                 await step(stage, keys)
                 seen[other].append(stage.styled())

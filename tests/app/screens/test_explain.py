@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.screens.dialogs import PageDialog
-from tests.app.appkit import SMALL, open_run, report, staged, verdict
+from tests.app.appkit import open_run, report, staged, verdict
 
 
-@pytest.mark.parametrize("size", [SMALL, (40, 10)], ids=str)
+@pytest.mark.parametrize("size", [(40, 10)], ids=str)
 async def test_it_leaves_the_header_in_view(tmp_path: Path, size: tuple[int, int]) -> None:
     run = open_run(tmp_path / "d.db", report([verdict(2)]))
     async with staged(*run, size=size) as stage:

@@ -10,7 +10,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.settings import Settings, Share
-from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, open_run, report, staged, verdict
 from tests.helpers import Clock, mark, tag
 
 LABELLED = 60
@@ -56,7 +56,7 @@ def never_labelled(path: Path) -> tuple[Desk, Run]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("size", [SMALL], ids=str)
 async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

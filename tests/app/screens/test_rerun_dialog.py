@@ -8,7 +8,7 @@ from textual.widgets import Input, OptionList
 
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.settings import Settings
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, dialog, ended, panel_file
 from tests.helpers import controls
 from tests.live.server import Server
@@ -65,7 +65,7 @@ async def test_a_key_typed_ahead_is_no_consent(tmp_path: Path) -> None:
             await ended(stage)
 
 
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("size", [SMALL], ids=str)
 async def test_consent_tells_all_that_leaves(tmp_path: Path, size: tuple[int, int]) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1, output="what\nit \x1b[2J said")]))
     async with Server() as server:

@@ -16,7 +16,7 @@ from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.views import verdict as views
 from reviewdesk.views.document import Document
-from tests.app.appkit import SMALL, WIDE, jury_lines, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, jury_lines, open_run, report, staged, verdict
 from tests.app.rerunkit import NAMES, panel_file
 from tests.helpers import controls
 from tests.live.server import Reply, Seen, Server
@@ -189,7 +189,7 @@ STEPS: list[list[str]] = [[], ["enter"], ["escape", "d"], ["f2", "at"], ["tab"],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("size", [SMALL], ids=str)
 async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -12,7 +12,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 from tests.helpers import ROOT
 
 
@@ -24,9 +24,7 @@ def hold(stage: Stage) -> None:
         assert cell_len(text) <= stage.app.size.width
 
 
-@pytest.mark.parametrize(
-    "size", [WIDE, SMALL, pytest.param((41, 11), marks=pytest.mark.slow)], ids=str
-)
+@pytest.mark.parametrize("size", [SMALL, pytest.param((41, 11), marks=pytest.mark.slow)], ids=str)
 async def test_the_hostile_report_stays_text(tmp_path: Path, size: tuple[int, int]) -> None:
     desk = Desk.open(tmp_path / "desk.db", reviewer="ann \x1b[31m[bold]")
     run = desk.load(Source.from_path(ROOT / "sample_runs" / "hostile.json")).run

@@ -17,7 +17,7 @@ from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdi
 from tests.helpers import START
 
 Opened = tuple[Desk, Run]
-SIZES = pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+SIZES = pytest.mark.parametrize("size", [SMALL], ids=str)
 
 
 @pytest.fixture

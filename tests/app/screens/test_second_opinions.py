@@ -49,8 +49,7 @@ def twin(path: Path, truth: Truth) -> Desk:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
-@pytest.mark.parametrize("blind", [False, True], ids=["open", "blind"])
+@pytest.mark.parametrize(("blind", "size"), [(False, SMALL), (True, WIDE)], ids=["open", "blind"])
 async def test_twins_draw_the_same_cells(
     tmp_path: Path, size: tuple[int, int], blind: bool
 ) -> None:

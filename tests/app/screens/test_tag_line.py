@@ -7,7 +7,7 @@ from textual import events
 
 from reviewdesk.domain.records import View
 from reviewdesk.domain.tags import USUAL
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 
 FILE = View(order="file")
 
@@ -18,7 +18,7 @@ def tagging(stage: Stage) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [SMALL, WIDE, (40, 10)], ids=str)
+@pytest.mark.parametrize("size", [SMALL, (40, 10)], ids=str)
 async def test_digits_in_the_line_tag_and_never_label(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

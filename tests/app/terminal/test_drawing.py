@@ -52,7 +52,7 @@ async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", ["c", "o", "e", "t", "colon", "question_mark", "d", "ctrl+p"])
+@pytest.mark.parametrize("key", ["c", "colon", "question_mark"])
 async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path: Path) -> None:
     desk, run = loaded(tmp_path, "support-bot.jsonl")
     async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
@@ -111,7 +111,7 @@ KEYS = [
 SIZES = [(160, 48), (80, 24), (100, 30), (39, 12), (220, 60)]
 
 
-@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("seed", seeds(3))
 async def test_the_terminal_shows_what_a_full_redraw_would(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)  # noqa: S311  (dice)
     desk, run = loaded(tmp_path, FILES[seed % len(FILES)])

@@ -152,6 +152,7 @@ def test_no_band_of_a_sample_contradicts_its_value(desk: Desk) -> None:
         hold_gates(item)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")
 def test_no_band_of_the_shared_files_contradicts_its_value(desk: Desk) -> None:
     assert load_all(desk, openable(SHARED / "formats")) >= 5

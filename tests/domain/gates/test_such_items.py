@@ -162,6 +162,7 @@ def test_kappa_is_weighted_and_estimated_by_strata() -> None:
     assert ends(plain) != ends(drawn)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_draw_covers_the_process() -> None:
     # Flagged 30% at 0.65, the rest at 0.97: 0.874. A run of 200, all flagged and 30 of the rest.
     dice, held, draws = random.Random(4), 0, 400  # noqa: S311 - dice, not secrets

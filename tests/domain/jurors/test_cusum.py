@@ -70,6 +70,7 @@ def offsets(rng: np.random.Generator, n: int, *, skewed: bool) -> Floats:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skewed", [False, True])
 def test_runs_without_drift_alarm_in_about_one_of_twenty(skewed: bool) -> None:
     rng, hits = np.random.default_rng(8), 0

@@ -11,6 +11,7 @@ from reviewdesk.domain.jurors.strata import (
     Labels,
     compare,
     count,
+    first_seats,
     juror_rates,
     kappas,
     lone_dissents,
@@ -176,6 +177,15 @@ def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
     _, contest = juror_rates(found, labels([3] * 30, [PASS] * 30), lone_dissents(found, {}))
     assert contest.beats_every
     assert not contest.best_stands
+    # Where the right answer is a fail, and j2 never passes, the panel is no better than j2.
+    found = many(*[[0.9, 0.1, 0.1], [0.1, 0.9, 0.1], [0.1, 0.1, 0.1]] * 10)
+    _, contest = juror_rates(found, labels([3] * 30, [FAIL] * 30), lone_dissents(found, {}))
+    assert (contest.best, contest.beats_every) == ("j2", False)
+    # A juror that never passes is one of the others.
+    found = many(*[[0.9, 0.1]] * 20)
+    _, contest = juror_rates(found, labels([3] * 20, [PASS] * 20), lone_dissents(found, {}))
+    assert (contest.best, contest.best_stands) == ("j0", True)
+    assert first_seats(found) == {"j0": (0, 0), "j1": (0, 1)}
 
 
 # Counts of a whole run agree with those of one verdict at a time

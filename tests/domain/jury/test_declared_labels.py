@@ -91,6 +91,9 @@ def test_figures_follow_from_what_was_said() -> None:
     assert found.escalation == ("low agreement", "a split that one vote would turn")
     # Two of three said it: that is how far the panel supports a pass.
     assert found.score == pytest.approx(2 / 3)
+    # Three committed jurors are needed, so that no other label of the one who answered turns it.
+    alone = [*words("KEEP"), ballot("j1", error="down")]
+    assert Panel("supermajority", **LABELS).aggregate(alone).pivotal == ()
 
 
 def test_two_labels_that_pass_are_still_two_answers() -> None:
@@ -232,3 +235,10 @@ def test_other_rules_read_the_votes_and_never_replay_the_labels() -> None:
     assert (own.decision, dropped.decision) == (None, None)
     # Two of three seats pass.
     assert quorum.decision is Decision.FAIL
+    # Where scores stand beside labels that no rule of the panel counts, the scores decide.
+    jurors = [{"id": f"c{at}", "label": "KEEP", "score": 0.1} for at in range(3)]
+    scored: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": "mean"}
+    for more in ({}, {"label": "KEEP"}, {"strategy": "majority", "label": "KEEP"}):
+        verdict = verdict_from_body({**scored, **more}, Policy(threshold=0.5), Generator())
+        [own] = outcomes(verdict, [Variant()])
+        assert own.decision is Decision.FAIL, more

@@ -130,7 +130,8 @@ def test_declared_labels(
     bare: Any = {key: one for key, one in made.items() if key not in {"decision", "score", "label"}}
     again = assess(read(bare))
     assert again.decision is decision
-    assert again.score is None or not (is_open and decision is OPEN)
+    # Nobody can turn what the missing answers leave open.
+    assert (again.score, again.pivotal) == (None, ()) or not (is_open and decision is OPEN)
 
 
 def test_a_rule_of_ones_own_could_make_anything_of_a_missing_answer() -> None:
@@ -181,6 +182,8 @@ def test_fewer_answers_than_wanted_are_an_error(
         needed = {0.8: 4, 0.81: 5, "4/5": 4, 1.0: 5}.get(least, least)
         why = f"{count} of 5 jurors answered, and the panel needs {needed}"
         assert (found.escalation[0], found.score) == (why, None)
+        # The value that it would have without the minimum.
+        assert (found.values.majority == 1) is (said != "ppnnn")
         assert {Flag.ESCALATED, Flag.NO_VERDICT} <= {note.flag for note in found.notes}
         assert {note.reason for note in found.notes} >= {why}
 

@@ -93,6 +93,7 @@ def test_the_worst_subject_is_named_with_its_labels() -> None:
     assert note == "v2, by 10 of right, 10 of safe"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", list(Target))
 def test_composites_hold_the_truth(target: Target) -> None:
     """Sixty cases, whose answers are good on both dimensions or on neither; 25 labels of each."""

@@ -102,6 +102,7 @@ def low_of_a() -> float:
     return drawn_rate([Part(30, 15, 10), Part(100, 20, 20)], Target.ITEMS).low
 
 
+@pytest.mark.slow
 def test_segments_hold_the_truth() -> None:
     """Half of 300 verdicts are of a weak segment, more of them flagged; 80 labels."""
     draw = np.random.default_rng(3)

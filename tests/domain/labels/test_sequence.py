@@ -33,6 +33,7 @@ def session(seed: int, groups: dict[int, tuple[int, float, float]], planned: int
 PANEL = {0: (120, 0.65, 0.75), 3: (280, 0.97, 0.9)}
 
 
+@pytest.mark.slow
 def test_it_holds_at_every_look_of_nearly_every_session() -> None:
     missed = 0
     for seed in range(24):

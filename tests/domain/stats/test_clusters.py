@@ -80,9 +80,10 @@ def _simulated(rng: np.random.Generator, labels: int, rho: float, accuracy: floa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [20, 50, 100, 200])
-@pytest.mark.parametrize("rho", [0.1, 0.6])
-@pytest.mark.parametrize("accuracy", [0.8, 0.95])
+@pytest.mark.parametrize(
+    ("labels", "rho", "accuracy"),
+    [(20, 0.1, 0.8), (20, 0.6, 0.95), (50, 0.6, 0.8), (100, 0.1, 0.95), (100, 0.6, 0.8)],
+)
 def test_the_interval_for_such_items_covers_forty_cases_of_five_contents(
     labels: int, rho: float, accuracy: float
 ) -> None:

@@ -147,7 +147,7 @@ def _mutants() -> list[dict[str, Any]]:
 
 
 # A place has 30 mutants or 31, so that every eleventh is other values at each place.
-STEPS = pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+STEPS = pytest.mark.parametrize("step", [11, pytest.param(3, marks=pytest.mark.slow)])
 
 
 def _accepts(kind: Any, document: Any) -> bool:

@@ -59,6 +59,7 @@ def test_promptfoo_takes_no_unsure_label() -> None:
     assert (made["component_result"]["pass"], made["component_result"]["score"]) == (True, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["pass", "fail", "unsure"])
 def test_the_types_of_langfuse_take_it(truth: str) -> None:
     types = pytest.importorskip("langfuse.api", reason="langfuse is not installed")
@@ -84,6 +85,7 @@ def test_the_types_of_phoenix_take_it(truth: str) -> None:
     assert made["result"].keys() <= v1.AnnotationResult.__annotations__.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["pass", "fail", "unsure"])
 def test_the_types_of_argilla_take_it(truth: str) -> None:
     argilla = pytest.importorskip("argilla", reason="argilla is not installed")
@@ -92,6 +94,7 @@ def test_the_types_of_argilla_take_it(truth: str) -> None:
     assert (made["id"], first.question_name, first.value) == ("7", NAME, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["pass", "fail", "unsure"])
 def test_the_types_of_mlflow_take_it(truth: str) -> None:
     entities = pytest.importorskip("mlflow.entities", reason="mlflow is not installed")

@@ -75,5 +75,5 @@ def test_scores_that_are_none_are_refused_with_their_place() -> None:
 
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (json.dumps(CASES), lines(*CASES)):
-        check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 100, ReadOptions(format="braintrust"))
+        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 40, ReadOptions(format="braintrust"))

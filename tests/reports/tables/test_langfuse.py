@@ -125,5 +125,5 @@ def test_who_annotated_is_said() -> None:
 
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (EXPORT, lines(BUCKET, BUCKET), json.dumps({"data": [API]})):
-        check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 100, ReadOptions(format="langfuse"))
+        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 40, ReadOptions(format="langfuse"))

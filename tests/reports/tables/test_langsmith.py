@@ -105,5 +105,5 @@ def test_json_rows_of_an_experiment() -> None:
 
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (RUNS, EXPERIMENT):
-        check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 100, ReadOptions(format="langsmith"))
+        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 40, ReadOptions(format="langsmith"))

@@ -87,5 +87,5 @@ def test_documents_of_a_span_are_items_of_their_own() -> None:
 
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
-        check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 100, ReadOptions(format="phoenix"))
+        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 40, ReadOptions(format="phoenix"))

@@ -158,14 +158,14 @@ FIXTURES = {
 def test_damage_is_a_report_or_one_line(name: str, *, skip_bad: bool) -> None:
     judges = ("p", "q") if name == "wide" else ()
     options = ReadOptions(skip_bad=skip_bad, judge_columns=judges, format="table")
-    check_damage(FIXTURES[name].encode(), 300, options)
-    check_damage(FIXTURES[name].encode(), 300, ReadOptions(skip_bad=skip_bad))
+    check_damage(FIXTURES[name].encode(), 100, options)
+    check_damage(FIXTURES[name].encode(), 100, ReadOptions(skip_bad=skip_bad))
 
 
 @needs_files
 @pytest.mark.parametrize("path", sorted(BROKEN.glob("*.csv")), ids=lambda path: str(path.name))
 def test_damage_to_the_broken_files(path: Path) -> None:
-    check_damage(path.read_bytes(), 300, ReadOptions())
+    check_damage(path.read_bytes(), 100, ReadOptions())
 
 
 def test_a_report_can_be_read_twice() -> None:
