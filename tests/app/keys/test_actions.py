@@ -51,11 +51,8 @@ async def on(stage: Stage, name: str) -> DeskScreen:
     return stage.app.top
 
 
-@pytest.mark.parametrize("size", [SMALL], ids=str)
-async def test_help_lists_exactly_the_active_bindings(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=size) as stage:
+async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
         for name in SCREENS:
             screen = await on(stage, name)
             assert {*screen.bound.values()} == there(name)

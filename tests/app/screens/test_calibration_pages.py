@@ -14,7 +14,6 @@ from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdi
 from tests.helpers import START
 
 Opened = tuple[Desk, Run]
-SIZES = pytest.mark.parametrize("size", [SMALL], ids=str)
 NAMES = [page.name for page in PAGES]
 
 
@@ -39,9 +38,8 @@ def pane(stage: Stage) -> Pane:
     return screen(stage).query_one(f"#{name(stage)}", Pane)
 
 
-@SIZES
-async def test_the_pages_turn_both_ways_and_around(opened: Opened, size: tuple[int, int]) -> None:
-    async with staged(*opened, size=size) as stage:
+async def test_the_pages_turn_both_ways_and_around(opened: Opened) -> None:
+    async with staged(*opened, size=SMALL) as stage:
         await stage.press("f4")
         seen = []
         for key in ("tab", "tab", "tab", "shift+tab", "shift+tab"):
@@ -86,9 +84,8 @@ def twin(number: int, *, other: bool) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@SIZES
 async def test_blind_twins_look_alike_on_every_page(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     for other in (False, True):
@@ -97,7 +94,7 @@ async def test_blind_twins_look_alike_on_every_page(
         folder.mkdir()
         monkeypatch.chdir(folder)
         desk, run = open_run(Path("d.db"), body, seed="same", clock=lambda: START)
-        async with staged(desk, run, size=size, view=View(blind=True)) as stage:
+        async with staged(desk, run, size=SMALL, view=View(blind=True)) as stage:
             pages = []
             await stage.press("f4")
             for _ in PAGES:

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from reviewdesk.app.screens.dialogs import PageDialog
 from tests.app.appkit import open_run, report, staged, verdict
 
 
-@pytest.mark.parametrize("size", [(40, 10)], ids=str)
-async def test_it_leaves_the_header_in_view(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
     run = open_run(tmp_path / "d.db", report([verdict(2)]))
-    async with staged(*run, size=size) as stage:
+    async with staged(*run, size=(40, 10)) as stage:
         header = stage.cells()[0]
         await stage.press("e")
         assert isinstance(stage.app.screen, PageDialog)

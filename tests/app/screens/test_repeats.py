@@ -56,12 +56,9 @@ def never_labelled(path: Path) -> tuple[Desk, Run]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [SMALL], ids=str)
-async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(tmp_path: Path) -> None:
     more: dict[str, Any] = {
-        "size": size,
+        "size": SMALL,
         "view": View(blind=True, order="file"),
         "settings": Settings(repeat=Share("5%")),
     }

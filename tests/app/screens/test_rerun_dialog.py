@@ -65,12 +65,11 @@ async def test_a_key_typed_ahead_is_no_consent(tmp_path: Path) -> None:
             await ended(stage)
 
 
-@pytest.mark.parametrize("size", [SMALL], ids=str)
-async def test_consent_tells_all_that_leaves(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_consent_tells_all_that_leaves(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1, output="what\nit \x1b[2J said")]))
     async with Server() as server:
         settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings, size=size) as stage:
+        async with staged(desk, run, settings=settings, size=SMALL) as stage:
             await stage.press("R", "enter")
             text = dialog(stage).query_one(Pane).text
             told = " ".join(text.split())

@@ -45,14 +45,11 @@ async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> 
         assert stage.session.index == 3
 
 
-@pytest.mark.parametrize("size", [SMALL], ids=str)
-async def test_the_text_has_the_keys_until_the_queue_is_given_them(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_the_text_has_the_keys_until_the_queue_is_given_them(tmp_path: Path) -> None:
     long = "\n".join(f"line {number}" for number in range(200))
     bodies = [verdict(i, output=long) for i in range(1, 9)]
     desk, run = open_run(tmp_path / "d.db", report(bodies))
-    async with staged(desk, run, size=size) as stage:
+    async with staged(desk, run, size=SMALL) as stage:
         first = stage.current
         item = stage.review.item
         for key, way in (("j", 1), ("ctrl+d", 1), ("k", -1), ("pagedown", 1), ("ctrl+u", -1)):

@@ -17,7 +17,6 @@ from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdi
 from tests.helpers import START
 
 Opened = tuple[Desk, Run]
-SIZES = pytest.mark.parametrize("size", [SMALL], ids=str)
 
 
 @pytest.fixture
@@ -36,11 +35,8 @@ def judged(stage: Stage) -> str:
     return screen.query_one("#figures", Pane).text
 
 
-@SIZES
-async def test_calibration_tells_figures_with_their_design(
-    opened: Opened, size: tuple[int, int]
-) -> None:
-    async with staged(*opened, size=size) as stage:
+async def test_calibration_tells_figures_with_their_design(opened: Opened) -> None:
+    async with staged(*opened, size=SMALL) as stage:
         # All six pass by the panel with mean 0.667; two of four labels say so.
         await stage.press("p", "f", "p", "f", "f4")
         text = judged(stage)
@@ -55,12 +51,9 @@ async def test_calibration_tells_figures_with_their_design(
         assert stage.app.top is stage.review
 
 
-@SIZES
-async def test_label_keys_do_nothing_on_other_screens(
-    opened: Opened, size: tuple[int, int]
-) -> None:
+async def test_label_keys_do_nothing_on_other_screens(opened: Opened) -> None:
     desk, run = opened
-    async with staged(desk, run, size=size) as stage:
+    async with staged(desk, run, size=SMALL) as stage:
         for screen in ("f4", "f5"):
             await stage.press(screen, *"pfi123PFIsu", "space", "backspace")
         assert not any(row.label for row in desk.rows(desk.queue(run)))
@@ -98,9 +91,8 @@ async def test_screens_survive_every_size(opened: Opened) -> None:
 
 
 @pytest.mark.slow
-@SIZES
 async def test_blind_twins_look_alike_on_every_screen(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.app.screens.test_blind import twin
 
@@ -113,7 +105,7 @@ async def test_blind_twins_look_alike_on_every_screen(
         # The desk's own path stands on the screen: from inside its folder it is the same for both.
         monkeypatch.chdir(folder)
         desk, run = open_run(Path("d.db"), body, seed="same", clock=lambda: START)
-        async with staged(desk, run, size=size, view=View(blind=True)) as stage:
+        async with staged(desk, run, size=SMALL, view=View(blind=True)) as stage:
             screens = []
             for presses in keys:
                 await stage.press(*presses)
