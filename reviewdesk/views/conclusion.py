@@ -46,7 +46,7 @@ class _Evidence(Struct, frozen=True):
     null: NullEce | None
     brier: Estimate | None
     specificity: Estimate | None
-    least_pass_rate: float | None = None
+    least_pass_rate: float = -math.inf
     """The lower end of the pass rate through the draw."""
 
 
@@ -197,8 +197,7 @@ def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
             by_chance = found.brier is None or found.brier.low <= limit + SLACK
         elif one.target == "corrected_rate":
             over = "it passes fewer than should pass"
-            least = found.least_pass_rate
-            by_chance = least is None or least <= limit + SLACK
+            by_chance = found.least_pass_rate <= limit + SLACK
         yield over, by_chance
 
 
