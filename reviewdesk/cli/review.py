@@ -353,7 +353,8 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
         files.write(None, output, [made.text], force=force)
     for line in section_text(proposed(made)).splitlines():
         say(line)
-    say(f"open it: {made.command(None if output is None else str(output))}")
+    lead = "open it" if made.verdicts else "correct it, then open it"
+    say(f"{lead}: {made.command(None if output is None else str(output))}")
 
 
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order score")

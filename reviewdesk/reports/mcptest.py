@@ -46,7 +46,7 @@ _PANELS = frozenset(PANEL_KEYS)
 _HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
 _ANSWERS = frozenset(
-    {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale"}
+    {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale", "explanation"}
     | {"error", "status", "confidence"}
 )
 CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
@@ -141,7 +141,7 @@ _JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "judge_mo
 _RULE = {
     "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],
     "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",
-    "reason": "reason|reasoning|rationale", "error": "error", "status": "status",
+    "reason": "reason|reasoning|rationale|explanation", "error": "error", "status": "status",
     "model": "model", "vendor": "vendor", "role": "role", "confidence": "confidence",
     "weight": "weight", "latency_ms": "latency_ms", "cost_usd": "cost_usd",
     "tokens_in": "tokens_in", "tokens_out": "tokens_out",
@@ -175,7 +175,7 @@ _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", "prompt", "question", "query")
 _OUTPUTS = ("output", "response", "actual", "result", "completion", "answer")
 _GENERATORS = ("generator", "agent", "model")
-_NAMES = ("name", "test", "id")
+_NAMES = ("name", "test", "id", "item_id", "case_id", "item")
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, ESCALATE}

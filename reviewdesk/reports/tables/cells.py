@@ -21,7 +21,7 @@ Cells: TypeAlias = Mapping[str, Any]
 
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
-    "reasons", "feedback", "critique", "why",
+    "reasons", "feedback", "critique", "why", "kommentar", "begründung", "bemerkung",
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
@@ -29,14 +29,15 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
         "grader", "scorer", "richter", "juez", "juge",
-        "model_judge", "judge_model",
+        "model_judge", "judge_model", "source_id",
     ),
     "score": ("score", "rating", "value", "grade", "result", "outcome"),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
-        "custom_id",
-        "trace_id", "task_id", "row_id", "record_id", "conversation_id", "case", "example",
-        "sample", "id", "uid", "uuid", "test_case", "test_case_name", "nr", "no", "no.", "@key",
+        "custom_id", "doc_id",
+        "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
+        "sample", "id", "uid", "uuid", "test_case", "test_case_name",
+        "test_case_id", "nr", "no", "no.", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
@@ -47,7 +48,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "winner", "preference", "preferred"),
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
-        "panel_verdict", "majority",
+        "panel_verdict", "majority", "majority_vote", "final",
     ),
     "reason": REASONS,
     "repeat": ("repeat", "epoch", "trial", "replicate", "iteration"),
@@ -63,6 +64,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "rubric": ("rubric",),
     "dimension": (
         "dimension", "criterion", "criteria", "metric", "metric_name", "aspect", "score_name",
+        "assessment_name",
     ),
     "test": ("test", "test_name", "name"),
     "suite": ("suite", "dataset"),
@@ -71,13 +73,16 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "threshold": ("threshold",),
     "input": (
         "input", "prompt", "question", "query", "instruction", "user_input", "request",
-        "user_prompt", "frage", "pregunta", "inputs", "problem",
+        "user_prompt", "frage", "pregunta", "inputs", "problem", "user_message", "user_query",
+        "customer_message", "input_text", "attributes.input.value",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
         "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta",
-        "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen",
+        "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen", "reply",
+        "bot_reply", "bot_response", "assistant_response", "llm_response", "model_answer",
+        "generated_answer", "chatbot_response", "attributes.output.value", "transcript",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
@@ -142,6 +147,7 @@ _CRITERIA = frozenset({
     "maliciousness", "safety", "toxicity", "bias", "tone", "style", "humor", "empathy",
     "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
     "complexity", "verbosity", "honesty", "truthfulness", "engagement", "specificity",
+    "overall",
     "levenshtein", "exact_match", "bleu", "rouge", "quality", "usefulness", "depth", "creativity",
 })  # fmt: skip
 """Names of questions about a response, which are never names of judges."""
@@ -165,9 +171,10 @@ _NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
 _NO_VALUE = frozenset({
     "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
+    "#nv", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#valeur!",
 })  # fmt: skip
-"""Texts for a missing number, in lower case, as pandas reads them."""
-_NOT_FINITE = frozenset({
+"""Texts for a missing number, in lower case, as pandas and spreadsheets write them."""
+NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
 })  # fmt: skip
 
@@ -240,7 +247,7 @@ def number(value: Any, column: str) -> float | int | None:
     if not _NUMBER.match(text):
         if is_missing(value):
             return None
-        kind = "a finite number" if text.lower() in _NOT_FINITE else "a number"
+        kind = "a finite number" if text.lower() in NOT_FINITE else "a number"
         shown = text if kind == "a finite number" else value
         raise CellError(column, must_be(f"{kind} or empty", shown))
     if _DIGITS.match(text):
@@ -397,7 +404,7 @@ def is_plain(word: str) -> bool:
 def is_word(value: Any) -> bool:
     """Return True if a text looks like a label rather than a malformed number."""
     text = value.strip() if isinstance(value, str) else ""
-    known = _NOT_FINITE | _NO_VALUE
+    known = NOT_FINITE | _NO_VALUE
     return text[:1].isalpha() and len(text) <= _LONGEST_WORD and text.lower() not in known
 
 
@@ -439,7 +446,7 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
         return plain, 1
     named = not any(third[1:])
-    starts = not second[0] or (recur and not top[0])
+    starts = not second[0] or (not top[0] and (recur or ("" in top[1:] and all(second))))
     below_names = merged or len({*below}) < len(below)
     if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
         return plain, 1

@@ -282,7 +282,8 @@ class MapReader:
         ]
         self._title = self._joined_names(made.title)
         self._origin = {key: self._reader(path) for key, path in made.origin.items()}
-        self._last_items: dict[str, TableItem] = {}
+        self._below = bool(made.judge and made.item) and not (made.name or layout.outline)
+        """Whether a row without an id or other facts is about the item of the row above it."""
         self._last_human: Human | None = None
         self._skips: list[_Place] = []
         self._known: dict[str, set[str]] = {}
@@ -306,6 +307,7 @@ class MapReader:
         ]
         paths = [self._paths.get(read, "") for read in reads]
         self._last: Any = None
+        self._last_items: dict[str, TableItem] = {}
         self._of_row: Reader = lambda cells: [read(cells) for read in reads]
         """Reads every cell on which the item of a row depends."""
         if self._plain and paths and all(path in self._columns for path in paths):
@@ -334,8 +336,8 @@ class MapReader:
                 self._skips.append(self._place(raw))
             else:
                 groups.setdefault(rule.each, []).append(self._place(raw))
-            if rule.each:
-                self._use(f"{rule.each}.*")
+            for one in filter(None, rule.each.split(" by ")):
+                self._use(f"{one}.*")
             if not (rule.each or rule.columns):
                 continue
             if self.made.name and ("*" in raw.get("judge", "*") or rule.each):
@@ -413,7 +415,8 @@ class MapReader:
         found: list[TableEntry] = []
         try:
             inputs = self._of_row(row.cells)
-            if self._whole or inputs != self._last:
+            below = self._below and bool(self._last_items) and all(map(blank, inputs))
+            if self._whole or (inputs != self._last and not below):
                 self._last = inputs
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
@@ -487,7 +490,11 @@ class MapReader:
 
     def _inside(self, cells: Cells, each: str, remarks: Remarks) -> Iterator[tuple[Cells, str]]:
         """Yield the elements inside a row, each with its path for error messages."""
-        held = parsed(at_path(cells, each))
+        place, _, called = each.partition(" by ")
+        held = parsed(at_path(cells, place))
+        names = parsed(at_path(cells, called)) if called else None
+        if isinstance(held, list) and isinstance(names, list):
+            held = dict(zip(map(name, names), held, strict=False))
         if blank(held):
             start = f"{each}."
             held = {

@@ -14,6 +14,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     BALLOT,
     FACTS,
+    NOT_FINITE,
     REASONS,
     Cells,
     DecidingWords,
@@ -28,7 +29,8 @@ from reviewdesk.reports.tables.cells import (
     stated_error,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.rows import Layout, TableRow
+from reviewdesk.reports.tables.nested import ANSWERS, NO_SCORE, rule_of
+from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -36,7 +38,7 @@ _MOST_LISTED = 20
 _MOST_WORDS = 6
 _MARKS = "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
-_BEHIND = re.compile(rf"[\s_.:/-](?:{_MARKS})\Z", re.IGNORECASE)
+_BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
@@ -46,16 +48,9 @@ _JUDGE = re.compile(
     rf"{_SURE.pattern}|rater|gpt|claude|gemini|llama|mistral|qwen|deepseek|grok|command-r|\bo[1-4]\b",
     re.IGNORECASE,
 )
-_NO_SCORE = re.compile(
-    r"^_|^reason|(?:^|[_ ./:-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
-    r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    r"|temperature|#|reason\w*|rationale|explanation|comments?|feedback|notes?|created|threshold)\W*$",
-    re.IGNORECASE,
-)
-"""Columns that are not scores, although they may hold numbers or words that decide."""
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
-    r"(?:(?:un|in|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$)",
+    r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$)",
     re.IGNORECASE,
 )
 """Words that more likely mean a fail than a pass."""
@@ -64,7 +59,6 @@ _NEITHER = re.compile(
     re.IGNORECASE,
 )
 """Words for an answer between pass and fail."""
-_ANSWERS = ("score", "pass", "label")
 _INNER = frozenset({"item", "input", "output", "reference"})
 _HOLDERS = re.compile(
     r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer)[.:/]",
@@ -80,6 +74,10 @@ _PEOPLE = re.compile(
 _PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
 """Roles and columns that tell apart the rows of one item and judge."""
 _HUMAN = re.compile(r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$", re.IGNORECASE)
+_RATER = re.compile(
+    r"(?:annotator|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$", re.IGNORECASE
+)
+"""Columns of people, if others are those of judges."""
 _FIRST = {
     "pass": ["A", "model_a", "response_a", "assistant_a", "left", "first"],
     "fail": ["B", "model_b", "response_b", "assistant_b", "right", "second"],
@@ -132,8 +130,12 @@ class Guesser:
         self.read_labels = f"Read it with: reviewdesk labels import {command}"
         self.given = (*options.judge_columns, *options.criteria_columns)
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
-        self.roles = roles_of(one for one in self.columns if one not in self.said)
+        free = [one for one in self.columns if one not in self.said]
+        judged = any(_JUDGE.search(one) and not _RATER.match(one) for one in free)
+        self.people = [one for one in free if _HUMAN.search(one) or (judged and _RATER.match(one))]
+        self.roles = roles_of(free)
         self.roles |= self.inner_roles()
+        self.roles = self.outer_roles() | self.roles
         if "@key" in self.columns and "judge" not in self.roles:
             keys = [str(row.cells["@key"]) for row in sample]
             if len({*keys}) < len(keys) or all(map(_JUDGE.search, keys)):
@@ -144,6 +146,8 @@ class Guesser:
             people = (one for one in self.columns if _PEOPLE.search(one))
             if person := next(people, ""):
                 self.roles.setdefault("judge", person)
+        if not {"judge", "dimension"} & self.roles.keys() and not self.given:
+            self.find_judges()
         self.find_human()
         self.made: JsonObject = {
             role: self.roles[role]
@@ -157,6 +161,19 @@ class Guesser:
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
 
+    def find_judges(self) -> None:
+        """Find the column that names the judge or the question of each row, whatever its name."""
+        item = self.roles.get("item", "")
+        for column in self.columns:
+            cells = [one for one in self.cells(column) if isinstance(one, str)]
+            several = 1 < len({*cells}) < len(cells) == len(self.sample) and column != item
+            scored = self.roles.get("test") == column and "score" in self.roles
+            if several and (all(map(_JUDGE.search, cells)) or (scored and self.recurs([item]))):
+                role = "dimension" if any(map(is_criterion, cells)) else "judge"
+                self.roles = {key: one for key, one in self.roles.items() if one != column}
+                self.roles[role] = column
+                return
+
     def find_human(self) -> None:
         """Find the column of a person's labels; one that holds only names is none."""
         words = DecidingWords(self.options)
@@ -164,10 +181,17 @@ class Guesser:
         said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
         if said and not any(map(words.human, said)):
             del self.roles["human"]
-        for column in self.columns if not named else ():
-            said = self.cells(column) if _HUMAN.search(column) and column not in self.said else []
+        for column in self.people[::-1] if not named else ():
+            said = self.cells(column)
             if said and all(map(words.human, said)):
                 self.roles["human"] = column
+
+    def outer_roles(self) -> dict[str, str]:
+        """Return the id and the input that are in the object around a row."""
+        around = self.sample[0].cells.get("^", {}) if self.sample else {}
+        roles = roles_of(around)
+        named = [role for role in ("item", "input") if isinstance(around.get(roles.get(role)), str)]
+        return {role: f"^.{roles[role]}" for role in named}
 
     def inner_roles(self) -> dict[str, str]:
         """Return the facts on an item that are inside objects, such as ``sample.id``.
@@ -200,7 +224,8 @@ class Guesser:
             named = show_line(missing[0], 60)
             problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
             return _unsure(TableMap(), problem, "Name its columns as the file does.")
-        if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
+        of_people = {"truth", "reviewer", "item_hash"}, {"annotation_id", "annotator", "lead_time"}
+        if not self.given and any(one <= {*self.columns} for one in of_people):
             problem = "is a labels file, not a report"
             return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
         if self.given and "judge" not in self.roles:
@@ -215,9 +240,10 @@ class Guesser:
             self.item = self.item or self.roles.get("input", "")
             return self.long()
         self.item = self.item or self.first_column()
-        for column in self.sample[0].cells if self.sample else ():
-            if column != "^" and (rule := self.held(column)):
-                rule = self.of_all(rule, column)
+        texts = self.made.get("input")
+        for column in [one for one in self.columns if "." not in one and one != texts]:
+            if rule := self.held(column):
+                rule = self.lists_alike(self.of_all(rule, column))
                 rules = rule.get("ballots") or [rule]
                 places = [one.get("each") or one.get("score") or column for one in rules]
                 made = {**self.made, "item": self.item, **rule}
@@ -226,7 +252,7 @@ class Guesser:
                 if words := self.words([self.at(rule)]):
                     made["words"] = words
                 shown = rule.get("columns") or [one.partition("|")[0] for one in places]
-                problem = f"has the answers of judges inside {listed(shown)}"
+                problem = f"has the answers of judges inside {listed([*dict.fromkeys(shown)])}"
                 return _unsure(_map(made), problem, self.see, *places)
         return self.by_cells()
 
@@ -245,20 +271,33 @@ class Guesser:
         """Return the rule for the answers in the objects, lists or JSON texts of a column."""
         cells = (parsed(one) for one in self.cells(column)[:5])
         cell = next((one for one in cells if isinstance(one, dict | list)), None)
-        rule = _held(cell, column)
+        rule = rule_of(cell, column)
         if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
             # A text that is no JSON is kept as an answer that is not understood.
-            role = next(role for role in _ANSWERS if role in rule)
+            role = next(role for role in ANSWERS if role in rule)
             rule[role] += f"|{column}"
         return rule
 
     def at(self, rule: Cells) -> list[Any]:
         """Return the scores that a rule reads from the lists and objects of the sample."""
         path = rule.get("score") or rule.get("label") or rule.get("pass") or ""
-        places = (parsed(at_path(row.cells, rule.get("each", ""))) for row in self.sample)
+        each = rule.get("each", "").partition(" by ")[0]
+        places = (parsed(at_path(row.cells, each)) for row in self.sample)
         inside = ([*one.values()] if isinstance(one, dict) else one for one in places)
         found = [one for held in inside if isinstance(held, list) for one in held]
         return found if path == "@value" else [at_path(one, path) for one in found]
+
+    def lists_alike(self, rule: JsonObject) -> JsonObject:
+        """Return the rule of a list of answers; a list of names beside it names the judges."""
+        each = rule.get("each", "")
+        held = [*map(parsed, self.cells(each)[:1])] if rule.get("score") == "@value" else []
+        for column in self.columns if held and isinstance(held[0], list) else ():
+            names = parsed(next(iter(self.cells(column)), None))
+            names = names if isinstance(names, list) else []
+            alike = len(names) == len(held[0]) == len({*map(str, names)})
+            if alike and all(isinstance(one, str) and not is_answer(one) for one in names):
+                return {**rule, "each": f"{each} by {column}"}
+        return rule
 
     def recurs(self, paths: Sequence[str]) -> bool:
         """Return True if rows of the sample agree in all of these columns."""
@@ -276,6 +315,10 @@ class Guesser:
         more = next((one for one in parts if not self.recurs([*said, one])), "")
         chosen = [more] if more else parts
         if chosen and not self.recurs([*said, *chosen]):
+            counted = chosen[0].casefold() == "run" and "output" not in made
+            if counted and all(str(one).isdecimal() for one in self.cells(chosen[0])):
+                made["epoch"] = chosen[0]
+                return
             made["item"] = " + ".join([made["item"], *chosen])
             if made.get("model") in chosen:
                 made["generator"] = made.pop("model")
@@ -298,8 +341,8 @@ class Guesser:
         roles = self.roles
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
-        inner = {role: self.held(roles[role]) for role in _ANSWERS if role in roles}
-        if not {*_ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
+        inner = {role: self.held(roles[role]) for role in ANSWERS if role in roles}
+        if not {*ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
             return self.unnamed(made)
         made |= {
             "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
@@ -320,7 +363,9 @@ class Guesser:
             return self.ask_words(_map({**made, "words": words}), [made["score"]], self.command)
         if not self.item:
             problem = f"has no column that names the items (its columns: {listed(self.columns)})"
-            hint = f"Say which it is: reviewdesk open {self.command} --item-column NAME"
+            likely = next((one for one in self.columns if one.lower().endswith("id")), "NAME")
+            hint = f"Say which it is: reviewdesk open {self.command} --item-column"
+            hint += f" {shlex.quote(likely)}"
             return _unsure(_map(made), problem, hint)
         return Guess(_map(made))
 
@@ -328,7 +373,7 @@ class Guesser:
         """Return the map of a table of judges whose answers are under other names."""
         known = {*self.roles.values(), self.item}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
-        rest = [one for one in rest if not _NO_SCORE.search(one)]
+        rest = [one for one in rest if not NO_SCORE.search(one)]
         for column in self.columns if not rest else ():
             if (rule := self.held(column)) and rule.get("judge") == f"={column}":
                 rest_of = {key: one for key, one in made.items() if one != column}
@@ -385,6 +430,7 @@ class Guesser:
         def beside(words: Sequence[str], suffix: str | None = None) -> str:
             frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
             for word in words:
+                frames.append((start, f" ({word})"))
                 for mark in _BETWEEN:
                     frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
                     frames.append((f"{word}{mark}", ""))
@@ -399,8 +445,11 @@ class Guesser:
         rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
         if why := beside(REASONS, self.options.reason_suffix):
             rule["reason"] = why
-        elif len(named) == 1 and "reason" in self.roles:
-            rule["reason"] = self.roles["reason"]
+        elif len(named) == 1:
+            whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
+            whys = [one for one in whys if one not in self.people]
+            if "reason" in self.roles or len(whys) == 1:
+                rule["reason"] = self.roles.get("reason", whys[0])
         if failed := beside(_ERRORS):
             rule["error"] = failed
         if (passed := beside(_VOTES)) and passed != rule["score"]:
@@ -411,10 +460,19 @@ class Guesser:
         """Return the map of a table without a column of judges' names, by its cells' content."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
-        free = [one for one in free if not _NO_SCORE.search(one)]
-        answers = [one for one in free if self.answers(one)]
+        free = [one for one in free if not NO_SCORE.search(one)]
+        people = [one for one in free if one in self.people or one.strip().lower() in TOTALS]
+        free = [one for one in free if one not in people or is_criterion(one)] or people
+        answers = [
+            one
+            for one in free
+            if self.answers(one) or (is_criterion(one) and self.has_words(self.cells(one)))
+        ]
         # A judge's score and its vote in words are one answer, and the first counts as its name.
-        judges = [*{_stem(one): one for one in reversed(answers)}.values()][::-1]
+        found: dict[str, str] = {}
+        for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
+            found.setdefault(_stem(one), one)
+        judges = [one for one in answers if one in found.values()]
         for role in ("pass", "status", "label"):
             if not judges and role in self.roles and self.answers(self.roles[role]):
                 judges = [self.roles.pop(role)]
@@ -433,7 +491,9 @@ class Guesser:
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
         worded = [] if judges else [one for one in free if self.has_words(self.cells(one))]
-        if worded and (words := self.words(list(map(self.cells, worded)))):
+        marks = {str(cell) for one in worded for cell in self.cells(one)}
+        ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
+        if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
             options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
             self.made["words"] = words
             return self.ask_words(self.wide(worded, ()), worded, options)
@@ -458,7 +518,7 @@ class Guesser:
         Fewer than half of them may be other words, or the reasons why a judge failed.
         """
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
-        rest = [cell for cell in filled if not is_answer(cell)]
+        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
         words = all(is_word(cell) or stated_error(cell) for cell in rest)
         return bool(filled) and words and 2 * len(rest) < len(filled)
 
@@ -502,77 +562,6 @@ def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
 
 def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
-
-
-_NAMED = frozenset({"judge", "dimension", "name"})
-"""Roles and keys of an object that is one of several answers, even if it is alone."""
-
-
-def _held(held: Any, path: str, depth: int = 6) -> JsonObject | None:
-    """Return the rule for the value at a path, if it holds answers at any depth."""
-    only = held[0] if isinstance(held, list) and len(held) == 1 else None
-    if isinstance(only, dict) and not _NAMED.intersection([*only, *roles_of(only)]):
-        return _held(only, f"{path}.0", depth)
-    named = isinstance(held, dict)
-    elements = [*held.values()] if isinstance(held, dict) else held
-    if not isinstance(elements, list) or not elements:
-        return None
-    if rule := _of_values(held, elements, path) or _of_elements(held, elements, path):
-        return rule
-    for key, one in held.items() if named and depth else ():
-        if found := _held(parsed(one), f"{path}.{key}", depth - 1):
-            if isinstance(held.get("model"), str) and found.get("judge", "").startswith("="):
-                found |= {"judge": f"{path}.model", "model": f"{path}.model"}
-            return found
-    return None
-
-
-def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
-    """Return the rule for a list or an object without others inside: one answer, or several."""
-    if any(isinstance(one, dict | list) for one in elements):
-        return None
-    if isinstance(held, dict):
-        for key in ("content", "text"):
-            if held.keys() & {"role", "type"} and is_answer(held.get(key)):
-                return {"judge": f"={path}", "score": f"{path}.{key}"}
-        roles = roles_of(held)
-        if not roles.keys().isdisjoint(_ANSWERS):
-            kept = ("judge", *_ANSWERS, "reason", "error")
-            said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
-            return {"judge": f"={path}", **said}
-        if all(map(_NO_SCORE.search, held)):
-            return None
-    filled = [one for one in elements if not is_missing(one)]
-    if not filled or not all(map(is_answer, filled)):
-        return None
-    of_criteria = isinstance(held, dict) and any(map(is_criterion, held))
-    rule = {"each": path, "judge": "@key", "score": "@value"}
-    return {**rule, "dimension": "@key"} if of_criteria else rule
-
-
-def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
-    """Return the rule for objects that each hold an answer and, unless named, a judge."""
-    if not all(isinstance(one, dict) for one in elements):
-        return None
-    named = isinstance(held, dict)
-    roles = roles_of(key for one in elements for key in one)
-    if any("correct" in one for one in elements):
-        roles.setdefault("pass", "correct")
-    called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
-    called += [roles["dimension"]] if "dimension" in roles else []
-    judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
-    if not roles.keys().isdisjoint(_ANSWERS) and (named or judge):
-        said = (*_ANSWERS, "reason", "error", "dimension")
-        rule = {role: roles[role] for role in said if role in roles}
-        if named and any(map(is_criterion, held)):
-            rule.setdefault("dimension", "@key")
-        return {"each": path, "judge": "@key" if named else judge, **rule}
-    if named and all(one and all(map(is_answer, one.values())) for one in elements):
-        of_key = {"judge": "@key", "score": "@value"}
-        return {
-            "ballots": [{"each": f"{path}.{key}", "dimension": f"={key}", **of_key} for key in held]
-        }
-    return None
 
 
 def _frame(named: Sequence[str]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import dropwhile, islice, zip_longest
+from itertools import islice, zip_longest
 from typing import Any, BinaryIO, TypeAlias
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     column_names,
     is_answer,
+    likely_number,
     on_a_line,
     roles_of,
     with_decimal_point,
@@ -83,8 +84,8 @@ class Layout(Struct, frozen=True):
 
     ``key`` names the list of rows inside one JSON object; ``a.b`` is the list ``b`` in ``a``, or in
     each of its elements, and a row has the objects around it under ``^``. ``orient`` is the form in
-    which pandas wrote a table as one object: ``split``, ``columns`` or ``index``. ``named`` is an
-    object with a row under each name; the row holds that name as ``@key``.
+    which pandas wrote a table as one object: ``split``, ``columns``, ``index`` or ``lists``.
+    ``named`` is an object with a row under each name; the row holds that name as ``@key``.
     """
 
     columns: tuple[str, ...]
@@ -94,6 +95,8 @@ class Layout(Struct, frozen=True):
     outline: Outline | None = None
     key: str = ""
     orient: str = ""
+    typed: bool = False
+    """Whether values are those of MongoDB, such as ``{"$numberDouble": "0.5"}``."""
     kind: str = "text"
 
     @property
@@ -131,6 +134,8 @@ class Layout(Struct, frozen=True):
                 held = record.value
                 if isinstance(held, list) and not self.key:
                     held = {str(number): cell for number, cell in enumerate(held, 1)}
+                if self.typed:
+                    held = _without_types(held)
                 if steps or not isinstance(held, dict):
                     place = f"line {record.line}" if record.line else spell_path(record.path)
                     yield from _rows_inside(held, steps, place, self.outline.keys)
@@ -174,6 +179,18 @@ def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) ->
         yield from _rows_inside(inner, steps[1:], where, outer)
 
 
+def _without_types(value: Any) -> Any:
+    """Return a value of MongoDB's extended JSON as plain JSON."""
+    if isinstance(value, list):
+        return [*map(_without_types, value)]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and (kind := next(iter(value))).startswith("$"):
+        held = _without_types(value[kind])
+        return likely_number(held) if kind.startswith("$number") else held
+    return {key: _without_types(one) for key, one in value.items()}
+
+
 def layout_of(look: FirstLook) -> Layout | None:
     """Return the layout that a file's start shows, or None if it is not a table.
 
@@ -187,7 +204,12 @@ def layout_of(look: FirstLook) -> Layout | None:
         return None
     outline = look.outline
     if outline.kind == "object" and not outline.goes_on:
-        if (orient := _orient(outline.keys)) not in {"", "named"}:
+        lengths = {outline.lengths.get(key, 0) for key in outline.keys}
+        orient = _orient(outline.keys)
+        if not orient and len(lengths) == 1 and len(outline.keys) > 1 and lengths.pop() > 1:
+            flat = [not isinstance(one[0], dict | list) for one in outline.keys.values() if one]
+            orient = "lists" if sum(flat) > 1 else ""
+        if orient not in {"", "named"}:
             first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
             return Layout(flat_names(first), outline=outline, orient=orient)
         for key in _LISTS:
@@ -202,7 +224,13 @@ def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True
     for wrap in _WRAPS if several else ():
         if isinstance(inner := first.get(wrap), dict):
             return Layout(flat_names(inner), outline=outline, key=f"{key}.{wrap}".lstrip("."))
-    return Layout(flat_names(first), outline=outline, key=key)
+    typed = any(isinstance(one, dict) and {"$oid", "$date"} & one.keys() for one in first.values())
+    typed = typed or any(
+        isinstance(one, dict) and next(iter(one), "").startswith("$number")
+        for one in first.values()
+    )
+    names = flat_names(_without_types(first) if typed else first)
+    return Layout(names, outline=outline, key=key, typed=typed)
 
 
 def inside(layout: Layout) -> Layout:
@@ -211,7 +239,15 @@ def inside(layout: Layout) -> Layout:
     They are the first list of objects in it, or the objects under its keys (``*``).
     """
     outline = layout.outline
-    if outline is None or outline.kind == "array" or outline.goes_on or layout.key or layout.orient:
+    if outline is None or layout.key or layout.orient:
+        return layout
+    if outline.kind == "array" or outline.goes_on:
+        # A prompt may hold a list of responses.
+        for key, held in outline.keys.items():
+            first = held[0] if isinstance(held, list) and held else None
+            if isinstance(first, dict) and "output" in roles_of(first):
+                inner = "output" not in roles_of(outline.keys)
+                return _unwrapped(key, first, outline) if inner else layout
         return layout
     roles = roles_of(outline.keys)
     texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
@@ -274,6 +310,10 @@ def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any
             values: Sequence[Any] = cells if isinstance(cells, list) else ()
             named = {"@key": labels[number - 1]} if number <= len(labels) else {}
             yield str(number), named | dict(zip_longest(columns, values[: len(columns)]))
+    elif orient == "lists":
+        columns = list(document)
+        for number, values in enumerate(zip(*document.values(), strict=False), 1):
+            yield str(number), dict(zip(columns, values, strict=True))
     elif orient == "index":
         yield from document.items()
     else:
@@ -331,7 +371,9 @@ def _csv_layout(text: str) -> Layout | None:
         with suppress(csv.Error):
             # A quote may end behind the start of the file.
             start += islice(filter(any, _reader(lines, delimiter)), 8)
-        start = [*dropwhile(lambda record: not _is_header(record), start)]
+        most = max((sum(map(bool, record)) for record in start), default=0)
+        while start and not _is_header(start[0], most):
+            del start[0]
         if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
             del start[0]
         if start and len(start[0]) > 1:
@@ -341,37 +383,49 @@ def _csv_layout(text: str) -> Layout | None:
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
-_TOTALS = frozenset({
+TOTALS = frozenset({
     "average", "averages", "avg", "avg.", "mean", "median", "total", "totals", "sum", "overall",
     "grand total", "std", "stdev", "std dev", "min", "max", "count", "summe", "gesamt",
-    "mittelwert", "durchschnitt", "moyenne", "total général", "promedio", "media",
+    "mittelwert", "mittel", "durchschnitt", "moyenne", "total général", "promedio", "media",
 })  # fmt: skip
 
 
+_FOOTNOTE = re.compile(
+    r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)",
+    re.IGNORECASE,
+)
+
+
 def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Found]:
-    """Yield rows without the last ones that sum up a sheet: their only texts are words for that."""
+    """Yield rows without the last ones that sum up or explain a sheet."""
     held: list[_Found] = []
     for row in rows:
         first = next(filter(None, row[1].values()), None)
-        if type(first) is str and first.strip(" :").lower() in _TOTALS and not row[2]:
+        if type(first) is str:
             rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
-            if all(cell is first or is_answer(with_decimal_point(cell)) for cell in rest):
+            sums = first.strip(" :").lower() in TOTALS and not row[2]
+            sums = sums and all(one is first or is_answer(with_decimal_point(one)) for one in rest)
+            explains = (row[2] or len(rest) == 1) and _FOOTNOTE.match(first)
+            if sums or explains or (held and len(rest) == 1 and " " in first):
                 held.append(row)
                 continue
         yield from held
         held.clear()
         yield row
     if held:
-        tally.notes.append(f"rows of totals at the end are left out ({len(held)}x)")
+        tally.notes.append(f"rows of totals and footnotes at the end are left out ({len(held)}x)")
 
 
 _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
 """A cell of the line under the header of a Markdown table."""
 
 
-def _is_header(record: Sequence[str]) -> bool:
-    """Return True unless a record is empty or has a single cell, like a title above a table."""
-    return sum(map(bool, record)) > 1
+def _is_header(record: Sequence[str], most: int) -> bool:
+    """Return True unless a record is a title above a table, or a key and its value.
+
+    ``most`` is the number of filled cells in the record that has most of them.
+    """
+    return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
 
 
 def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
@@ -396,7 +450,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         if empty or (len(fields) != width and fields[0].startswith("#")):  # a comment
             continue
         if header:
-            if header < layout.headers or _is_header(fields):
+            if header < layout.headers or _is_header(fields, sum(map(bool, columns))):
                 header -= 1
                 if layout.headers == 1 and tuple(map(on_a_line, fields[1:])) != columns[1:]:
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")

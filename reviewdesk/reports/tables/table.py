@@ -286,7 +286,10 @@ def _read_by(
     made = named
     if fits:
         made = read_map(fits[0]) if own else packaged_map(fits[0])
-    if made is not None and made.rows not in ("", layout.key):
+    document = layout.outline.keys if layout.outline is not None else {}
+    # A file may hold the rows of a tool without the document around them.
+    bare = made is not None and made.rows.isidentifier() and made.rows not in document
+    if made is not None and made.rows not in ("", layout.key) and (named or not bare):
         layout = _at_rows(layout, made.rows)
     if made is None:
         layout = inside(layout)
@@ -353,7 +356,7 @@ def unclear(source: Source, look: FirstLook) -> InputFileError | None:
     named = found.made.item not in ("", "name", "test") or found.made.input
     if alone and not (layout.key or layout.orient or named):
         return None
-    if outline is not None and found.sure:
+    if found.sure:
         hint = f"Open it as one: reviewdesk open {source.in_command} --format table"
         judges = found.judges or (found.made.judge,)
         problem = f"is in no known format, but can be read as a table of ratings ({listed(judges)})"
@@ -378,9 +381,13 @@ def propose(source: Source, look: FirstLook, options: ReadOptions) -> ProposedMa
         )
         return ProposedMap(source.name, text, (), (found.problem,))
     report = open_table(source, layout, options, found.made)
-    bodies = tuple(islice(report.verdicts(), _SHOWN))
-    notes = () if found.sure else (f"{found.problem}; this is a guess",)
-    return ProposedMap(source.name, toml_of(found.made), bodies, notes)
+    notes = [] if found.sure else [f"{found.problem}; this is a guess"]
+    bodies: tuple[Any, ...] = ()
+    try:
+        bodies = tuple(islice(report.verdicts(), _SHOWN))
+    except InputFileError as error:
+        notes.append(f"correct the map: {error.problem}")
+    return ProposedMap(source.name, toml_of(found.made), bodies, tuple(notes))
 
 
 def _fits(look: FirstLook) -> bool:

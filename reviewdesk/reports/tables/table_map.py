@@ -30,6 +30,7 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     """
 
     each: str = ""
+    """A list or an object; ``a by b`` is the list ``a`` with its names in the list ``b``."""
     columns: Words = ""
     except_: Words = ""
     """Names of ``columns`` that are not judges."""
