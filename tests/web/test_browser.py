@@ -100,7 +100,7 @@ def test_a_label_by_key_and_one_by_mouse_move_the_calibration(
 
 def labelled(tab: Tab, count: int, give: Callable[[], None]) -> str:
     """Give a label, twice where the first try shows the rest of the response; return the screen."""
-    said = f"{count} pass or fail"
+    said = f"{count} label{'s' * (count > 1)} · figures after"
     give()
     if said not in tab.wait(lambda text: said in text or "not on screen yet" in text):
         give()
@@ -109,7 +109,7 @@ def labelled(tab: Tab, count: int, give: Callable[[], None]) -> str:
 
 def strip(text: str) -> list[str]:
     """The lines of the screen that say how far the judge can be trusted."""
-    return [line for line in text.splitlines() if "pass or fail" in line]
+    return [line for line in text.splitlines() if "figures after" in line]
 
 
 def test_two_tabs_are_two_reviewers_of_one_desk(browser: webdriver.Chrome, path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_cut_connection_loses_no_label(browser: webdriver.Chrome, path: Path) 
             tab = Tab(browser, link)
             tab.enter_as("bea")
             tab.press("p")
-            tab.wait_for("1 pass or fail")
+            tab.wait_for("1 label · figures after")
             second = item_in_view(tab)
             tab.press("f")
             line.cut()
@@ -149,7 +149,7 @@ def test_a_cut_connection_loses_no_label(browser: webdriver.Chrome, path: Path) 
             tab.open_again()
             tab.enter_as("bea")
             given = labels(path, "bea")
-            assert tab.wait_for(f"{len(given)} pass or fail")
+            assert tab.wait_for(f"{len(given)} label")
             assert given in ([Truth.PASS], [Truth.PASS, Truth.FAIL])
             assert (item_in_view(tab) == second) is (len(given) == 1)
 
@@ -183,7 +183,7 @@ def test_a_run_is_shared_for_reading(browser: webdriver.Chrome, path: Path) -> N
             assert desk.head() == before
             desk.label(first, Truth.PASS)
         tab.press(Keys.ESCAPE)
-        tab.wait_for("1 pass or fail")  # what the others do can be watched
+        tab.wait_for("1 label · figures after")  # what the others do can be watched
 
 
 def test_a_phone_has_the_keys_of_labelling_and_a_reader_has_none(
