@@ -335,6 +335,7 @@ def answer(
     drawn: list[tuple[int, int]] = []
     pending: list[tuple[int, int]] = []
     waiting = 0
+    passed_over = 0
     while not pending and sum(learned.left.values()) >= 1:
         means = learned.means()
         block: list[tuple[tuple[int, int], dict[int, float]]] = []
@@ -357,7 +358,9 @@ def answer(
             if not pending or (question.closed and n <= last):
                 value = None if one is None else value_of(one)
                 sequence.add(unit[0], chances, value)
+                passed_over += one is None
     look = sequence.look()
+    look = replace(look, labels=look.labels - passed_over)
     scale = 1.0
     if items is not None and len(question.of) == 2:
         # The mean p is how often the first rater is right where they differ: the figure is 2p - 1
