@@ -19,6 +19,8 @@ REACH = 100_000
 """The number of characters that are searched from either end of a long text."""
 
 MAX_PASSAGES = 50
+_MOST_WORDS = 2_000_000
+"""The number of characters of texts whose words are held at once."""
 _SENTENCE = 200
 """The most characters by which a passage is extended to the end of its sentence."""
 
@@ -246,11 +248,14 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
     places: dict[str, list[int]] = {}
     for at, text in outside_columns(verdicts):
         places.setdefault(text, []).append(at)
-    # Most signs have no hint in any text, which is found in one search of all.
-    signs = _hinted(_UNSEEN.sub("", "\n".join(places)).lower(), _SIGNS)
+    signs: Sequence[_Sign] = _SIGNS
+    if sum(map(len, places)) <= _MOST_WORDS:
+        # Most signs have no hint in any text. A hint is a part of a word, so those are searched.
+        words = {word for text in places for word in text.lower().split()}
+        signs = _hinted(_UNSEEN.sub("", "\n".join(words)), signs)
     found = [False] * len(verdicts)
     for text, those in places.items():
-        if passages(text, signs):
+        if (signs or not text.isascii()) and passages(text, signs):
             for at in those:
                 found[at] = True
     return found
