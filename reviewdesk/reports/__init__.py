@@ -27,8 +27,9 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     """Recognise a report's format and read its header.
 
     Syntax errors are raised here, but those in a canonical report's verdicts as they are read. If
-    ``streamed``, a canonical document is read once instead of twice, and is assumed to end with its
-    verdicts. Any error may then come from this alone; read without it to get the real error.
+    ``streamed``, most files are read once instead of twice: a canonical document is assumed to end
+    with its verdicts, and a fact that decides how a file is read to stand before the verdicts that
+    need it. Any error may then come from this alone; read without it to get the real error.
 
     Raises:
         ReportError: the file cannot be opened; the message is one line with what to do.

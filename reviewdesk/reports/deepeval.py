@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
@@ -148,8 +149,9 @@ def _panel(case: JsonObject) -> list[JsonObject]:
 class _Mapper:
     """Maps the test cases of one file to verdicts."""
 
-    def __init__(self, panels: PanelReader) -> None:
+    def __init__(self, panels: PanelReader, survey: TableSurvey) -> None:
         self._panels = panels
+        self._survey = survey
         self.remarks = panels.notes
         self._names = foreign.VerdictNames()
         self._cases_read = 0
@@ -168,6 +170,8 @@ class _Mapper:
         if not panel:
             self.remarks.count("a test case without a metric is left out")
             return
+        for metric in panel:
+            self._survey.add_score(metric["juror"], metric["base"], metric.get("score"))
         about = _texts(case)
         name = values.label(case.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
@@ -271,26 +275,25 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     }
     survey = TableSurvey(scale_by_judge=False, scored=True)
     fail = failing(source)
-    looked = ImportTally(lenient=True)
-    some = False
+    streamed = look.outline.streamed
+    looked = ImportTally(lenient=True, odd=streamed)
     with source.open() as stream:
-        for record in records(stream, look.outline, fail, looked, _CASES):
-            for case in _cases(record):
-                problem = _problem(case.value)
-                some = some or problem is not None
-                for metric in () if problem else _panel(case.value):
-                    some = True
-                    survey.add_score(metric["juror"], metric["base"], metric.get("score"))
-    if not some:
-        raise fail("", "holds no test case with a metric", "")
+        found = () if streamed else records(stream, look.outline, fail, looked, _CASES)
+        for case in chain.from_iterable(map(_cases, found)):
+            for metric in () if _problem(case.value) else _panel(case.value):
+                survey.add_score(metric["juror"], metric["base"], metric.get("score"))
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = _Mapper(panels)
+        mapper = _Mapper(panels, survey)
+        some = False
         for record in records(stream, look.outline, fail, tally, _CASES):
             secrets = named_secrets(record.value)
             for item in mapper.items(record):
+                some = True
                 yield item._replace(secrets=secrets) if secrets else item
+        if not some:
+            raise fail("", "holds no test case with a metric", "")
         tally.notes.extend([*panels.import_notes(), *mapper.remarks.notes(foreign.LEFT_OUT)])
 
     return Report(

@@ -7,8 +7,8 @@ understood are read. The raw object is kept with the verdict, and an import note
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -149,14 +149,20 @@ _RULE = {
 """The keys of a juror's record that hold its ballot."""
 
 
+@lru_cache(maxsize=4096)
+def _settings(keys: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(filter(is_setting, keys))
+
+
 def _panel(jury: FoundJury) -> list[JsonObject]:
     """Return the records of a jury's jurors with their names, without settings and empty values."""
     panel = []
     for seat, one in enumerate(jury.panel, 1):
+        settings = _settings(tuple(one))
         record = {
             key: value
             for key, value in one.items()
-            if (value or type(value) not in _HOLDER) and not is_setting(key)
+            if (value or type(value) not in _HOLDER) and key not in settings
         }
         record["seat"] = f"juror {seat}"
         for key in _JUROR_NAMES:
@@ -213,25 +219,31 @@ _PLAIN = {ESCALATE: bool, "same_family": bool, "bias_warning": str}
 class JuryMapper:
     """Maps the juries of one file; remembers the ids given and the keys that were not mapped."""
 
-    def __init__(self, panels: PanelReader) -> None:
-        """Start with no id taken; the survey of ``panels`` has all scores of the file."""
+    def __init__(self, panels: PanelReader, survey: TableSurvey) -> None:
+        """Start with no id taken; the scores that ``survey`` lacks are added to it."""
         self._panels = panels
+        self._survey = survey
         self._remarks = panels.notes
         self._names = VerdictNames()
 
     def verdict(self, jury: FoundJury, line: int) -> JsonObject:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
         facts = jury.facts
-        known = _MAPPED | {jury.panel_key}
-        self._remarks.unmapped(key for key in facts if key not in known and not is_setting(key))
-        if any(map(is_setting, (*facts, *chain.from_iterable(jury.panel)))):
+        settings = _settings(tuple(facts))
+        if not _MAPPED.issuperset(facts):
+            left = (key for key in facts if key not in _MAPPED and key not in settings)
+            self._remarks.unmapped(key for key in left if key != jury.panel_key)
+        if settings or any(_settings(tuple(one)) for one in jury.panel):
             self._remarks.count("settings such as headers, environments and keys are left out")
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
         around = [node for node, _ in jury.above]
         around = [facts, *around] if jury.listed else [*around, facts]
         named = (values.filled(one.get(key)) for key in _NAMES for one in around)
         test = next(filter(None, named), pointer or "/")
-        jurors = [one for made in self._panels.juries(_panel(jury)).values() for one in made]
+        panel = _panel(jury)
+        for record in panel:
+            self._survey.add_score(record["seat"], "", record.get("score"))
+        jurors = [one for made in self._panels.juries(panel).values() for one in made]
         for ballot, record in zip(jurors, jury.panel, strict=True):
             votes = [record[key] for key in _PASSES if key in record]
             if votes and votes.count(None) == len(votes):
@@ -385,6 +397,18 @@ def documents(
         raise fail("", error.problem, error.hint) from error
 
 
+def _learned(document: Any) -> dict[str, str]:
+    """Return the facts on the run that a document states."""
+    if not isinstance(document, dict):
+        return {}
+    facts = {
+        "run_id": first(document, ("run_id", "runId")),
+        "version": document.get("version") if document.get("tool") == "mcptest" else None,
+        "title": first(document, ("title", "suite")),
+    }
+    return {key: text for key, text in facts.items() if isinstance(text, str)}
+
+
 _NOTE = "shape not verified: read by structure, because the format is not published"
 
 
@@ -394,21 +418,19 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     survey = TableSurvey(scale_by_judge=True)
     looked = ImportTally(lenient=True)
     some = False
+    held: list[tuple[int, Any, Iterable[FoundJury]]] = []
+    """The only document, whose scores need no survey if it is streamed."""
     learned: dict[str, str] = {}
     with source.open() as stream:
-        for _, document in read(stream, looked):
-            for jury in find_juries(document):
-                some = True
+        for line, document in read(stream, looked):
+            juries = list(find_juries(document))
+            some = some or bool(juries)
+            if not look.outline.goes_on:
+                held.append((line, document, juries))
+            for jury in () if held and look.outline.streamed else juries:
                 for record in _panel(jury):
                     survey.add_score(record["seat"], "", record.get("score"))
-            if isinstance(document, dict):
-                stated = document.get("version") if document.get("tool") == "mcptest" else None
-                facts = {
-                    "run_id": first(document, ("run_id", "runId")),
-                    "version": stated,
-                    "title": first(document, ("title", "suite")),
-                }
-                learned = {k: text for k, text in facts.items() if isinstance(text, str)} | learned
+            learned = _learned(document) | learned
     if not some:
         raise of_json(source, look, unclear)
     title = {"title": learned.pop("title")} if "title" in learned else {}
@@ -417,10 +439,15 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = JuryMapper(panels)
-        for line, document in read(stream, tally):
+        mapper = JuryMapper(panels, survey)
+        if held:
+            tally.nonfinite += looked.nonfinite
+            tally.surrogates += looked.surrogates
+        more = () if held else read(stream, tally)
+        lines = ((line, one, find_juries(one)) for line, one in more)
+        for line, document, juries in chain(held, lines):
             secrets = named_secrets(document)
-            for jury in find_juries(document):
+            for jury in juries:
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
                 yield ReportVerdict(where, mapper.verdict(jury, line), secrets=secrets)
         tally.notes.extend([*panels.notes.notes(), *panels.import_notes()])

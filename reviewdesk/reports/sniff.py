@@ -28,7 +28,8 @@ def recognise(
 ) -> tuple[Dialect, FirstLook]:
     """Return the dialect and the first look of a file; JSON syntax errors are raised here.
 
-    If ``streamed``, a canonical document is read only up to its verdicts.
+    If ``streamed``, a canonical document is read only up to its verdicts, and readers of other
+    formats need not survey the file.
 
     Raises:
         ReportError: no reader opens the file, or its syntax is wrong.
@@ -50,7 +51,7 @@ def recognise(
         raise refusals.not_utf8(source, head, error.start) from error
     start = text.lstrip(" \t\r\n")[:1]
     if start not in ("{", "[") or _NO_JSON.match(text):
-        look = FirstLook("text", text)
+        look = FirstLook("text", text, Outline("object", streamed=streamed))
         if found := _fitting(look, forced):
             return found
         from reviewdesk.reports.tables.table import unclear

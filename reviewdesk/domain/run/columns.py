@@ -80,7 +80,7 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
     return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))
 
 
-def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], frozenset[int]]:
+def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], set[int]]:
     """Count the hashes of keys, each of which belongs to an item.
 
     Return the number of distinct keys, the counts of repeated keys, and items with several keys.
@@ -92,7 +92,7 @@ def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, in
     repeated = dict(zip(found[again].tolist(), counts[again].tolist(), strict=True))
     of_keys = np.frombuffer(items, np.int64)[first]
     named, keys_of = np.unique(of_keys, return_counts=True)
-    return len(found), repeated, frozenset(named[keys_of > 1].tolist())
+    return len(found), repeated, set(named[keys_of > 1].tolist())
 
 
 __all__ = [

@@ -48,7 +48,14 @@ from reviewdesk.reports.inspectai.transcript import (
     whole,
 )
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictNames, unused
+from reviewdesk.reports.mapping.foreign import (
+    LateFactError,
+    LateFacts,
+    Models,
+    Remarks,
+    VerdictNames,
+    unused,
+)
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
@@ -182,7 +189,7 @@ _ID_LENGTH = 480
 class SampleMapper:
     """Maps the samples of one log; remembers the ids it gave and the remarks to show."""
 
-    def __init__(self, run: LogHeader, options: ReadOptions, scales: Scales) -> None:
+    def __init__(self, run: LogHeader, options: ReadOptions, scales: LateFacts) -> None:
         """Start with no ids given; ``scales`` already knows all scores of the log."""
         self.remarks = Remarks()
         self.models = Models(options)
@@ -365,7 +372,9 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     if look.outline.goes_on:
         raise fail("", "holds something behind the end of the log", "Remove it.")
     run = LogHeader.of(keys)
-    scales = Scales()
+    scales = LateFacts()
+    # A note on a run that did not succeed counts its samples, which takes a survey.
+    streamed = look.outline.streamed and keys.get("status") == "success"
 
     def samples(
         stream: BinaryIO, tally: ImportTally, shape: dict[str, Shape] = SAMPLE
@@ -377,14 +386,19 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             else:
                 window.skip(spell_path((key,)))
 
-    looked = ImportTally(lenient=True)
+    looked = ImportTally(lenient=True, odd=streamed)
     with source.open() as stream:
-        total = _survey(samples(stream, looked, SCORES), scales)
+        total = streamed or _survey(samples(stream, looked, SCORES), scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
+        some = False
         for index, sample in enumerate(samples(stream, tally)):
+            some = True
+            _survey((sample,), scales)
             yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
+        if not some:
+            raise LateFactError
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
     return _report(source, run, keys.get("status"), items, total, options, looked)
@@ -396,7 +410,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
         header = log.header()
-        scales = Scales()
+        scales = LateFacts()
         run = LogHeader.of(header)
         total = _survey(_samples_or_none(log), scales)
 
@@ -430,7 +444,7 @@ def _samples_or_none(log: LogArchive) -> Iterator[Sample | None]:
             yield None
 
 
-def _survey(samples: Iterable[Sample | None], scales: Scales) -> int:
+def _survey(samples: Iterable[Sample | None], scales: LateFacts) -> int:
     """Record all scores in ``scales``, and count the samples, bad ones included."""
     total = 0
     for sample in samples:
@@ -442,7 +456,7 @@ def _survey(samples: Iterable[Sample | None], scales: Scales) -> int:
     return total
 
 
-def _weigh(name: str, given: dict[str, Any], scales: Scales) -> None:
+def _weigh(name: str, given: dict[str, Any], scales: LateFacts) -> None:
     value = given.get("value")
     if "metadata" not in given and type(value) is float and 0 <= value <= 1:
         return
@@ -455,7 +469,9 @@ def _weigh(name: str, given: dict[str, Any], scales: Scales) -> None:
     else:
         parts.append((name, value))
     for whose, part in parts:
-        scales.off(whose, numeral(part.strip()) if isinstance(part, str) else part)
+        number = numeral(part.strip()) if isinstance(part, str) else values.number(part)
+        if number is not None and values.unit(number) is None:
+            scales.add(whose)
 
 
 def _items(

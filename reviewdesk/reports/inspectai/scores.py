@@ -19,7 +19,7 @@ from reviewdesk.reports.inspectai.transcript import (
 )
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, understood
-from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, Models, Remarks, Scales
+from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, LateFacts, Models, Remarks
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import JsonObject
@@ -40,7 +40,7 @@ _HINT = "name it with --pass-label or --fail-label"
 class GradeReader:
     """Reads the values of scores with the options of one import."""
 
-    def __init__(self, options: ReadOptions, remarks: Remarks, scales: Scales) -> None:
+    def __init__(self, options: ReadOptions, remarks: Remarks, scales: LateFacts) -> None:
         """Keep the label words and the scale of the options.
 
         ``scales`` knows which scorers give values outside 0..1.
@@ -97,7 +97,7 @@ class GradeReader:
 
     def _number(self, number: float, whose: str) -> JsonObject:
         if self._scale is None:
-            off = self._scales.off(whose, number)
+            off = self._scales.holds(whose)
             if (score := values.unit(number)) is not None and not off:
                 return {"score": score}
             self._remarks.count(f"a score {WHY_RAW} is kept as raw_score: --scale reads it")

@@ -9,6 +9,7 @@ from typing import Any
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import label_decision
 from reviewdesk.domain.verdict import Decision, folded
+from reviewdesk.errors import ReportError
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.options import ReadOptions
 
@@ -137,18 +138,32 @@ WHY_RAW = "outside 0..1, or of a juror with such scores,"
 """The words of notes for scores that are kept raw because no scale was given."""
 
 
-class Scales:
-    """The jurors with scores outside 0..1 anywhere in a file; their best score may not be 1.
+class LateFactError(ReportError):
+    """A fact stands behind a verdict that depends on it, so the file must be surveyed first."""
 
-    The first pass over the file records every score, and the second pass queries them.
+    def __init__(self) -> None:
+        super().__init__("", "", "cannot be read in one pass", "Read it again, not streamed.")
+
+
+class LateFacts:
+    """What holds for names anywhere in a file, such as a score outside 0..1.
+
+    A survey adds the names before they are queried. A file that is streamed has no survey, and is
+    refused when a name is added that was already queried.
     """
 
     def __init__(self) -> None:
-        self._off: set[str] = set()
+        self._known: set[str] = set()
+        self._denied: set[str] = set()
 
-    def off(self, whose: str, stated: Any = None) -> bool:
-        """Record a score; return True if any score of this juror so far lies outside 0..1."""
-        number = values.number(stated)
-        if number is not None and values.unit(number) is None:
-            self._off.add(whose)
-        return whose in self._off
+    def add(self, name: str) -> None:
+        """Record that the fact holds; raise LateFactError if the opposite was relied on."""
+        if name in self._denied:
+            raise LateFactError
+        self._known.add(name)
+
+    def holds(self, name: str) -> bool:
+        if name in self._known:
+            return True
+        self._denied.add(name)
+        return False

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from reviewdesk.domain.masked_keys import MaskedKeys
+from reviewdesk.domain.report_model import json_of
 from reviewdesk.reports.mapping.foreign import unused
 
 _NAMED = re.compile(
@@ -57,9 +58,11 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
         node, named = ahead.pop()
         if type(node) is dict:
             secret = node.keys() if named else _secret_names(tuple(node))
-            for key, item in node.items():
-                if type(item) in _HOLDER and key not in skip:
-                    ahead.append((item, key in secret))
+            ahead += [
+                (item, key in secret)
+                for key, item in node.items()
+                if type(item) in _HOLDER and key not in skip
+            ]
             if secret:
                 texts += [node[key] for key in secret if key not in skip]
         elif type(node) is list:
@@ -73,15 +76,21 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
     return frozenset(kept)
 
 
-def without_likely(text: str) -> str:
-    """Redact anything like a key in a text, because errors of services repeat refused keys."""
+def _may_hold_key(text: str, apart: str = "") -> bool:
+    """Return False if no part of a text looks like a key; the characters ``apart`` end words."""
     lower = text.lower()
     for mark in _MARKS:
         if mark in lower:
-            break
-    else:
-        if max(map(len, text.split()), default=0) < _SHORTEST_PREFIXED:
-            return text
+            return True
+    for char in apart:
+        lower = lower.replace(char, " ")
+    return max(map(len, lower.split()), default=0) >= _SHORTEST_PREFIXED
+
+
+def without_likely(text: str) -> str:
+    """Redact anything like a key in a text, because errors of services repeat refused keys."""
+    if not _may_hold_key(text):
+        return text
     text = _LOGIN.sub(f"{GONE}@", text) if "://" in text else text
     return _AFTER_NAME.sub(rf"\g<1>{GONE}", _LOOKS_SECRET.sub(GONE, text))
 
@@ -170,6 +179,8 @@ def guard(body: dict[str, Any]) -> bool:
                 continue
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
+            if type(stated) in _HOLDER and not _may_hold_key(json_of(stated).decode(), '",:.'):
+                continue
             kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
             if kept != stated:
                 record[key] = kept

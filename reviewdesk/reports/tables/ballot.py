@@ -13,7 +13,13 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood
-from reviewdesk.reports.mapping.foreign import Remarks, VerdictNames, unmet_models
+from reviewdesk.reports.mapping.foreign import (
+    LateFactError,
+    LateFacts,
+    Remarks,
+    VerdictNames,
+    unmet_models,
+)
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     CellError,
@@ -49,7 +55,7 @@ _RAW = (
 _UNREADABLE = "a score that cannot be read is a ballot that is not understood, without a vote"
 _EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
 _MOST_NAMED = 5
-_MOST_JUDGES = 10_000
+_MOST_EARLY = 10_000
 
 Key: TypeAlias = tuple[str, str]
 
@@ -106,37 +112,52 @@ class TableSurvey:
     """The results of a first pass over the rows: how often keys recur, and scales.
 
     Consecutive rows with one key are a run. Only hashes of the keys are kept. If two keys share a
-    hash, their verdicts are yielded later, but are the same.
+    hash, their verdicts are yielded later, but are the same. If ``streamed``, the rows are surveyed
+    as they are read, and a key or an item that recurs elsewhere is a LateFactError.
     """
 
     def __init__(
-        self, *, scale_by_judge: bool, panel: bool = False, scored: bool | None = None
+        self,
+        *,
+        scale_by_judge: bool,
+        panel: bool = False,
+        scored: bool | None = None,
+        streamed: bool = False,
     ) -> None:
+        self.streamed = streamed
         self.apart = self.total = 0
         self.runs: dict[int, int] = {}
         """The number of runs of each key that recurs, by its hash."""
-        self._several: frozenset[int] = frozenset()
+        self._several: set[int] = set()
+        self._early: set[int] = set()
+        """The hashes of the first items, by which most files that need a survey are found soon."""
         self._keys = array("q")
         self._items = array("q")
         self._last: Sequence[Key] = ()
         self._by_judge = scale_by_judge
         self._panel = panel
-        self._off: set[str] = set()
+        self._off = LateFacts()
         """The judges or questions with a score outside 0..1; their best score may not be 1."""
         self.judges: set[str] = set()
         self._panel_judges: dict[str, None] = {}
-        self._scored: set[str] = set()
+        self._scored = LateFacts()
         self._all_scored = scored
 
     def add(self, entries: Sequence[TableEntry]) -> None:
         """Count the entries of one row."""
-        keys = []
+        keys: list[Key] = []
         for item, ballots, _ in entries:
             key = item.key
-            keys.append(key)
             if key not in self._last:
                 self._keys.append(hash(key))
-                self._items.append(hash(key[0]))
+                self._items.append(named := hash(key[0]))
+                if self.streamed and any(key[0] == one[0] for one in (*self._last, *keys)):
+                    self._several.add(named)
+                elif self.streamed and named in self._early:
+                    raise LateFactError
+                elif len(self._early) < _MOST_EARLY:
+                    self._early.add(named)
+            keys.append(key)
             for vote, _ in ballots:
                 if not vote.surveyed:
                     vote.surveyed = True
@@ -153,15 +174,17 @@ class TableSurvey:
         score = likely_number(stated)
         if score is not None and not 0 <= score <= 1:
             self._off.add(judge if self._by_judge else dimension)
-        scored = score is not None or part_of_whole(stated)
-        if scored and len(self._scored) < _MOST_JUDGES:
+        if score is not None or part_of_whole(stated):
             self._scored.add(judge)
 
     def close(self) -> None:
         """Count the verdicts after all rows were added."""
-        self.total, self.runs, self._several = counted_keys(self._keys, self._items)
+        self.total, self.runs, several = counted_keys(self._keys, self._items)
         self.apart = len(self._keys) - self.total
         self._keys = self._items = array("q")
+        if self.streamed and (self.apart or several != self._several or not self.total):
+            raise LateFactError
+        self._several = several
 
     def several(self, item: str) -> bool:
         return hash(item) in self._several
@@ -183,11 +206,11 @@ class TableSurvey:
 
         Each question has a scale or, in a tool's table, each judge.
         """
-        return (judge if self._by_judge else dimension) in self._off
+        return self._off.holds(judge if self._by_judge else dimension)
 
     def is_scored(self, judge: str) -> bool:
         """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
-        return judge in self._scored if self._all_scored is None else self._all_scored
+        return self._scored.holds(judge) if self._all_scored is None else self._all_scored
 
 
 class BallotMaker:

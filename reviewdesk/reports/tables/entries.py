@@ -15,7 +15,7 @@ from msgspec.structs import fields, replace
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import unread_keys
-from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.mapping.foreign import LateFactError, Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -140,8 +140,12 @@ TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
 """An item, with the ballots, the checks and the label that one row has for it."""
 
 
-class RefusedTableError(ValueError):
-    """A map refuses the table; the message has the reason and, after a semicolon, what to do."""
+class RefusedTableError(LateFactError):
+    """A map refuses the table; its note has the reason and, after a semicolon, what to do."""
+
+    def __init__(self, note: str) -> None:
+        super().__init__()
+        self.note = note
 
 
 class _Place:
@@ -272,7 +276,7 @@ class MapReader:
         self._paths: dict[Reader, str] = {}
         items = [made.item] if isinstance(made.item, str) else made.item
         self._items = [self._joined_names(path) for path in items if path]
-        self._every_fact = [
+        self._facts = [
             (path, self._reader(text) if isinstance(text, str) else self._joined(text))
             for path in _FACTS
             if (text := getattr(made, path))
@@ -291,19 +295,11 @@ class MapReader:
         """The decisions that a row states by question."""
         self._groups = self._read_rules()
         self._heads = {*self.used, *(path.split(".")[0] for path in self.used)}
-        self.read_facts(brief=False)
-
-    def read_facts(self, *, brief: bool) -> None:
-        """Read every fact on an item, or only those that decide which verdict a row belongs to."""
-        self._brief = brief
-        self._facts = [
-            one for one in self._every_fact if not brief or one[0] in {"rubric", "human"}
-        ]
         reads = [
             *(read for parts in self._items for read in parts),
             *(read for _, read in self._facts),
             *filter(None, self._of_human),
-            *(() if brief else (*self._title, *self._origin.values())),
+            *(*self._title, *self._origin.values()),
         ]
         paths = [self._paths.get(read, "") for read in reads]
         self._last: Any = None
@@ -444,10 +440,13 @@ class MapReader:
             by, at = (read(cells) if read else None for read in self._of_human)
             self._last_human = Human((facts.pop("human"),), by, at)
         rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
-        if self._origin and not self._brief:
+        if self._origin:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
-        ids = ("/".join(filter(None, (name(read(cells)) for read in one))) for one in self._items)
-        if not (item := next(filter(None, ids), "")):
+        item = ""
+        for parts in self._items:
+            if item := "/".join(filter(None, [name(read(cells)) for read in parts])):
+                break
+        else:
             self._last = None
             item = f"row {row.number}" if self._items else str(row.number)
             if self._items:
@@ -458,8 +457,7 @@ class MapReader:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
         if self._whole:
             group = f"{group}\0{row.number}"
-        read_title = () if self._brief else self._title
-        title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in read_title)))
+        title = ": ".join(filter(None, [name(read(cells))[:_TITLE] for read in self._title]))
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def votes(
@@ -476,7 +474,7 @@ class MapReader:
                     continue
                 if place.is_ballot:
                     if (vote := self._vote(place, scope, column)) is not None:
-                        own = place.own_fields(scope) if place.own and not self._brief else _NOTHING
+                        own = place.own_fields(scope) if place.own else _NOTHING
                         votes.setdefault(vote.dimension, []).append((vote, own))
                         if "decision" in place.read:
                             self._decisions[vote.dimension] = place.get("decision", scope)

@@ -22,6 +22,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
+from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import (
@@ -98,6 +99,8 @@ class Layout(Struct, frozen=True):
     typed: bool = False
     """Whether values are those of MongoDB, such as ``{"$numberDouble": "0.5"}``."""
     kind: str = "text"
+    closed: bool = False
+    """Whether a row with a key that is not a column is a LateFactError."""
 
     @property
     def is_binary(self) -> bool:
@@ -108,7 +111,10 @@ class Layout(Struct, frozen=True):
         held = self._rows(stream, fail, tally)
         if self.delimiter or self.kind == "xlsx":
             held = _without_totals(held, tally)
+        known = frozenset((*self.columns, "^"))
         for number, (found, cells, problem) in enumerate(held, 1):
+            if self.closed and not _has_columns(cells, known):
+                raise LateFactError
             yield TableRow(found, cells, problem, number)
 
     def read(self, source: Source, fail: Fail, tally: ImportTally) -> Generator[TableRow]:
@@ -155,6 +161,15 @@ class Layout(Struct, frozen=True):
                 if self.orient == "named":
                     held = {"@key": name, **held}
                 yield f"row {show_line(name, 60)}", held, problem
+
+
+def _has_columns(cells: Cells, known: frozenset[str]) -> bool:
+    """Return True if all keys of a row, and those of objects in its cells, are columns."""
+    if not known.issuperset(cells):
+        return False
+    return not any(type(cell) is dict for cell in cells.values()) or known.issuperset(
+        flat_names(cells)
+    )
 
 
 def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) -> Iterator[_Found]:

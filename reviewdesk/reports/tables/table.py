@@ -9,7 +9,7 @@ import hashlib
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
@@ -25,7 +25,7 @@ from reviewdesk.reports import maps, refusals
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.mapping.foreign import LateFactError, Remarks
 from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
@@ -33,7 +33,7 @@ from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.cells import FACTS, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
-from reviewdesk.reports.tables.rows import Layout, flat_names, inside, layout_of, with_columns
+from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap
 from reviewdesk.reports.tables.verdict import verdicts
 from reviewdesk.reports.wording import FieldError, spell_path
@@ -137,16 +137,12 @@ _TO_FILL = """\
 _SHOWN = 3
 
 
-class _NewColumnError(Exception):
-    """A row has a key that is not among the columns so far."""
-
-
 def open_table(
-    source: Source, layout: Layout, options: ReadOptions, made: TableMap, *, whole: bool = True
+    source: Source, layout: Layout, options: ReadOptions, made: TableMap, *, streamed: bool = False
 ) -> Report:
-    """Open the rows of a table as a report, by a map. A first pass finds every syntax error.
+    """Open the rows of a table as a report, by a map.
 
-    Unless the layout covers the ``whole`` table, a row with a key that is not a column is an error.
+    Unless it is ``streamed``, a first pass finds every syntax error.
     """
     fail = failing(source)
     options = _with_words(options, made)
@@ -154,25 +150,10 @@ def open_table(
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
             raise fail("", f'has the column "{show_line(column, 60)}" twice', "Keep one of them.")
-    survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
-    remarks = Remarks()
-    looked = ImportTally(lenient=True)
-    known = frozenset((*layout.columns, "^"))
-    whole = whole or layout.outline is None
-    reading.read_facts(brief=True)
-    with closing(layout.read(source, fail, looked)) as rows:
-        try:
-            for row in rows:
-                if not whole and not _has_columns(row.cells, known):
-                    raise _NewColumnError
-                if entries := reading.entries(row, remarks):
-                    survey.add(entries)
-        except RefusedTableError as error:
-            raise fail("", *str(error).split("; ", 1)) from error
-    survey.close()
-    reading.read_facts(brief=False)
-    if not survey.total:
-        raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
+    survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel, streamed=streamed)
+    looked = ImportTally(lenient=True, odd=streamed)
+    if not streamed:
+        _survey(layout.read(source, fail, looked), reading, survey, fail)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, reading, options, tally)
@@ -187,19 +168,24 @@ def open_table(
         header,
         items,
         skip_bad=options.skip_bad,
-        notes=(*made.notes, *unread, *survey.panel_note()),
+        notes=(*made.notes, *unread),
         looked=looked,
         raw=layout.is_binary,
     )
 
 
-def _has_columns(cells: Mapping[str, Any], known: frozenset[str]) -> bool:
-    """Return True if all keys of a row, and those of objects in its cells, are columns."""
-    if not known.issuperset(cells):
-        return False
-    return not any(type(cell) is dict for cell in cells.values()) or known.issuperset(
-        flat_names(cells)
-    )
+def _survey(rows: Generator[TableRow], reading: MapReader, survey: TableSurvey, fail: Fail) -> None:
+    remarks = Remarks()
+    with closing(rows):
+        try:
+            for row in rows:
+                if entries := reading.entries(row, remarks):
+                    survey.add(entries)
+        except RefusedTableError as error:
+            raise fail("", *error.note.split("; ", 1)) from error
+    survey.close()
+    if not survey.total:
+        raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
 
 
 def _with_words(options: ReadOptions, made: TableMap) -> ReadOptions:
@@ -336,9 +322,11 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
     fail = failing(source)
     for whole in (False, True):
         layout, found = _read_by(source, look, options, tool, fail, whole=whole)
-        with suppress(_NewColumnError):
+        with suppress(LateFactError):
             if found.sure:
-                report = open_table(source, layout, options, found.made, whole=whole)
+                layout = replace(layout, closed=not whole and layout.outline is not None)
+                streamed = look.outline.streamed
+                report = open_table(source, layout, options, found.made, streamed=streamed)
                 report.format = found.format or report.format
                 return report
     raise unclear_table(fail, layout.columns, found)

@@ -88,10 +88,7 @@ class VerdictMaker:
         waiting: deque[Draft] = deque()
         drafts: dict[Key, Draft] = {}
         last: list[Key] = []
-        for row in rows:
-            entries = self._reading.entries(row, self._notes)
-            if not entries:
-                continue
+        for row, entries in self._entries(rows):
             keys = [item.key for item, _, _ in entries]
             if keys != last:
                 for key in set(last).difference(keys):
@@ -113,6 +110,16 @@ class VerdictMaker:
                 if draft.problem is None:
                     self._add(draft, row, entry)
         yield from waiting
+
+    def _entries(self, rows: Iterable[TableRow]) -> Iterator[tuple[TableRow, list[TableEntry]]]:
+        """Yield the rows that say something, with their entries; survey them if they have to be."""
+        for row in rows:
+            if entries := self._reading.entries(row, self._notes):
+                if self._table.streamed:
+                    self._table.add(entries)
+                yield row, entries
+        if self._table.streamed:
+            self._table.close()
 
     def _add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason against a verdict is kept."""
@@ -166,13 +173,9 @@ class VerdictMaker:
         if item.dimension:
             case["dimension"] = item.dimension
         body: JsonObject = {"id": self._names.verdict(name), "case": case}
-        said = facts.get("conversation")
-        for role in _OF_BODY:
-            text = facts.get(role)
-            if said and not text:
-                text = getattr(said, role, None)
-            if text is not None:
-                body[role] = text
+        if said := facts.get("conversation"):
+            facts |= {role: facts.get(role) or getattr(said, role) for role in ("input", "output")}
+        body |= {role: facts[role] for role in _OF_BODY if facts.get(role) is not None}
         if question:
             body["rubric"] = draft.rubric or item.dimension
         if "generator" in facts:
@@ -180,13 +183,12 @@ class VerdictMaker:
         self._add_claims(body, facts, jurors)
         body["jurors"] = jurors
         body["provenance"] = {"pointer": draft.row.place}
-        origin = facts.get("origin")
-        rest = {
-            "checks": draft.checks,
-            "human": draft.human,
-            "meta": {"origin": origin} if origin else None,
-        }
-        body |= {key: value for key, value in rest.items() if value}
+        if draft.checks:
+            body["checks"] = draft.checks
+        if draft.human:
+            body["human"] = draft.human
+        if origin := facts.get("origin"):
+            body["meta"] = {"origin": origin}
         return body
 
     def _add_claims(self, body: JsonObject, facts: JsonObject, jurors: list[JsonObject]) -> None:
@@ -371,9 +373,8 @@ def verdicts(
         else:
             yield ReportVerdict("", maker.body(draft), draft.row.place, secrets=draft.secrets)
     tally.unreadable = remarks.first_unreadable
-    tally.notes.extend(
-        [*remarks.ballot_notes(options.models, survey.judges), *remarks.notes(LEFT_OUT)]
-    )
+    ballot_notes = remarks.ballot_notes(options.models, survey.judges)
+    tally.notes.extend([*survey.panel_note(), *ballot_notes, *remarks.notes(LEFT_OUT)])
     if survey.apart:
         tally.notes.append(
             f"rows of one item that stand apart were brought together ({survey.apart}x)"
