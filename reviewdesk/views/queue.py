@@ -269,7 +269,8 @@ def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
         stop = "you may stop" if found.safe else "not yet"
         return f"{found.question.text}? {plural(found.look.labels, 'label')} counted · {stop}"
     look = found.look
-    between = f"between {look.low:.3f} and {look.high:.3f}"
+    low, high = f"{look.low:.3f}", f"{look.high:.3f}"
+    between = f"exactly {low}" if low == high else f"between {low} and {high}"
     parts = [f"{found.question.text}? {found.reply}", between]
     if found.safe:
         parts.append("you may stop")
