@@ -100,7 +100,7 @@ def _outside_text(found: Sequence[Bin]) -> str:
     under = sum(place(one) is BinPosition.ABOVE for one in found)
     if not over + under:
         whole = "the only bin lies" if len(found) == 1 else f"all {len(found)} bins lie"
-        return f"{whole} within what chance explains"
+        return f"{whole} in the band of chance"
     parts = [f"{over} overconfident"] * bool(over) + [f"{under} underconfident"] * bool(under)
     outside = f"{over + under} of {len(found)} bins outside ({', '.join(parts)})"
     return f"{outside}; chance alone puts about 1 in 20 there"
