@@ -74,8 +74,10 @@ def _put(
         say(f"{run.name}: written to {output}")
         return
     for piece in pieces:
-        # Written as bytes, because the file is UTF-8 whatever encoding the terminal has.
-        click.echo(piece if isinstance(piece, bytes) else piece.encode(), nl=False)
+        data = piece if isinstance(piece, bytes) else piece.encode()
+        # Written as bytes, because the file is UTF-8 whatever encoding the terminal has. Standard
+        # output that a program has replaced by a text stream takes no bytes.
+        click.echo(data if hasattr(sys.stdout, "buffer") else data.decode(), nl=False)
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")

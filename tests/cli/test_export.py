@@ -1,18 +1,21 @@
 """``export report``: what a file said leaves the desk as it came, and comes in again."""
 
+import io
 import json
 import struct
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reviewdesk.cli.program import run
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
-from tests.helpers import SAMPLES, SHARED, controls, report, verdict
+from tests.helpers import SAMPLES, SHARED, controls, numbered, report, verdict
 
 CANONICAL = sorted(
     [
@@ -158,3 +161,12 @@ def test_a_diagram_is_svg_or_png_by_its_name(
     head = Path("d.png").read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", head[16:24]) == (944, 1024)
+
+
+def test_a_text_stream_in_place_of_stdout_takes_a_report(
+    cli: Cli, write: Write, desk_path: Path
+) -> None:
+    cli("ingest", write("report.json", numbered(2)))
+    with redirect_stdout(io.StringIO()) as out:
+        assert run(["--desk", str(desk_path), "export", "report", "-o", "-"]) == 0
+    assert json.loads(out.getvalue()) == json.loads(cli("export", "report").out)
