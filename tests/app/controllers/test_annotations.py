@@ -287,15 +287,6 @@ def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> No
     assert edits.draft(review.desk, review.item.row.key) == "xy"
 
 
-def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(review: Review) -> None:
-    review.press("tags")
-    review.leave("ton")
-    assert review.notice == "item/001: tags not saved, t continues them"
-    review.press("tags")
-    assert isinstance(review.dialog, PromptForm)
-    assert review.dialog.value == "ton"
-
-
 # signs
 
 

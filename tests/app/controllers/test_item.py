@@ -98,17 +98,6 @@ def test_a_mark_is_set_filtered_for_and_taken_away(review: Review) -> None:
     assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
 
 
-def test_commands_write_as_the_keys_do(review: Review) -> None:
-    review.typed("tags", "Wrong Policy, tone")
-    review.typed("note", "as I see it")
-    assert (review.item.tags, review.item.note) == (("wrong-policy", "tone"), "as I see it")
-    review.command("cal")
-    assert review.state.where == "calibration"
-    review.command("item")
-    review.press("undo")
-    assert review.item.note is None
-
-
 # history and other runs
 
 

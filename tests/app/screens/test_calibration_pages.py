@@ -38,21 +38,6 @@ def pane(stage: Stage) -> Pane:
     return screen(stage).query_one(f"#{name(stage)}", Pane)
 
 
-async def test_the_pages_turn_both_ways_and_around(opened: Opened) -> None:
-    async with staged(*opened, size=SMALL) as stage:
-        await stage.press("f4")
-        seen = []
-        for key in ("tab", "tab", "tab", "shift+tab", "shift+tab"):
-            await stage.press(key)
-            seen.append(name(stage))
-            head, *_, foot = stage.cells()
-            assert f"{NAMES.index(seen[-1]) + 1}/{len(NAMES)} {seen[-1]}" in head
-            following = NAMES[(NAMES.index(seen[-1]) + 1) % len(NAMES)]
-            assert f"tab {following}" in foot
-        assert seen == ["reliability", "jurors", "what-if", "jurors", "reliability"]
-        assert stage.app.focused is pane(stage)
-
-
 @pytest.mark.slow
 async def test_each_page_keeps_its_place_through_turning_and_resizing(opened: Opened) -> None:
     desk, run = opened

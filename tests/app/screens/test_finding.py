@@ -79,14 +79,3 @@ async def test_a_filter_is_completed_and_a_saved_one_recalled(opened: Opened) ->
         await stage.press("backslash", "@", "x", "enter")
         assert isinstance(stage.app.screen, PromptField)
         await stage.press("escape")
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "Name another file.")],
-    ids=["home", "long"],
-)
-async def test_a_path_that_cannot_be_is_told(opened: Opened, target: str, said: str) -> None:
-    async with staged(*opened) as stage:
-        await typed(stage, "colon", f"export {target}")
-        assert said in stage.drawn()

@@ -29,22 +29,6 @@ async def test_the_first_look_has_flags_table_and_item(opened: tuple[Desk, Run])
         assert "figures after 20 more labels" in drawn
 
 
-async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> None:
-    async with staged(*opened) as stage:
-        first = stage.current
-        await stage.press("p")
-        assert stage.current != first
-        assert labels(*opened)[0] is Truth.PASS
-        drawn = stage.drawn()
-        assert f"saved ✓ pass {first}" in drawn
-        assert "1 label · figures after 19 more labels" in drawn
-        assert "Brier" not in stage.review.bar("strip").text
-        await stage.press("2", "i", "f")
-        assert labels(*opened)[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
-        await stage.press("backspace")
-        assert stage.session.index == 3
-
-
 async def test_the_text_has_the_keys_until_the_queue_is_given_them(tmp_path: Path) -> None:
     long = "\n".join(f"line {number}" for number in range(200))
     bodies = [verdict(i, output=long) for i in range(1, 9)]
@@ -146,17 +130,6 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
         assert pointer == "    ▲"
         await stage.press("escape")
         assert stage.session.view.filter == ""
-
-
-async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:
-    run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with staged(*run) as stage:
-        await stage.press("s", "p", "i")
-        drawn = stage.drawn()
-        for text in ("is decided", ":export labels.jsonl", "f4", "can't tell"):
-            assert text in drawn
-        await stage.press("p", "J", "space", "backspace")
-        assert stage.current is not None
 
 
 @pytest.mark.parametrize("size", [(1, 1), (200, 9)], ids=str)
