@@ -147,9 +147,7 @@ class Clock:
 
 
 def world(
-    transport: Transport,
-    environment: dict[str, str] | None = None,
-    clock: LiveClock | None = None,
+    transport: Transport, environment: dict[str, str] | None = None, clock: LiveClock | None = None
 ) -> World:
     """The surroundings of a run: these jurors, no key, a clock of its own."""
     return World(environment or {}, clock or Clock(), lambda: transport)

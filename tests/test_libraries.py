@@ -33,10 +33,7 @@ INPUT = {
 }
 """Textual publishes no parser of input. Its own takes parts of a paste for keys, so ours reads
 around it; the bound on Textual's version in pyproject.toml keeps these names."""
-READERS = {
-    "BrowserDriver": {"_debug", "_input_reader", "_on_meta"},
-    "ChangesDriver": {"_debug"},
-}
+READERS = {"BrowserDriver": {"_debug", "_input_reader", "_on_meta"}, "ChangesDriver": {"_debug"}}
 """The classes that read input, and the private names of Textual's drivers that they use."""
 
 

@@ -111,9 +111,7 @@ def test_a_report_that_the_test_made_takes_the_place_of_what_entries_name(
     run(folder).assert_outcomes(passed=1)
 
 
-def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(
-    folder: pytest.Pytester,
-) -> None:
+def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(folder: pytest.Pytester) -> None:
     """Ten labels pass and ten fail; a panel that passes all of them is right on half."""
     bodies = [verdict(f"v{at}", *[0.05 if at % 2 else 0.95] * 3) for at in range(20)]
     with closing(open_desk(folder.path / "desk.db")) as desk:

@@ -89,10 +89,7 @@ def test_no_import_of_a_module_breaks_on_another_system(folder: str) -> None:
         ("class A:\n    from termios import TCSAFLUSH", True),
         ("try:\n    import msvcrt\nfinally:\n    pass", True),
         ("def f():\n    import fcntl", False),
-        (
-            "if sys.platform == 'win32':\n    import msvcrt\nelse:\n    import tty",
-            False,
-        ),
+        ("if sys.platform == 'win32':\n    import msvcrt\nelse:\n    import tty", False),
     ],
 )
 def test_the_search_knows_what_is_loaded(code: str, breaks: bool) -> None:

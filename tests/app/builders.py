@@ -77,10 +77,7 @@ _USED: set[tuple[str, bytes, str | None]] = set()
 
 
 def open_run(
-    path: Path,
-    body: dict[str, Any],
-    seed: str | None = None,
-    clock: Callable[[], datetime] = now,
+    path: Path, body: dict[str, Any], seed: str | None = None, clock: Callable[[], datetime] = now
 ) -> tuple[Desk, Run]:
     """Open a desk with a run; a new desk is a copy of one that another test loaded, if one did."""
     data = json.dumps(body).encode()

@@ -87,10 +87,7 @@ def _label_row(given: Input) -> object:
     row = LabelledRow(
         1, "v", b"", decision, score, score, None, 0, 0, LabelledVerdict(0, 0, truth)
     )  # fmt: skip
-    return {
-        "confidence": confidence(row, "support", scores_stated=True),
-        "correct": row.correct,
-    }
+    return {"confidence": confidence(row, "support", scores_stated=True), "correct": row.correct}
 
 
 def _judge(given: Input) -> tuple[float, float]:

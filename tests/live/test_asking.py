@@ -105,8 +105,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "url"),
-    [("custom", None), ("custom", "ftp://x/"), ("custom", "http://u:p@x/v1")],
+    ("vendor", "url"), [("custom", None), ("custom", "ftp://x/"), ("custom", "http://u:p@x/v1")]
 )
 async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
     transport = FakeTransport([GOOD])

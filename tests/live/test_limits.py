@@ -55,7 +55,7 @@ LIMITS: dict[str, Callable[[], Limit]] = {
 @pytest.mark.parametrize(
     ("name", "concurrency"),
     [
-        *product(["window", "sliding", "bucket without a word", "small bucket"], [16]),
+        *product(["window", "bucket without a word", "small bucket"], [16]),
         *(pytest.param(name, 64, marks=pytest.mark.slow) for name in LIMITS),
     ],
 )

@@ -60,12 +60,7 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ("quorum", "0/0", "$.quorum", 'must be a fraction above 0 and at most 1, found "0/0"'),
         ("reference", [1], "$.reference[0]", "must be a text, found 1"),
         ("reference", 1, "$.reference", "must be a text or a list of texts, found 1"),
-        (
-            "colour",
-            1,
-            "$.colour",
-            "is not a key of this format (free data belongs under meta)",
-        ),
+        ("colour", 1, "$.colour", "is not a key of this format (free data belongs under meta)"),
         (
             "jurors.0.error",
             {"message": "x"},

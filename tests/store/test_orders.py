@@ -52,8 +52,7 @@ def test_a_load_keeps_the_orders_of_its_verdicts(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "change",
-    ["DELETE FROM orders WHERE name = 'mix'", "UPDATE orders SET places = zeroblob(160)"],
+    "change", ["DELETE FROM orders WHERE name = 'mix'", "UPDATE orders SET places = zeroblob(160)"]
 )
 def test_a_changed_order_is_found(tmp_path: Path, change: str) -> None:
     with closing(open_desk(tmp_path / "d.db")) as desk:

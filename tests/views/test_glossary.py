@@ -36,12 +36,7 @@ def test_every_flag_and_rule_is_explained() -> None:
 
 @pytest.mark.parametrize(
     ("written", "word"),
-    [
-        ("ece", "ECE"),
-        ("Corrected", "corrected rate"),
-        ("R_WG", "r_WG"),
-        ("acc", "accuracy"),
-    ],
+    [("ece", "ECE"), ("Corrected", "corrected rate"), ("R_WG", "r_WG"), ("acc", "accuracy")],
 )
 def test_a_word_is_found_by_its_names_in_any_case(written: str, word: str) -> None:
     assert glossary.find(written).word == word

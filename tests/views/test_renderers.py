@@ -61,11 +61,7 @@ def of_block(one: Block) -> list[str]:
             return [
                 text
                 for fact in one.rows
-                for text in (
-                    fact.mark.text if fact.mark else "",
-                    fact.name,
-                    plain(fact.text),
-                )
+                for text in (fact.mark.text if fact.mark else "", fact.name, plain(fact.text))
             ]
         case Flow():
             return list(map(plain, one.groups))

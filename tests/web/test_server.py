@@ -141,9 +141,7 @@ async def test_behind_a_sign_on_only_its_proxy_is_answered(path: str, on: Stage)
             assert answer.status == 403
 
 
-async def test_a_console_behind_a_sign_on_is_started_for_whom_the_proxy_names(
-    on: Stage,
-) -> None:
+async def test_a_console_behind_a_sign_on_is_started_for_whom_the_proxy_names(on: Stage) -> None:
     sign_on = SignOn.of("X-Remote-User", ["127.0.0.1"])
     on.server.site = Site("127.0.0.1", on.server.site.port, sign_on=sign_on)
     on.server.offer = Offer([*on.server.offer.command, "--signed-on"], 1)

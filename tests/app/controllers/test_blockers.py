@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reviewdesk.domain.records import Truth, View
-from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, open_run, report, staged, verdict
 from tests.app.reviewkit import Review, question_of, reviewing
 
 
@@ -78,20 +78,19 @@ def test_a_blind_session_names_what_was_skipped_and_no_strata(tmp_path: Path) ->
 
 async def test_the_strip_and_the_page_of_an_empty_queue_name_it(tmp_path: Path) -> None:
     bodies = [verdict(at, (0.9, 0.8, 0.9), escalate_for_review=False) for at in range(1, 7)]
-    for size in (SMALL, WIDE):
-        desk, run = open_run(tmp_path / f"{size}.db", report(bodies))
-        async with staged(desk, run, size=size) as stage:
-            name = stage.current
-            await stage.press("s", "p", "p")
-            assert f"B decide {name}: until then, 2 labels do not count" in stage.drawn()
-            stage.run("filter label:pass")
-            await stage.settle()
-            await stage.press("B")
-            assert stage.current == name
-            stage.run(f"filter !id~{name}")
-            await stage.settle()
-            await stage.press("space")
-            await stage.press("p", "p", "p")
-            text = " ".join(stage.drawn().split())
-            assert "Everything in this filter is decided." in text
-            assert f"B decide {name}: until then, 5 labels do not count" in text
+    desk, run = open_run(tmp_path / "desk.db", report(bodies))
+    async with staged(desk, run, size=SMALL) as stage:
+        name = stage.current
+        await stage.press("s", "p", "p")
+        assert f"B decide {name}: until then, 2 labels do not count" in stage.drawn()
+        stage.run("filter label:pass")
+        await stage.settle()
+        await stage.press("B")
+        assert stage.current == name
+        stage.run(f"filter !id~{name}")
+        await stage.settle()
+        await stage.press("space")
+        await stage.press("p", "p", "p")
+        text = " ".join(stage.drawn().split())
+        assert "Everything in this filter is decided." in text
+        assert f"B decide {name}: until then, 5 labels do not count" in text

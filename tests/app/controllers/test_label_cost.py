@@ -20,7 +20,7 @@ from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import label_row
 
-FEW, MANY, COUNT = 40, 300, 360
+FEW, MANY, COUNT = 20, 120, 150
 KEYS = (
     "label.pass", "label.fail", "undo", "undo", "redo", "label.pass", "defer", "mark",
     "tags.labelled", "next",
@@ -105,7 +105,7 @@ def test_a_key_costs_the_same_after_many_labels(tmp_path: Path, blind: bool) -> 
 
 def test_a_move_costs_the_same_in_a_larger_run(tmp_path: Path) -> None:
     found = []
-    for count in (40, 400):
+    for count in (40, 200):
         desk, run = open_run(tmp_path / f"{count}.db", report([verdict(i) for i in range(count)]))
         review = Review(desk, run, view=View(order="file"))
         review.press("next")

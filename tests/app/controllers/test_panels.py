@@ -38,9 +38,7 @@ def test_the_chosen_run_is_compared_with_the_one_under_review(review: Review) ->
     assert len(review.session.keys) == 2
 
 
-def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(
-    review: Review,
-) -> None:
+def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(review: Review) -> None:
     again = second_run(review.desk)
     review.press("screen.runs")
     assert review.hint("run.compare") is True

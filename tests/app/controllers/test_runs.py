@@ -149,8 +149,7 @@ def labelled(path: Path, *, taken: bool) -> tuple[Desk, Run]:
 
 
 @pytest.mark.parametrize(
-    ("taken", "told"),
-    [(False, "--import-labels takes them"), (True, "none left to take")],
+    ("taken", "told"), [(False, "--import-labels takes them"), (True, "none left to take")]
 )
 def test_the_details_offer_the_labels_of_the_file(tmp_path: Path, taken: bool, told: str) -> None:
     review = Review(*labelled(tmp_path / "d.db", taken=taken))

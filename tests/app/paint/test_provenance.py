@@ -95,9 +95,7 @@ def test_rounding_and_disagreeing_rules_are_plain_in_the_pane(tmp_path: Path, wi
 def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
     evil = "[red]x\x1b[2J\n"
     found = item(
-        tmp_path,
-        trim={"method": "quantile", "rule_version": evil},
-        provenance={"panel_hash": evil},
+        tmp_path, trim={"method": "quantile", "rule_version": evil}, provenance={"panel_hash": evil}
     )
     text = told(found)
     assert "\x1b" not in text
@@ -122,11 +120,7 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
             "agreement medium, 0.70 by the scores it is low, 0.00",
             "0.70 medium",
         ),
-        (
-            {"agreement": {"value": None, "metric": "r_wg"}},
-            "agreement low, 0.00",
-            "-",
-        ),
+        ({"agreement": {"value": None, "metric": "r_wg"}}, "agreement low, 0.00", "-"),
         ({"band": "high"}, "agreement high by the scores it is low, 0.00", "- high"),
     ],
 )
@@ -139,10 +133,7 @@ def test_agreement_and_band_are_of_one_source(
     row = replace(found.row, flags=Flag.DERIVED_LOW)
     # The flag of our own low band names it, unless the band beside the figure is low as well.
     flag = "" if column.endswith("low") else " agreement low"
-    for width, said in (
-        (80, f"{column}{flag}"),
-        (48, "low"),
-    ):
+    for width, said in ((80, f"{column}{flag}"), (48, "low")):
         drawn = queue_line(row, width, current=False, blind=False).plain
         assert " ".join(drawn.split()) == f"· pass item/001 {said}", width
 

@@ -184,10 +184,7 @@ def test_weights_make_decimals(cli: Cli, write: Write, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
-        ((), "Name it with -o"),
-        (("-o", "{}/report.json"), "report.json: file exists"),
-    ],
+    [((), "Name it with -o"), (("-o", "{}/report.json"), "report.json: file exists")],
 )
 def test_what_cannot_be_written(
     census: Cli, tmp_path: Path, options: tuple[str, ...], said: str

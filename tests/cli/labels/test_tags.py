@@ -70,11 +70,7 @@ def test_list_and_exports_carry_the_newest_tags_of_each_author(
     desk = Desk.open(desk_path, reviewer="ann")
     tag(desk, desk.find(desk.run(), "v1"), ["tone", "a=b"])
     desk.close()
-    expected = {
-        ("v1", "ann"): ["tone", "a=b"],
-        ("v1", "ben"): ["theirs"],
-        ("v2", "ann"): [],
-    }
+    expected = {("v1", "ann"): ["tone", "a=b"], ("v1", "ben"): ["theirs"], ("v2", "ann"): []}
     listed = loaded("labels", "list", "--json").json
     assert {(row["id"], row["reviewer"]): row["tags"] for row in listed} == expected
     full = [json.loads(x) for x in loaded("labels", "export", "--format", "full").out.splitlines()]

@@ -123,7 +123,7 @@ def test_two_desks_label_at_once(opened: tuple[Desk, Run], tmp_path: Path) -> No
     strips = LiveStrip(), LiveStrip()
     with closing(open_desk(tmp_path / "desk.db", reviewer="bea")) as bea:
         chance = random.Random(3)  # noqa: S311 - a fixed sequence, not a secret
-        for turn in range(24):
+        for turn in range(15):
             desk = chance.choice([ann, bea])
             if turn % 7 == 6:
                 desk.undo()

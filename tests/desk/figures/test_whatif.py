@@ -113,9 +113,7 @@ def test_without_labels_only_the_decisions_are_known(tmp_path: Path) -> None:
 
 def test_a_label_weighs_what_it_stands_for_in_the_draw(tmp_path: Path) -> None:
     desk, run = opened(
-        tmp_path,
-        *(verdict(f"p{i}", 0.9, 0.8, 0.7) for i in range(3)),
-        verdict("f0", 0.3, 0.2, 0.1),
+        tmp_path, *(verdict(f"p{i}", 0.9, 0.8, 0.7) for i in range(3)), verdict("f0", 0.3, 0.2, 0.1)
     )
     # One pass of three is labelled, the only fail as well: the draw carries both strata.
     first = desk.rows(desk.queue(run, "decision:pass", "draw"))[0].id

@@ -204,11 +204,7 @@ async def test_a_panel_is_asked() -> None:
         (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, nor has the p"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c"}, r"\$\.output: is missing"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c", "output": 1}, r"\$.output: must be a text"),
-        (
-            Panel(jurors=THREE, rubric="R"),
-            7,
-            r"\$: must be an object that describes",
-        ),
+        (Panel(jurors=THREE, rubric="R"), 7, r"\$: must be an object that describes"),
     ],
 )
 async def test_what_cannot_be_judged(panel: Panel, item: Any, told: str) -> None:

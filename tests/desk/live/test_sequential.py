@@ -171,9 +171,7 @@ def test_a_lost_ballot_brings_in_the_next_juror_and_is_asked_again_by_resume(roo
     assert found.calls == 0
 
 
-def test_many_cases_are_open_at_once_although_each_asks_one_juror_after_another(
-    room: Room,
-) -> None:
+def test_many_cases_are_open_at_once_although_each_asks_one_juror_after_another(room: Room) -> None:
     quorum_panel(room, more=QUORUM)
     jurors = voting(lambda *_: True)
     judge_cases(room.order(), YES, world(jurors))

@@ -112,20 +112,9 @@ class UndoRedo(RuleBasedStateMachine):
         """The newest standing list of tags per content and author."""
         return {(s.content, s.author): s.tags for s in self.standing() if s.tags is not None}
 
-    @rule(
-        who=reviewers,
-        item=items,
-        truth=truths,
-        note=st.sampled_from([None, "n"]),
-        more=tags,
-    )
+    @rule(who=reviewers, item=items, truth=truths, note=st.sampled_from([None, "n"]), more=tags)
     def label(
-        self,
-        who: str,
-        item: str,
-        truth: Truth,
-        note: str | None,
-        more: tuple[str, ...],
+        self, who: str, item: str, truth: Truth, note: str | None, more: tuple[str, ...]
     ) -> None:
         content = CONTENT[item]
         every = (*self.tagged().get((content, who), ()), *more)
@@ -283,7 +272,6 @@ def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
 
 
 UndoRedo.TestCase.settings = settings(
-    stateful_step_count=10,
-    suppress_health_check=list(HealthCheck),
+    stateful_step_count=10, suppress_health_check=list(HealthCheck)
 )
 TestUndoRedo = pytest.mark.slow(UndoRedo.TestCase)

@@ -350,9 +350,7 @@ def without_counters(path: Path) -> None:
         conn.execute(f"PRAGMA user_version={place}")
 
 
-def test_older_events_count_as_their_place_in_the_log_of_their_desk(
-    desks: dict[str, Path],
-) -> None:
+def test_older_events_count_as_their_place_in_the_log_of_their_desk(desks: dict[str, Path]) -> None:
     perform(desks, WEEK)
     without_counters(desks["a"])
     without_counters(desks["b"])

@@ -126,10 +126,7 @@ def test_figures_beside_each_other() -> None:
     # They agree closely and still split: unit alpha says 0.
     assert (close.alpha, found.band) == (0.0, Band.HIGH)
     assert (found.votes.passes, found.votes.fails) == (2, 1)
-    assert (found.decisions.quorum, found.decisions.quorum_strict) == (
-        Decision.PASS,
-        Decision.FAIL,
-    )
+    assert (found.decisions.quorum, found.decisions.quorum_strict) == (Decision.PASS, Decision.FAIL)
 
 
 def test_why_it_would_be_escalated() -> None:

@@ -290,11 +290,7 @@ RULES = st.fixed_dictionaries(
 @st.composite
 def silent(draw: st.DrawFn) -> Any:
     """A panel that casts no vote: abstentions, whatever they carry, and withheld votes."""
-    said: list[Any] = [
-        WITHHELD | {"status": "abstained"},
-        {"status": "abstained"},
-        WITHHELD,
-    ]
+    said: list[Any] = [WITHHELD | {"status": "abstained"}, {"status": "abstained"}, WITHHELD]
     seats = [
         juror(f"j{n}", draw(GRID), **draw(st.sampled_from(said)))
         for n in range(draw(st.integers(1, 6)))

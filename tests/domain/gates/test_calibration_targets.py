@@ -56,10 +56,7 @@ def test_the_corrected_rate_of_the_document() -> None:
     found = judge(rows_of(*DOCUMENT), Reliability(90, 10, 80, 20))
     # (0.5 + 0.8 - 1) / 0.7, and the ends that the specification gives.
     assert found.read("corrected_rate").value == pytest.approx(0.428571, abs=1e-6)
-    assert (
-        found.read("corrected_rate").note,
-        found.read("corrected_rate").skip,
-    ) == ("", "")
+    assert (found.read("corrected_rate").note, found.read("corrected_rate").skip) == ("", "")
     assert found.read("corrected_rate_low").value == pytest.approx(0.329578, abs=1e-6)
     assert found.read("corrected_rate_high").value == pytest.approx(0.527565, abs=1e-6)
     without = judge(rows_of(*DOCUMENT)).read("corrected_rate")

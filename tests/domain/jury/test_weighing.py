@@ -63,9 +63,7 @@ TRUTHS = st.dictionaries(
 
 
 @given(TRUTHS)
-def test_weights_add_up_to_the_strata_that_have_any(
-    truths: dict[tuple[int, int], Truth],
-) -> None:
+def test_weights_add_up_to_the_strata_that_have_any(truths: dict[tuple[int, int], Truth]) -> None:
     rows = [LabelledVerdict(h, rank, truth) for (h, rank), truth in truths.items()]
     sizes = dict.fromkeys(range(6), 10)
     made = weigh(rows, sizes)

@@ -132,9 +132,7 @@ def lines(figures: RunFigures, labels: Iterable[LabelledRow]) -> Calibration:
 
 @given(runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), st.sampled_from([None, *SOURCES]))
 def test_any_labels(
-    run: tuple[RunFigures, list[LabelledRow]],
-    given: list[tuple[Truth, bool]],
-    source: str | None,
+    run: tuple[RunFigures, list[LabelledRow]], given: list[tuple[Truth, bool]], source: str | None
 ) -> None:
     figures, verdicts = run
     pairs = zip(verdicts[::-1], given, strict=False)
@@ -146,8 +144,7 @@ def test_any_labels(
 
 @given(runs(), STEPS)
 def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
-    run: tuple[RunFigures, list[LabelledRow]],
-    steps: list[list[tuple[int, Truth | None, bool]]],
+    run: tuple[RunFigures, list[LabelledRow]], steps: list[list[tuple[int, Truth | None, bool]]]
 ) -> None:
     _, verdicts = run
     held: dict[int, LabelledRow] = {}

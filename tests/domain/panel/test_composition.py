@@ -26,10 +26,7 @@ def seats(count: int = 5, **more: Any) -> tuple[Juror, ...]:
 
 
 def look(
-    jurors: tuple[Juror, ...],
-    generator: str | None = None,
-    rubric: str | None = "R",
-    **rule: Any,
+    jurors: tuple[Juror, ...], generator: str | None = None, rubric: str | None = "R", **rule: Any
 ) -> Composition:
     spec = PanelSpec("p", jurors, PanelRule(**{"strategy": "median", **rule}), rubric)
     return composition(spec, Generator(generator) if generator else None)

@@ -80,10 +80,7 @@ def test_a_failed_juror_and_one_that_abstained() -> None:
     fallen = Panel(weights=WEIGHTS).decide(down)
     # The median of .9 and .6.
     assert (fallen.rule.used, fallen.score) == (Strategy.MEDIAN, 0.75)
-    assert (fallen.rule.strategy, fallen.rule.reason) == (
-        Strategy.WEIGHTED_AVERAGE,
-        "failed: gpt",
-    )
+    assert (fallen.rule.strategy, fallen.rule.reason) == (Strategy.WEIGHTED_AVERAGE, "failed: gpt")
     assert fallen.degraded == ("2 of 3 jurors answered",)
     quiet = Panel(weights=WEIGHTS).decide((*THREE[:2], ballot("gpt")))
     # (.45 + .12) / .7.

@@ -107,12 +107,7 @@ def test_an_empty_text_of_a_template_has_no_fence(slot: str) -> None:
 
 @pytest.mark.parametrize(
     ("slot", "mark"),
-    [
-        ("output", "response"),
-        ("alternative", "response"),
-        ("input", "input"),
-        ("tone", "context"),
-    ],
+    [("output", "response"), ("alternative", "response"), ("input", "input"), ("tone", "context")],
 )
 def test_every_text_from_outside_stands_in_a_fence(slot: str, mark: str) -> None:
     """Rubric and reference are of whoever asks, and have none."""

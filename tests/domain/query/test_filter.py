@@ -216,10 +216,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("label:none|spilt", "Did you mean split? "),
         ("esc|zzz", "Flags: bias, "),
         ("(label:none)|pass", "Flags: bias, "),
-        (
-            "colour:red",
-            "Facts: label, band, decision, wrong, rerun, warn, tag, juror, ",
-        ),
+        ("colour:red", "Facts: label, band, decision, wrong, rerun, warn, tag, juror, "),
     ],
 )
 def test_what_could_have_been_meant_is_named(text: str, hint: str) -> None:

@@ -33,10 +33,7 @@ def assessed(made: Any, policy: Policy = RULE) -> tuple[Verdict, Assessment]:
 
 @st.composite
 def seats(draw: st.DrawFn) -> Any:
-    made: Any = {
-        "id": draw(st.sampled_from("abc")),
-        "model": draw(st.sampled_from(MODELS)),
-    }
+    made: Any = {"id": draw(st.sampled_from("abc")), "model": draw(st.sampled_from(MODELS))}
     if draw(st.booleans()):
         made["score"] = draw(UNIT)
     if draw(st.booleans()):

@@ -283,8 +283,7 @@ def test_other_words_are_read_only_where_no_schema_was_sent(text: str) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize(
-    ("label", "status"),
-    [('"SPLIT"', Status.OK), ('"PASS"', Status.OK), ("null", Status.ABSTAINED)],
+    ("label", "status"), [('"SPLIT"', Status.OK), ('"PASS"', Status.OK), ("null", Status.ABSTAINED)]
 )
 def test_a_panel_of_labels_is_answered_by_a_word(label: str, status: Status, strict: bool) -> None:
     text = f'{{"reason": "r", "label": {label}, "score": null, "confidence": 1, {N}}}'

@@ -78,12 +78,7 @@ def _in_other_words(seen: Seen) -> str:
 
 @pytest.mark.parametrize(
     ("vendor", "status"),
-    [
-        ("openai", "parse_fail"),
-        ("anthropic", "parse_fail"),
-        ("custom", "ok"),
-        ("deepseek", "ok"),
-    ],
+    [("openai", "parse_fail"), ("anthropic", "parse_fail"), ("custom", "ok"), ("deepseek", "ok")],
 )
 async def test_synonyms_are_for_endpoints_without_structured_output(
     vendor: str, status: str

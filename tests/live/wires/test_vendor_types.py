@@ -44,10 +44,7 @@ CURRENT = {
     "vllm": "qwen3:8b",
     "custom": "any",
 }
-OWN_KEYS = {
-    "openrouter": {"provider", "reasoning"},
-    "deepseek": {"thinking"},
-}
+OWN_KEYS = {"openrouter": {"provider", "reasoning"}, "deepseek": {"thinking"}}
 """The keys that a vendor documents beside those of the OpenAI types."""
 
 

@@ -65,10 +65,7 @@ WHOLE = {
 
 
 def test_a_whole_sample() -> None:
-    events = scoring(
-        QA,
-        call("v/strict", "well done", working_time=0.25, role="grader"),
-    )
+    events = scoring(QA, call("v/strict", "well done", working_time=0.25, role="grader"))
     events[1]["output"]["usage"] = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
     document = log(
         sample("a", {QA: score("C", explanation="well done", answer="x")}, events=events),

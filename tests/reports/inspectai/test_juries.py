@@ -160,10 +160,5 @@ def test_a_scorer_that_broke_off_is_a_failed_ballot_beside_those_that_scored() -
     assert body["decision"] == "error"
     assert body["checks"] == [{"name": "match", "pass": True}]
     assert body["jurors"] == [
-        {
-            "id": "v/b",
-            "model": "v/b",
-            "status": "error",
-            "error": {"message": "no such deployment"},
-        },
+        {"id": "v/b", "model": "v/b", "status": "error", "error": {"message": "no such deployment"}}
     ]

@@ -144,12 +144,7 @@ def test_labels_need_little_and_keep_the_rest() -> None:
         ("x",),
         True,
     )
-    assert full.kept == {
-        "pi": 0.1,
-        "weight": 10.0,
-        "selection": "audit",
-        "stratum": "rest/pass",
-    }
+    assert full.kept == {"pi": 0.1, "weight": 10.0, "selection": "audit", "stratum": "rest/pass"}
     (hashed,) = read_labels(_source({"item_hash": "h", "truth": "unsure", "tentative": True}))
     assert hashed.item_hash == "h"
 

@@ -71,10 +71,7 @@ ANSWERS: dict[str, Any] = {
     # evaluatorq 1.82, evaluatorq(): one.model_dump(mode="json", by_alias=True) of each result
     "evaluatorq.json": (
         "evaluatorq",
-        [
-            {"ann": True, "ben": 0.75, "cat": "error"},
-            {"ann": False, "ben": 0.75, "cat": 0.2},
-        ],
+        [{"ann": True, "ben": 0.75, "cat": "error"}, {"ann": False, "ben": 0.75, "cat": 0.2}],
     ),
     # trulens-core 2.16, get_records_and_feedback of a TruVirtual: each metric is a verdict, and
     # the first record was written before its metrics were there
@@ -93,11 +90,7 @@ ANSWERS: dict[str, Any] = {
                 (False, True, False),
                 (True, None, False),
             )
-            for grader, said in zip(
-                ("relevance", "groundedness", "f1"),
-                votes,
-                strict=True,
-            )
+            for grader, said in zip(("relevance", "groundedness", "f1"), votes, strict=True)
         ],
     ),
     # alpaca-eval 0.6, PairwiseAnnotator.annotate_head2head: 2 prefers output_2, the one on trial

@@ -19,10 +19,7 @@ DEEP = {
 TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "a title above the header": (TITLED, {"a": {"Judge A": 1, "Judge B": 0}}),
     "Markdown": (MARKDOWN, {"a": {"ann judge": 1, "ben judge": 0}}),
-    "scores before the names": (
-        "id,score_ann,score_ben,reason_ann\na,0.9,0.8,why\n",
-        {"a": ANN},
-    ),
+    "scores before the names": ("id,score_ann,score_ben,reason_ann\na,0.9,0.8,why\n", {"a": ANN}),
     "paths of json_normalize": (
         "id,scores.ann.value,scores.ann.reason,scores.ben.value\na,0.9,y,0.8\n",
         {"a": ANN},
@@ -56,10 +53,7 @@ TABLES: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         "judge,a,b\nann,0.9,0.8\n",
         {"table / a": {"ann": 0.9}, "table / b": {"ann": 0.8}},
     ),
-    "another name for the score": (
-        "uid,evaluator,eval_score\na,ann,0.9\na,ben,0.8\n",
-        {"a": ANN},
-    ),
+    "another name for the score": ("uid,evaluator,eval_score\na,ann,0.9\na,ben,0.8\n", {"a": ANN}),
     "words that wait for a meaning": (
         "id,ann,ben\na,Strong,Weak\nb,Strong,Strong\nc,Strong,Weak\n",
         {"a": {"ann": True, "ben": False}},

@@ -115,10 +115,7 @@ def test_json_lines_a_list_and_a_single_row_say_the_same() -> None:
         {"pointer": "$[0]"},
     ]
     assert first == second
-    assert first["jurors"] == [
-        {"id": "j", "score": 0.5, "pass": None},
-        {"id": "k", "score": 0.5},
-    ]
+    assert first["jurors"] == [{"id": "j", "score": 0.5, "pass": None}, {"id": "k", "score": 0.5}]
     assert (first["input"], first["case"]["tags"]) == ('{\n  "q": 1\n}', ["x"])
     assert scores(verdicts(json.dumps(ROW, indent=1))[0]) == {"j": 0.5}
 

@@ -53,23 +53,9 @@ WHOLE_BODY: dict[str, Any] = {
     "agreement": {"value": 2 / 3, "metric": "consensus_share"},
     "checks": [{"name": "contains: 9am", "pass": True, "reason": "no"}],
     "jurors": [
-        {
-            "id": "judge",
-            "model": "judge",
-            "pass": True,
-            "reason": "because",
-            "at": AT,
-            **USAGE,
-        },
+        {"id": "judge", "model": "judge", "pass": True, "reason": "because", "at": AT, **USAGE},
         {"id": "judge#2", "model": "judge", "pass": False, **USAGE},
-        {
-            "id": "other",
-            "model": "other",
-            "pass": True,
-            "reason": "because",
-            "at": AT,
-            **USAGE,
-        },
+        {"id": "other", "model": "other", "pass": True, "reason": "because", "at": AT, **USAGE},
     ],
     "provenance": {"pointer": "$.criteria[0].scenarios[0].attempts[0]"},
 }
