@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from reviewdesk.app.keys.actions import ACTIONS, THEMES
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.cli import review
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings
@@ -282,10 +281,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[View, str | None]]:
     """How the app is opened from here on: stdout is a terminal, and the app is not drawn."""
     found: list[tuple[View, str | None]] = []
 
-    def note(_desk: Any, _run: Any, view: View, _settings: Any, notice: str | None) -> None:
-        found.append((view, notice))
+    def note(opening: Any, _settings: Any) -> None:
+        found.append((opening.view, opening.notice or None))
 
-    monkeypatch.setattr(review, "_review", note)
+    monkeypatch.setattr("reviewdesk.cli.terminal.run_app", note)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     return found
 

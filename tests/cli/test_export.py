@@ -34,7 +34,7 @@ FOREIGN = sorted(
 )  # fmt: skip
 
 
-LARGE = 800_000
+LARGE = 500_000
 """Bytes of a report whose way out and in again takes a second."""
 
 WIDE = ("--judge-columns", "GPT-4,ChatGPT,ChatGPT-0301,LLaMA2,PaLM2,Falcon")

@@ -302,7 +302,7 @@ def test_the_figures_are_those_of_the_desk(
 ) -> None:
     """The same panel gives what its run gives; with a label for each item, another does too."""
     dice = random.Random(kind)  # noqa: S311 - dice, not secrets
-    bodies = run_of(90)
+    bodies = run_of(60)
     cli("ingest", write("old.json", report(*bodies)))
     rows = cli("queue", "--json").json
     told = []
