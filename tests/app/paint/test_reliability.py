@@ -128,7 +128,7 @@ def test_the_table_says_the_same() -> None:
 
 
 def test_one_bin_or_none() -> None:
-    assert "the only bin lies where" in " ".join(cells(diagram_lines(made((0.75, 3, 4)), "n", 78)))
+    assert "the only bin lies in" in " ".join(cells(diagram_lines(made((0.75, 3, 4)), "n", 78)))
     assert plot_lines(fit(Rows.of([], [])), 78) == []
 
 
