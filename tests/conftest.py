@@ -131,7 +131,8 @@ core.migrate = NewDesks.migrate  # type: ignore[attr-defined]
 
 @pytest.fixture(autouse=True)
 def desks_are_closed() -> Iterator[None]:
-    """Close what a test leaves open."""
+    """Close what a test leaves open; what the fixtures of a module opened stays."""
+    NewDesks.opened.clear()
     yield
     for conn in NewDesks.opened:
         with contextlib.suppress(sqlite3.ProgrammingError):  # of another thread
