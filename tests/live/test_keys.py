@@ -144,29 +144,28 @@ def test_a_cut_leaves_nothing_of_a_key(name: str, before: int, most: int) -> Non
     assert spelt[:8] not in cut or name == "base64 of a header"
 
 
-def test_more_references_than_a_reply_has_room_for_are_hidden_unread() -> None:
-    assert Redactor([KEY]).text("&#37;" * (LONG // 4)) == "&#37;" * (LONG // 4)
-    assert Redactor([KEY]).text("&#37;" * (LONG // 4 + 1)) == HIDDEN
-
-
 @given(text=st.text())
 def test_other_texts_stay(text: str) -> None:
     assert Redactor([KEY]).text(text) == text
     assert Redactor([]).text(text) == text
 
 
-def test_a_placeholder_of_a_local_server_is_no_secret() -> None:
-    assert Redactor(["ollama", "", "  "]).text("ollama says") == "ollama says"
-
-
-def test_longer_keys_go_before_those_they_begin_with() -> None:
-    assert Redactor(["sk-short-key", "sk-short-key-longer"]).text("sk-short-key-longer") == HIDDEN
-
-
-@pytest.mark.parametrize("name", ["plain", "code points", "every byte"])
-def test_a_long_text_that_holds_a_key_is_hidden_whole(name: str) -> None:
-    assert Redactor([KEY]).text(" " * LONG + spellings(KEY)[name]) == HIDDEN
-    assert Redactor([KEY]).text(" " * LONG) == " " * LONG
+def test_what_is_hidden_whole_and_what_stays() -> None:
+    others = "sk-other...****9999, and so on ... sk- *** 01 " + "." * 1000
+    for keys, text, hidden in [
+        (["ollama", "", "  "], "ollama says", "ollama says"),  # a placeholder of a local server
+        (["sk-short-key", "sk-short-key-longer"], "sk-short-key-longer", HIDDEN),
+        ([KEY], others, others),  # masks beside other texts
+        ([KEY], " " * LONG, " " * LONG),
+        *(
+            ([KEY], " " * LONG + spellings(KEY)[name], HIDDEN)
+            for name in ("plain", "code points", "every byte")
+        ),
+        # More references than a reply has room for are hidden unread.
+        ([KEY], "&#37;" * (LONG // 4), "&#37;" * (LONG // 4)),
+        ([KEY], "&#37;" * (LONG // 4 + 1), HIDDEN),
+    ]:
+        assert Redactor(keys).text(text) == hidden
 
 
 MASKS = (
@@ -202,16 +201,8 @@ def test_no_end_of_a_key_survives_beside_a_mask(
             assert not left.startswith(key[-size:].lower(), at.end())
 
 
-def test_masks_beside_other_texts_stay() -> None:
-    text = "sk-other...****9999, and so on ... sk- *** 01 " + "." * 1000
-    assert Redactor([KEY]).text(text) == text
-
-
-def test_headers_are_hidden_in_name_and_value() -> None:
-    assert Redactor([KEY]).headers({f"x-{KEY}": KEY}) == {f"x-{HIDDEN}": HIDDEN}
-
-
 def test_a_panel_hides_all_keys_it_knows() -> None:
+    assert Redactor([KEY]).headers({f"x-{KEY}": KEY}) == {f"x-{HIDDEN}": HIDDEN}
     environment = KEYS | {"OPENAI_API_KEY": "sk-other-0123", "HOME": "/somewhere"}
     hide = redactor([juror("http://x/v1")], environment)
     assert hide.text(f"{KEY} sk-other-0123 /somewhere") == f"{HIDDEN} {HIDDEN} /somewhere"
