@@ -119,6 +119,7 @@ def beside(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if not path.name.startswith("desk.db")}
 
 
+@pytest.mark.slow
 async def test_no_key_of_a_visitor_writes_a_file_of_the_machine(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

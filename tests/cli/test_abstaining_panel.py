@@ -55,6 +55,7 @@ def test_the_item_and_the_queue(loaded: Cli) -> None:
     assert loaded("runs", "--json").json[0]["decisions"]["none"] == len(STRATEGIES)
 
 
+@pytest.mark.slow
 def test_other_rules(loaded: Cli) -> None:
     for row in loaded("whatif", "--json").json:
         assert (row["decided"], row["undecided"]) == (0, len(STRATEGIES)), row

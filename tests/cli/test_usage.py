@@ -243,6 +243,7 @@ PLANTED: list[tuple[str, list[str]]] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_desk_that_was_tampered_with_is_one_line_and_no_fault(
     cli: Cli, write: Write, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_transaction_changes_a_bounded_number_of_rows(
     assert sum(end > start for start, end in pairwise(changes)) >= count / 40
 
 
+@pytest.mark.slow
 def test_large_bodies_make_more_transactions(desk: Desk) -> None:
     before = desk.conn.total_changes
     begun: list[str] = []

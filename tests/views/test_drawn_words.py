@@ -89,6 +89,7 @@ def strange(lines: list[str], theirs: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 async def test_every_word_that_is_drawn_is_understood(name: str, tmp_path: Path) -> None:
     desk, run = loaded(tmp_path, name)

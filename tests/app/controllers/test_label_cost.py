@@ -172,6 +172,7 @@ async def key_costs(path: Path, labelled: int, *, blind: bool) -> tuple[list[str
     return statements, files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blind", [False, True])
 async def test_a_label_key_and_its_workers_run_few_statements_at_any_number_of_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blind: bool

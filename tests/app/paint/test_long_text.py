@@ -218,6 +218,7 @@ def inputs(tmp_path: Path, lines: int, response: int, height: int) -> list[str]:
     return plain(painted_item(item, 60, height, hidden=True).lines)
 
 
+@pytest.mark.slow
 def test_a_fold_never_hides_fewer_than_eight_lines(tmp_path: Path) -> None:
     # A pane of 24 lines keeps half for the response, long or short; below that each fold counts.
     for response in (12, 40):

@@ -24,7 +24,8 @@ def hold(stage: Stage) -> None:
         assert cell_len(text) <= stage.app.size.width
 
 
-@pytest.mark.parametrize("size", [SMALL, pytest.param((41, 11), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [SMALL, (41, 11)], ids=str)
 async def test_the_hostile_report_stays_text(tmp_path: Path, size: tuple[int, int]) -> None:
     desk = Desk.open(tmp_path / "desk.db", reviewer="ann \x1b[31m[bold]")
     run = desk.load(Source.from_path(ROOT / "sample_runs" / "hostile.json")).run
@@ -52,6 +53,7 @@ async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.Mo
             assert all(style.color is None and style.bgcolor is None for style in styles)
 
 
+@pytest.mark.slow
 async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

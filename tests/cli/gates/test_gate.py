@@ -188,6 +188,7 @@ def test_a_loaded_run(cli: Cli, write: Write, gate: Gate) -> None:
     assert cli("desk", "verify", "--json").json == before
 
 
+@pytest.mark.slow
 def test_a_run_and_its_report_read_the_same(cli: Cli, write: Write) -> None:
     for name in ("release-notes.json", "support-bot.jsonl", "code-review.json"):
         cli("ingest", SAMPLES / name)

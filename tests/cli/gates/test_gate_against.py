@@ -67,6 +67,7 @@ def test_a_change_that_hurts_is_refused(
     assert ("not shown" in done.err) is (code == 3)
 
 
+@pytest.mark.slow
 def test_ten_small_losses_are_refused_by_the_first_panel(labelled: Suite) -> None:
     # Each step loses 2 of 200: with c = 2 the lower end is -0.036. Ten lose 0.1.
     codes = []

@@ -296,6 +296,7 @@ def asking(text: str) -> str:
     return f"{head}    expect:\n" + "".join(map(line.format, FIGURES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["census", "weighted"])
 def test_the_figures_are_those_of_the_desk(
     cli: Cli, write: Write, tmp_path: Path, kind: str

@@ -105,6 +105,7 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
         make_split(desk, run)
 
 
+@pytest.mark.slow
 async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -175,6 +176,7 @@ def _examples(desk: Desk, labels: SplitLabels) -> Any:
     return candidates.exemplars(labels.tuning, bodies(desk, labels.tuning))
 
 
+@pytest.mark.slow
 async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
     desk: Desk, tmp_path: Path
 ) -> None:

@@ -145,6 +145,7 @@ def test_filters_and_orders_read_the_pair(desk: Desk) -> None:
     assert kept("low") == kept("derived_low")
 
 
+@pytest.mark.slow
 def test_no_band_of_a_sample_contradicts_its_value(desk: Desk) -> None:
     assert load_all(desk, openable(SAMPLES)) >= 5
     for item, line in shown(desk):

@@ -97,6 +97,7 @@ def test_a_shift_of_one_deviation_is_found_at_the_juror_that_moved() -> None:
     assert 50 < places[1] < 50 + 4 * limit
 
 
+@pytest.mark.slow
 def test_a_long_run_is_watched_over_its_newest_verdicts() -> None:
     found = offsets(np.random.default_rng(10), 14_000, skewed=True)
     found[6_000:7_000, 1] += 0.1

@@ -35,6 +35,7 @@ def checked(labels: int, runs: int) -> dict[str, SimulatedFigure]:
     return {one.figure: one for one in simulate(made, every, sums, runs)}
 
 
+@pytest.mark.slow
 def test_every_interval_of_the_page_is_checked() -> None:
     found = checked(12, 150)
     assert tuple(found) == FIGURES

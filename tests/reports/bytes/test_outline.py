@@ -27,6 +27,7 @@ def _look(document: object, *, steps_in: bool) -> tuple[Outline, int]:
     return outline, asked
 
 
+@pytest.mark.slow
 def test_the_readers_are_asked_of_long_values_alone() -> None:
     # Asking them looks at every key so far, which would be quadratic for many keys.
     many = {f"k{number}": [number, "text"] for number in range(1000)}

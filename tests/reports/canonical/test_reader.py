@@ -243,6 +243,7 @@ def test_the_way_to_calibrate_is_named() -> None:
     assert refused.endswith("Read it with: reviewdesk calibrate report.json")
 
 
+@pytest.mark.slow
 def test_an_item_over_eight_megabytes_is_refused() -> None:
     long = _verdict("a", input="x" * (8 << 20))
     assert "is over 8 MiB" in _refusal(_document(long))
@@ -251,6 +252,7 @@ def test_an_item_over_eight_megabytes_is_refused() -> None:
     assert len(_open(_document(near))[1]) == 1
 
 
+@pytest.mark.slow
 def test_windows_of_any_length_see_the_same() -> None:
     # texts of growing length put the window's end into every kind of token
     verdicts = [_verdict(f"v{n}", input="é" * (n * 37), score=0.125) for n in range(400)]

@@ -53,6 +53,7 @@ def _outcome(name: str, options: Mapping[str, Any]) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_command_of_a_hint_leads_on(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -52,6 +52,7 @@ def test_every_shape_says_the_same(shape: str) -> None:
     assert bodies[0]["jurors"][0]["reason"] == "gpt says"
 
 
+@pytest.mark.slow
 def test_a_key_for_each_of_many_rows() -> None:
     rows: dict[str, Any] = {
         str(n): {"item": f"q{n}", "grader": "g", "score": 0.5} for n in range(1500)
