@@ -1,6 +1,7 @@
 import contextlib
 import gc
 import importlib
+import json
 import os
 import socket
 import sqlite3
@@ -120,10 +121,11 @@ class NewDesks:
             conn.backup(cls.first)
         else:
             cls.first.backup(conn)
-            with conn, connect.renewed(conn):
-                query = "UPDATE meta SET value = ? WHERE key = 'desk_id'"
-                conn.execute(query, (uuid.uuid4().hex,))
+            with conn:
+                query = "UPDATE meta SET value = ? WHERE key = ?"
+                conn.execute(query, (uuid.uuid4().hex, "desk_id"))
                 conn.execute("UPDATE migrations SET at = ?", (at,))
+                conn.execute(query, (json.dumps(connect.table_hashes(conn)), connect.HASHES))
 
 
 core.migrate = NewDesks.migrate  # type: ignore[attr-defined]

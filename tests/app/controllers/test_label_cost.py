@@ -87,7 +87,7 @@ def repeat_costs(path: Path, labelled: int) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 def test_a_label_with_repeats_costs_the_same_after_many_labels(tmp_path: Path) -> None:
-    few, many = (repeat_costs(tmp_path / str(n), n) for n in (2 * FEW, MANY))
+    few, many = (repeat_costs(tmp_path / str(n), n) for n in (4 * FEW, MANY))
     assert [statements for statements, _ in many] == [statements for statements, _ in few]
     for (_, steps), (_, before) in zip(many, few, strict=True):
         assert steps <= before + 60

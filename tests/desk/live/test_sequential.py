@@ -235,7 +235,7 @@ def test_labels_are_asked_counted_and_read_back(room: Room) -> None:
         split = {row.id for row in desk.rows(desk.queue(run, "split"))}
         assert split == {"mixed", "fails", "splits"}
         shown = section_text(Section("", jury.decision(desk.item(desk.find(run, "mixed")))))
-        assert "2 KEEP, 1 SPLIT, 3 seated" in shown
+        assert "2 KEEP, 1 SPLIT of 3 jurors" in shown
         assert "unanimous" not in shown
         # What the columns hold is what each body gives, and the export reads back as the same.
         assert [*differences(desk.conn, run.key, lambda _share, _count: None)] == []
