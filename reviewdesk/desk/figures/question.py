@@ -39,6 +39,8 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     """Record a question, which replaces the one before it, and answer it from what is known.
 
+    The open question is only answered if it is asked again as it stands.
+
     Raises:
         UsageError: the run is an archive, its verdicts were drawn one by one, none is decided, or
             the question names a juror whom the run does not have, or two who never differ.
@@ -53,6 +55,9 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         raise UsageError(f"{run.name} is an archive, which keeps too few of its verdicts to ask")
     if asked.of:
         asked = with_raters(asked, measures.names(desk.conn, run.key))
+    standing = question(desk, run)
+    if standing is not None and not standing.closed and standing.is_same(asked):
+        return _answered(desk, run)
     items = _items(desk, run, asked)
     if items is not None and not items.passes:
         alike = "decided alike on all items, so the difference is 0"
@@ -61,9 +66,9 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     if not totals.passed + totals.failed and items is None:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
     guesses = items.guesses if items else figures.guesses(desk.conn, run.key, asked.figure)
-    standing = {row.item for row in figures.labelled(desk.conn, run.key)}
+    labelled_now = {row.item for row in figures.labelled(desk.conn, run.key)}
     ever = list(figures.labels_given(desk.conn, run.key))
-    gone = tuple(sorted(item.hex() for item in {one.item for one in ever} - standing))
+    gone = tuple(sorted(item.hex() for item in {one.item for one in ever} - labelled_now))
     # Somebody who asks again until the answer is liked would be wrong more and more often.
     counters = [one.counter for one in ever]
     again = 0
@@ -77,9 +82,7 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     level = 1 - (1 - asked.level) / 2**again
     made = replace(asked, guesses=guesses, unlabelled=gone, again=again, level=level)
     _record(desk, run, made.detail())
-    found = answer(desk, run)
-    assert found is not None  # noqa: S101 - it was recorded just now
-    return found
+    return _answered(desk, run)
 
 
 def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
@@ -108,9 +111,13 @@ def close(desk: Desk, run: Run) -> RunAnswer:
     if found is None or found.closed:
         raise UsageError(f"{run.name}: no question is open", 'Ask one: ask "accuracy >= 0.9".')
     _record(desk, run, {"closed": True})
-    made = answer(desk, run)
-    assert made is not None  # noqa: S101 - there is a question
-    return made
+    return _answered(desk, run)
+
+
+def _answered(desk: Desk, run: Run) -> RunAnswer:
+    found = answer(desk, run)
+    assert found is not None  # noqa: S101 - there is a question
+    return found
 
 
 def _record(desk: Desk, run: Run, detail: dict[str, object]) -> None:

@@ -79,6 +79,14 @@ class RunQuestion(Struct, frozen=True):
         """The figure as a heading names it."""
         return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
+    def is_same(self, asked: RunQuestion) -> bool:
+        """Return True if ``asked``, not recorded yet, is this question once more."""
+        level = 1 - (1 - asked.level) / 2**self.again
+        return replace(
+            asked, level=level, guesses=self.guesses, unlabelled=self.unlabelled,
+            again=self.again, at=self.at, event=self.event,
+        ) == self  # fmt: skip
+
     def detail(self) -> dict[str, Any]:
         """Return the event's detail; the rest of the question follows from the event itself."""
         held = to_builtins(self, str_keys=True)

@@ -224,7 +224,10 @@ def test_a_gate_holds_on_the_interval_of_the_question(
                 desk.label(key, Truth(row.decision or ""))
     # Every label says what the panel decided: the accuracy is 1.
     assert gate(0.99)[0] == 0
-    # Asked again after labels, the question has half the risk; asked at a lower level, no gate.
+    # The same words once more are a look. Asked anew after labels, the question has half the risk;
+    # asked at a lower level, no gate.
+    assert run("ask", "accuracy >= 0.8", "--json").json["level"] == 0.95
+    run("ask", "accuracy >= 0.9")
     assert run("ask", "accuracy >= 0.8", "--json").json["level"] == 0.975
     assert "1 earlier question" in run("ask").out
     assert gate(0.99)[0] == 0
