@@ -57,7 +57,6 @@ def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
 
 
 def columns(kind: str, stream: BinaryIO, fail: Fail) -> tuple[str, ...]:
-    """Return the names of the columns."""
     if kind == "xlsx":
         return next(_sheet(stream, fail))[1]
     return tuple(_arrow(kind, stream, fail)[0])

@@ -246,13 +246,11 @@ class _Place:
         }
 
     def get(self, path: str, cells: Cells) -> Any:
-        """Return the value at a path of the rule; None for a blank cell."""
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
 
     def human(self, cells: Cells) -> Human | None:
-        """Return the label of a person, or None if there is none."""
         words = tuple(self.get(path, cells) for path in ("label", "pass", "score"))
         if words == (None, None, None):
             return None
@@ -310,7 +308,6 @@ class MapReader:
             self._of_row = itemgetter(*paths)
 
     def _read_rules(self) -> list[tuple[str, list[_Place]]]:
-        """Return the rules for each place where ballots are, with the path of that place."""
         groups: dict[str, list[_Place]] = {}
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         # The decision of the map itself is one on the item.

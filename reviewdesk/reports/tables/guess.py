@@ -219,7 +219,6 @@ class Guesser:
         return found
 
     def guess(self) -> Guess:
-        """Return the map by the first shape that fits."""
         if missing := [one for one in self.said if one not in self.columns]:
             named = show_line(missing[0], 60)
             problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
@@ -300,7 +299,6 @@ class Guesser:
         return rule
 
     def recurs(self, paths: Sequence[str]) -> bool:
-        """Return True if rows of the sample agree in all of these columns."""
         found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]
         return len({*found}) < len(found)
 
@@ -337,7 +335,6 @@ class Guesser:
         return {**said, "judge": "=*", "columns": alike}
 
     def long(self) -> Guess:
-        """Return the map of a table with a judge or a question in each row."""
         roles = self.roles
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
@@ -402,7 +399,6 @@ class Guesser:
         return _unsure(_map(made), problem, self.see, *rest)
 
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
-        """Return the map of a table with a column for each judge or question."""
         made = {**self.made, "item": self.item}
         ranges = {_RANGE.search(one) for one in (*judges, *criteria)}
         scales = {(int(one[1]), int(one[2])) if one else None for one in ranges}
@@ -576,6 +572,5 @@ def _frame(named: Sequence[str]) -> tuple[str, str]:
 
 
 def _stem(column: str) -> str:
-    """Return the name of a judge or a question from the name of its column."""
     start, end = _frame([column])
     return column[len(start) : len(column) - len(end)]

@@ -239,11 +239,8 @@ def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True
     for wrap in _WRAPS if several else ():
         if isinstance(inner := first.get(wrap), dict):
             return Layout(flat_names(inner), outline=outline, key=f"{key}.{wrap}".lstrip("."))
-    typed = any(isinstance(one, dict) and {"$oid", "$date"} & one.keys() for one in first.values())
-    typed = typed or any(
-        isinstance(one, dict) and next(iter(one), "").startswith("$number")
-        for one in first.values()
-    )
+    held = [one for one in first.values() if isinstance(one, dict)]
+    typed = any(next(iter(one), "").startswith("$") for one in held)
     names = flat_names(_without_types(first) if typed else first)
     return Layout(names, outline=outline, key=key, typed=typed)
 

@@ -160,7 +160,6 @@ class VerdictMaker:
             draft.ballots.append((vote.judge, vote.order, self._ballots.ballot(vote, own, row)))
 
     def body(self, draft: Draft) -> JsonObject:
-        """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         item = draft.item
         name = draft.title or item.item
