@@ -397,6 +397,8 @@ class MapReader:
     def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
         """Return the content of a row, an entry for each rubric; empty if it holds no ballots."""
         if row.problem:
+            self._last = None
+            self._last_items = {}
             return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
         if not (self._plain or self.made.name) and self._heads.isdisjoint(row.cells):
             remarks.count("a row with none of the columns that are read is left out")
@@ -408,8 +410,9 @@ class MapReader:
         found: list[TableEntry] = []
         try:
             inputs = self._of_row(row.cells)
-            below = self._below and bool(self._last_items) and all(map(blank, inputs))
-            if self._whole or (inputs != self._last and not below):
+            first = row.number == 1 or not self._last_items
+            below = self._below and not first and all(map(blank, inputs))
+            if self._whole or first or (inputs != self._last and not below):
                 self._last = inputs
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
