@@ -19,17 +19,23 @@ GUARDS = ("label_events_next", "label_events_fixed", "label_events_kept")
 Attack = Callable[[sqlite3.Connection], object]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A desk with the run's event, six of ann (the first item labelled twice) and two of ben."""
-    found = tmp_path / "desk.db"
+    found = tmp_path_factory.mktemp("made") / "desk.db"
     for reviewer, names in (("ann", ("v0", "v0", "v1", "v2", "v3", "v4")), ("ben", ("v0", "v1"))):
         desk = open_desk(found, reviewer)
         run = load(desk, numbered(5))
         for place, name in enumerate(names):
             desk.label(desk.find(run, name), Truth.FAIL if place else Truth.PASS)
         desk.close()
-    return found
+    return found.read_bytes()
+
+
+@pytest.fixture
+def path(made: bytes, tmp_path: Path) -> Path:
+    (tmp_path / "desk.db").write_bytes(made)
+    return tmp_path / "desk.db"
 
 
 def tamper(path: Path, attack: Attack, *, restore: bool = True) -> None:

@@ -75,13 +75,19 @@ ATTACKS = {
 }
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    found = tmp_path / "desk.db"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    found = tmp_path_factory.mktemp("made") / "desk.db"
     with closing(open_desk(found)) as desk:
         run = load(desk, TAGGED)
         desk.label(desk.find(run, "v1"), Truth.PASS)
-    return found
+    return found.read_bytes()
+
+
+@pytest.fixture
+def path(made: bytes, tmp_path: Path) -> Path:
+    (tmp_path / "desk.db").write_bytes(made)
+    return tmp_path / "desk.db"
 
 
 def on(_share: float, _count: int) -> bool:

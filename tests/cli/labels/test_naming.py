@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Done, once
 from tests.helpers import report, verdict
 
 Write = Callable[[str, bytes], Path]
 
 
 @pytest.fixture
-def two(cli: Cli, write: Write) -> Cli:
+def two(cli: Cli, write: Write, tmp_path: Path) -> Cli:
     """Runs ``one`` and ``two`` that share the id ``both``; ``two`` was loaded last."""
     first = report(verdict("both"), verdict("first"), verdict("a:b"), report_id="one")
     second = report(verdict("both", 0.1), verdict("second"), report_id="two")
-    assert cli("ingest", write("1.json", first), write("2.json", second)).code == 0
+    once(tmp_path, "two", lambda: cli("ingest", write("1.json", first), write("2.json", second)))
     return cli
 
 
