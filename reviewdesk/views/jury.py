@@ -70,7 +70,7 @@ def decision(item: Item) -> tuple[Block, ...]:
         counts = (f"{count} {label}" for label, count in found.labels.items())
         first.append((outside(", ".join(counts), 400), f" of {plural(votes.seated, 'juror')}"))
     else:
-        jurors = f", of {votes.seated} jurors" if votes.seated != votes.answered else ""
+        jurors = f", of {plural(votes.seated, 'juror')}" if votes.seated != votes.answered else ""
         first.append(f"{votes.passes} of {plural(votes.answered, 'vote')} pass{jurors}")
     if silent := silent_words(found.seats):
         first.append(Text(silent, Tone.WARN))

@@ -56,6 +56,10 @@ def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
     return "xlsx" if _WORKBOOK in members else ""
 
 
+_DAMAGE = (OSError, ValueError, ArithmeticError, NotImplementedError)
+"""What pyarrow raises for a damaged file."""
+
+
 def columns(kind: str, stream: BinaryIO, fail: Fail) -> tuple[str, ...]:
     if kind == "xlsx":
         return next(_sheet(stream, fail))[1]
@@ -74,10 +78,12 @@ def rows(kind: str, stream: BinaryIO, fail: Fail) -> Iterator[tuple[str, dict[st
     number = 0
     try:
         for batch in _arrow(kind, stream, fail)[1]:
+            # Wrong ends of texts in a damaged file would crash the process.
+            batch.validate(full=True)
             for cells in batch.to_pylist():
                 number += 1
                 yield f"row {number}", {name: _plain(cell) for name, cell in cells.items()}
-    except (OSError, ValueError, ArithmeticError) as error:
+    except _DAMAGE as error:
         raise _damaged(kind, error, fail) from error
 
 
@@ -97,14 +103,15 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
             file = library.ParquetFile(stream)
             return file.schema_arrow.names, file.iter_batches(batch_size=_BATCH)
         reader = library.ipc.open_file(stream)
-    except (OSError, ValueError, ArithmeticError) as error:
+        names = reader.schema.names
+    except _DAMAGE as error:
         raise _damaged(kind, error, fail) from error
     parts = (
         batch.slice(start, _BATCH)
         for batch in map(reader.get_batch, range(reader.num_record_batches))
         for start in range(0, batch.num_rows, _BATCH)
     )
-    return reader.schema.names, parts
+    return names, parts
 
 
 def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:

@@ -2,10 +2,12 @@
 
 import io
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from reviewdesk.errors import ReportError
 from tests.reports.tablekit import lines, refusal, scores, table, verdicts
 
 ROWS = [
@@ -88,6 +90,11 @@ def test_binary_tables_say_the_same(kind: str) -> None:
     # They can be read again, and what is damaged is one line.
     assert len(list(report.verdicts())) == 2
     assert "cannot be read" in refusal(file.getvalue()[:-20]) or kind == "xlsx"
+    whole = file.getvalue()
+    for at in range(0, len(whole) if kind == "feather" else 0, 7):
+        # Unchecked, wrong ends of texts crash the process; names need not be UTF-8.
+        with suppress(ReportError):
+            table(whole[:at] + b"\xff" + whole[at + 1 :])
 
 
 def test_a_decimal_comma_is_a_point_where_semicolons_part_the_cells() -> None:
