@@ -64,10 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Keep the garbage collector off what is collected, for modules and tests live to the end.
 
-    After that it looks through the whole heap fifty times less often: drawn screens fill it.
+    After that it looks for garbage less often: drawn screens fill the heap.
     """
     gc.disable()
-    gc.set_threshold(700, 10, 500)
+    gc.set_threshold(20_000, 10, 100)
     if session.config.args == ["tests"] and os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         # In a new clone each module is compiled once: other workers begin at the other end.
         for path in sorted(Path("tests").rglob("test_*.py"), reverse=True):
