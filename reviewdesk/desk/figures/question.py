@@ -1,6 +1,7 @@
 """Ask a run a question before labelling, and answer it at every look."""
 
 from bisect import bisect_left
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -26,14 +27,19 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
     if found is None:
         return None
     try:
-        asked = RunQuestion.from_detail(
-            found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
-        )
+        asked = _stored(found)
         items = _items(desk, run, asked)
     except (ValueError, UsageError):
         # A newer version, or somebody who writes events by hand, asked it on another desk.
         return None
     return None if items is not None and not items.passes else asked
+
+
+def _stored(found: figures.StoredQuestion) -> RunQuestion:
+    """Read a question; raise ValueError or UsageError if this version asks no such question."""
+    return RunQuestion.from_detail(
+        found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
+    )
 
 
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
@@ -75,9 +81,9 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     later = len(counters)
     for old in figures.questions(desk.conn, run.hash):
         before = bisect_left(counters, old.counter)
-        same = old.event.detail["question"]
-        is_same = (same["figure"], tuple(same["of"])) == (asked.figure, asked.of)
-        again += before < later and is_same
+        with suppress(ValueError, UsageError):
+            same = _stored(old)
+            again += before < later and (same.figure, same.of) == (asked.figure, asked.of)
         later = before
     level = 1 - (1 - asked.level) / 2**again
     made = replace(asked, guesses=guesses, unlabelled=gone, again=again, level=level)

@@ -121,6 +121,7 @@ def test_a_question_that_another_desk_made_up_is_none(
     found = run("ask")
     assert (found.code, "nothing was asked yet" in found.err) == (2, True)
     assert run("calibrate").code == 0
+    assert run("ask", "accuracy >= 0.8").code == 0
 
 
 def test_two_desks_that_both_close_a_question_close_it_once(run: Cli, desk_path: Path) -> None:
