@@ -150,7 +150,7 @@ def _text_spans(text: str) -> Iterator[InkSpan]:
 
 ELLIPSIS = "…"
 
-_UNSTEADY = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?=[\u2000-\U0010ffff])"
+_UNSTEADY = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?![\x00-\u1fff]|\\Z)"
 """Characters whose width differs between terminals: emoji styles, skin tones and joiners. Painted
 lines leave them out, so that columns align; the emoji themselves stay."""
 

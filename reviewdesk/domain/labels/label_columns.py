@@ -253,7 +253,8 @@ class LabelColumns:
         weight = np.zeros(len(self))
         number, leads = self.contents
         counts = self.any_of(self.counts)
-        for h in np.unique(self.stratum).tolist():
+        # Not np.unique, whose first call imports numpy.ma for 15 ms.
+        for h in np.flatnonzero(np.bincount(self.stratum)).tolist():
             mine = np.flatnonzero((self.stratum[leads] == h) & self.seen[leads])
             ranks = self.rank[leads[mine]].astype(np.int64)
             end = int(np.argmin(np.append(np.sort(ranks), -1) == np.arange(len(mine) + 1)))
