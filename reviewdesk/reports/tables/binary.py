@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import shlex
 import zipfile
@@ -26,6 +27,8 @@ _SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbe
 _MOST_BYTES = 1 << 31
 """The most bytes that a workbook may unpack to."""
 _BATCH = 1000
+_LARGE = 1 << 20
+"""Workbooks of more bytes are read row by row, without knowing which cells are merged."""
 
 
 def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
@@ -72,8 +75,7 @@ def rows(kind: str, stream: BinaryIO, fail: Fail) -> Iterator[tuple[str, dict[st
         records = _sheet(stream, fail)
         _, names = next(records)
         for number, cells in records:
-            if any(cell is not None for cell in cells):
-                yield f"row {number}", dict(zip(names, map(_plain, cells), strict=False))
+            yield f"row {number}", dict(zip(names, map(_plain, cells), strict=False))
         return
     number = 0
     try:
@@ -115,28 +117,58 @@ def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator
 
 
 def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield the names of the columns, then the cells of each row, of the first sheet with rows."""
+    """Yield the names of the columns, then the cells of each row, of the first sheet with rows.
+
+    Other sheets with the same columns follow; then each row has its sheet's name as ``@key``.
+    """
     library = _library("xlsx", "openpyxl", fail)
     try:
-        book = library.load_workbook(stream, read_only=True, data_only=True)
-        for sheet in book.worksheets:
-            found = enumerate(sheet.iter_rows(values_only=True), 1)
-            filled = ((at, row) for at, row in found if sum(cell is not None for cell in row) > 1)
-            if (header := next(filled, None)) is not None:
-                start = [header, *islice(found, 2)]
-                texts = (
-                    ["" if one is None else on_a_line(str(one)) for one in row] for _, row in start
-                )
-                names, headers = column_names([*texts])
-                yield header[0], names
-                yield from start[headers:]
-                yield from found
-                return
-    except InputFileError:
-        raise
+        large = stream.seek(0, io.SEEK_END) > _LARGE
+        stream.seek(0)
+        book = library.load_workbook(stream, read_only=large, data_only=True)
+        found = [(sheet.title, *header) for sheet in book.worksheets if (header := _header(sheet))]
+        alike = [one for one in found if one[1:] == found[0][1:]]
+        several = len(alike) > 1
+        for title, at, names, headers in alike:
+            if title == found[0][0]:
+                yield at, ("@key", *names) if several else names
+            for number, cells in _filled(book[title]):
+                if number >= at + headers and any(cell is not None for cell in cells):
+                    yield number, (title, *cells) if several else cells
     except Exception as error:
         raise _damaged("xlsx", error, fail) from error
-    raise fail("", "is an Excel workbook without a row", "Save the sheet that holds the table.")
+    if not found:
+        raise fail("", "is an Excel workbook without a row", "Save the sheet that holds the table.")
+
+
+def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
+    """Return the place of a sheet's header, its names, and how many rows hold them."""
+    rows = ((at, row) for at, row in _filled(sheet) if sum(cell is not None for cell in row) > 1)
+    start = [*islice(rows, 8)]
+    if not start:
+        return None
+    texts = [["" if one is None else on_a_line(str(one)) for one in row] for _, row in start]
+    return start[0][0], *column_names(texts)
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the rows of a sheet with their numbers; cells merged downwards have their value."""
+    merged = {
+        (row, area.min_col - 1): (area.min_row, area.min_col - 1)
+        for area in getattr(sheet, "merged_cells", ())
+        if area.min_col == area.max_col
+        for row in range(area.min_row + 1, area.max_row + 1)
+    }
+    columns = sorted({column for _, column in merged})
+    last: dict[tuple[int, int], Any] = {}
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        filled = [*cells]
+        for column in columns:
+            if (start := merged.get((number, column))) is not None:
+                filled[column] = last.get(start)
+            else:
+                last[number, column] = filled[column]
+        yield number, tuple(filled)
 
 
 def _damaged(kind: str, error: Exception, fail: Fail) -> InputFileError:

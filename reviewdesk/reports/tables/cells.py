@@ -21,29 +21,35 @@ Cells: TypeAlias = Mapping[str, Any]
 
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
-    "reasons", "feedback", "critique", "why", "kommentar", "begründung", "bemerkung",
+    "reasons", "feedback", "critique", "why", "notes", "note", "remark", "remarks", "rationales",
+    "explanations", "justifications", "kommentar", "kommentare", "begründung", "bemerkung",
+    "anmerkung", "commentaire", "justificación", "explicación", "motivo", "comentario", "raison",
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
-        "grader", "scorer", "richter", "juez", "juge",
+        "grader", "scorer", "richter", "prüfer", "gutachter", "juez", "juge", "evaluador",
+        "évaluateur",
         "model_judge", "judge_model", "source_id",
     ),
-    "score": ("score", "rating", "value", "grade", "result", "outcome"),
+    "score": (
+        "score", "rating", "value", "grade", "result", "outcome", "bewertung", "punkte",
+        "punktzahl", "puntuación", "puntaje", "valutazione",
+    ),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
         "custom_id", "doc_id",
         "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name",
-        "test_case_id", "nr", "no", "no.", "@key",
+        "test_case_id", "nr", "no", "no.", "identifiant", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
         "pass", "passed", "verdict", "decision", "vote", "is_correct", "success", "criteria_met",
-        "urteil", "veredicto",
+        "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
     ),
     "label": ("label", "winner", "preference", "preferred"),
     "decision": (
@@ -79,7 +85,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
-        "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta",
+        "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta", "risposta",
         "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen", "reply",
         "bot_reply", "bot_response", "assistant_response", "llm_response", "model_answer",
         "generated_answer", "chatbot_response", "attributes.output.value", "transcript",
@@ -91,12 +97,14 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
-        "expected_response",
+        "expected_response", "expected_answer", "golden_answer", "ideal", "référence", "referenz",
+        "referencia", "erwartet",
     ),
     "generator": (
-        "generator", "generator_model", "output_model", "model", "model_a", "generator_1",
+        "generator", "generator_model", "output_model", "model", "model_id", "model_a",
+        "generator_1", "chosen_model",
     ),
-    "rival": ("rival", "model_b", "generator_2"),
+    "rival": ("rival", "model_b", "generator_2", "rejected_model"),
     "human": (
         "human", "human_label", "truth", "gold", "gold_label", "human_verdict", "reviewer",
         "expert",
@@ -434,8 +442,11 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
 
     A second line of names has no first cell, or is the one that pandas writes below names that
     recur; answers follow below it. Pandas writes the first column's name on a line of its own.
+    Columns without names are numbered.
     """
     top = tuple(start[0])
+    if _is_data(top, start[1:]):
+        return tuple(str(number) for number in range(1, len(top) + 1)), 0
     unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
     plain = ("item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
@@ -462,3 +473,22 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     if len({*names}) < len(names) or not all(names[1:]):
         return plain, 1
     return tuple(names), 3 if named else 2
+
+
+def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return True if the first record is no header: its cells recur below, or are numbers."""
+    filled = [(at, cell) for at, cell in enumerate(top) if cell]
+    numbers = [cell for _, cell in filled if likely_number(cell) is not None]
+    if tuple(top) in map(tuple, below) or not below or _count_up(numbers):
+        return False
+    data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
+    data += [one for one in numbers if one not in data]
+    rest = roles_of(one for _, one in filled if one not in data)
+    decimal = any("." in one for one in numbers)
+    return not rest and (2 * len(data) > len(filled) or decimal)
+
+
+def _count_up(numbers: Sequence[str]) -> bool:
+    return any(numbers == [*map(str, range(at, at + len(numbers)))] for at in (0, 1)) and bool(
+        numbers
+    )

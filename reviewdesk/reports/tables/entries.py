@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from hashlib import blake2b
 from operator import itemgetter
 from types import MappingProxyType
@@ -26,13 +27,11 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     likely_number,
     name,
-    parsed,
     with_decimal_point,
     without_remark,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, at_path, reader
-from reviewdesk.reports.wording import must_be
+from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, elements, reader
 
 _NOTHING: Cells = MappingProxyType({})
 _WAYS = re.compile(r" \+ |\|")
@@ -196,7 +195,7 @@ class _Place:
     def _inputs(
         self, wanted: Sequence[tuple[str, Reader]], columns: Sequence[str], plain: bool
     ) -> Reader:
-        cells = [path for path, _ in wanted if not path.startswith("=")]
+        cells = [path for path, _ in wanted if not path.startswith("=") or " + " in path]
         if plain and cells and all(path in columns and "." not in path for path in cells):
             return itemgetter(*cells)
         reads = [read for _, read in wanted]
@@ -324,13 +323,15 @@ class MapReader:
                 pattern = rule.columns if isinstance(rule.columns, str) else "*"
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                    groups.setdefault(f"\0{star}", []).append(place)
+                    groups.setdefault(f"{pattern}\0{star}", []).append(place)
             elif rule.as_ == "nothing" and not rule.each:
                 self._skips.append(self._place(raw))
             else:
-                groups.setdefault(rule.each, []).append(self._place(raw))
-            for one in filter(None, rule.each.split(" by ")):
-                self._use(f"{one}.*")
+                # Each question that a rule names has an answer of its own in an element.
+                asked = rule.dimension if rule.dimension.startswith("=") else ""
+                groups.setdefault(f"{rule.each}\0{asked}", []).append(self._place(raw))
+            for one in filter(None, rule.each.split(" + ")):
+                self._use(f"{one.partition('.*')[0]}.*")
             if not (rule.each or rule.columns):
                 continue
             if self.made.name and ("*" in raw.get("judge", "*") or rule.each):
@@ -392,7 +393,7 @@ class MapReader:
             for name in dict.fromkeys(self._columns)
             if name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)
         )
-        return [star for star in found if star not in left_out]
+        return [star for star in found if not any(fnmatchcase(star, one) for one in left_out)]
 
     def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
         """Return the content of a row, an entry for each rubric; empty if it holds no ballots."""
@@ -488,28 +489,13 @@ class MapReader:
 
     def _inside(self, cells: Cells, each: str, remarks: Remarks) -> Iterator[tuple[Cells, str]]:
         """Yield the elements inside a row, each with its path for error messages."""
-        place, _, called = each.partition(" by ")
-        held = parsed(at_path(cells, place))
-        names = parsed(at_path(cells, called)) if called else None
-        if isinstance(held, list) and isinstance(names, list):
-            held = dict(zip(map(name, names), held, strict=False))
-        if blank(held):
-            start = f"{each}."
-            held = {
-                key[len(start) :]: cells.get(key)
-                for key in self._columns
-                if key.startswith(start) and not blank(cells.get(key))
-            }
-        if not isinstance(held, dict | list):
-            kind = "an object in JSON" if isinstance(held, str) else "an object"
-            raise CellError(each, must_be(kind, held))
         known = self._known[each]
-        for key, one in held.items() if isinstance(held, dict) else enumerate(held):
-            inner = one if isinstance(one, dict) else {}
-            if not known.issuperset(inner):
+        for scope, path in elements(cells, each, self._columns):
+            inner = scope["@value"]
+            if isinstance(inner, dict) and not known.issuperset(inner):
                 keys = (name for name, cell in inner.items() if cell not in (None, "", [], {}))
                 remarks.unmapped((name for name in keys if name not in known), f"{each}.")
-            yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
+            yield scope, path
 
     def _vote(self, place: _Place, scope: Cells, column: str) -> Vote | None:
         """Return the vote in a row or an element, or None if it has no vote.

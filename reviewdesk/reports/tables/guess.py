@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
@@ -20,34 +21,30 @@ from reviewdesk.reports.tables.cells import (
     DecidingWords,
     is_answer,
     is_criterion,
-    is_missing,
     is_word,
     likely_number,
     name,
-    parsed,
     roles_of,
     stated_error,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.nested import ANSWERS, NO_SCORE, rule_of
+from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, TableSample, of_people
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
 _MOST_WORDS = 6
-_MARKS = "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment"
+_MARKS = (
+    "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
+    "|urteil|note|nota|punkte|puntuación"
+)
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
 _BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
-_SURE = re.compile(r"judge|juror|critic|grader|evaluator", re.IGNORECASE)
-_JUDGE = re.compile(
-    rf"{_SURE.pattern}|rater|gpt|claude|gemini|llama|mistral|qwen|deepseek|grok|command-r|\bo[1-4]\b",
-    re.IGNORECASE,
-)
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
     r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$)",
@@ -59,6 +56,19 @@ _NEITHER = re.compile(
     re.IGNORECASE,
 )
 """Words for an answer between pass and fail."""
+_TEXTS = {
+    "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
+    "output": re.compile(
+        r"answer|response|output|reply|completion|generated|decoded|summary|translation|hypothesis"
+        r"|antwort|réponse|respuesta",
+        re.IGNORECASE,
+    ),
+    "input": re.compile(
+        r"question|prompt|query|instruction|input|message|article|document|frage|pregunta",
+        re.IGNORECASE,
+    ),
+}
+"""Words in the names of columns of texts."""
 _INNER = frozenset({"item", "input", "output", "reference"})
 _HOLDERS = re.compile(
     r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer)[.:/]",
@@ -78,18 +88,29 @@ _RATER = re.compile(
     r"(?:annotator|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$", re.IGNORECASE
 )
 """Columns of people, if others are those of judges."""
+_PAIR = ("chosen", "rejected")
+"""The columns of two responses, of which the first one is known to be the better."""
 _FIRST = {
-    "pass": ["A", "model_a", "response_a", "assistant_a", "left", "first"],
-    "fail": ["B", "model_b", "response_b", "assistant_b", "right", "second"],
+    "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
+    "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second"],
 }
 """The words for the better one of two responses."""
-_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)")
+_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
+"""The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided",
     re.IGNORECASE,
 )
 _SHORT = 60
 _COMMENT = ".comment"
+_OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
+"""Columns of an outcome that may be the item's, not that of a question."""
+_LIKELY = re.compile(
+    rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury", re.IGNORECASE
+)
+"""Columns that more likely than others hold the answers of judges."""
+_OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
+"""The columns of Label Studio's tables, in which people alone answer."""
 
 
 def listed(columns: Sequence[str]) -> str:
@@ -114,7 +135,7 @@ class Guess(Struct, frozen=True):
     """The format that the report states, if it is not the map's name."""
 
 
-class Guesser:
+class Guesser(TableSample):
     """The known facts of a table whose map is guessed."""
 
     def __init__(
@@ -131,14 +152,18 @@ class Guesser:
         self.given = (*options.judge_columns, *options.criteria_columns)
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
         free = [one for one in self.columns if one not in self.said]
-        judged = any(_JUDGE.search(one) and not _RATER.match(one) for one in free)
+        judged = any(JUDGE.search(one) and not _RATER.match(one) for one in self.columns)
+        judged = judged or bool(options.judge_columns)
         self.people = [one for one in free if _HUMAN.search(one) or (judged and _RATER.match(one))]
-        self.roles = roles_of(free)
+        filled = roles_of(one for one in free if self.cells(one) or not sample)
+        empty = roles_of(one for one in free if one not in filled.values())
+        self.roles = empty | filled
+        self.find_texts(free)
         self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
         if "@key" in self.columns and "judge" not in self.roles:
             keys = [str(row.cells["@key"]) for row in sample]
-            if len({*keys}) < len(keys) or all(map(_JUDGE.search, keys)):
+            if len({*keys}) < len(keys) or all(map(JUDGE.search, keys)):
                 self.roles["judge"] = "@key"
                 if self.roles.get("item") == "@key":
                     del self.roles["item"]
@@ -161,6 +186,23 @@ class Guesser:
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
 
+    def find_texts(self, free: Sequence[str]) -> None:
+        """Find texts by a word in the names of columns, and scores under the name of reasons."""
+        for role, words in _TEXTS.items():
+            taken = {*self.roles.values()}
+            likely = [one for one in free if one not in taken and words.search(one)]
+            likely = [one for one in likely if not NO_SCORE.search(one) and not _BEHIND.search(one)]
+            found = next(filter(self.is_text, likely), "")
+            if found and self.roles.get(role, "text") in {"text", "Text"}:
+                if role in self.roles:
+                    # A summary or a translation of the text is the output.
+                    self.roles.setdefault("input", self.roles[role])
+                self.roles[role] = found
+        why = self.roles.get("reason", "")
+        scores = self.cells(why) if "score" not in self.roles else []
+        if scores and all(likely_number(one) is not None for one in scores):
+            self.roles = roles_of(one for one in free if one != why) | {"score": why}
+
     def find_judges(self) -> None:
         """Find the column that names the judge or the question of each row, whatever its name."""
         item = self.roles.get("item", "")
@@ -168,7 +210,7 @@ class Guesser:
             cells = [one for one in self.cells(column) if isinstance(one, str)]
             several = 1 < len({*cells}) < len(cells) == len(self.sample) and column != item
             scored = self.roles.get("test") == column and "score" in self.roles
-            if several and (all(map(_JUDGE.search, cells)) or (scored and self.recurs([item]))):
+            if several and (all(map(JUDGE.search, cells)) or (scored and self.recurs([item]))):
                 role = "dimension" if any(map(is_criterion, cells)) else "judge"
                 self.roles = {key: one for key, one in self.roles.items() if one != column}
                 self.roles[role] = column
@@ -181,10 +223,14 @@ class Guesser:
         said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
         if said and not any(map(words.human, said)):
             del self.roles["human"]
-        for column in self.people[::-1] if not named else ():
-            said = self.cells(column)
-            if said and all(map(words.human, said)):
-                self.roles["human"] = column
+        labels = [
+            one for one in self.people if (held := self.cells(one)) and all(map(words.human, held))
+        ]
+        self.people_rule: list[JsonObject] = []
+        if len(labels) > 1 and not named:
+            self.people_rule = [{"columns": labels, "as": "person", "label": "*", "by": "=*"}]
+        elif labels and not named:
+            self.roles["human"] = labels[0]
 
     def outer_roles(self) -> dict[str, str]:
         """Return the id and the input that are in the object around a row."""
@@ -223,8 +269,7 @@ class Guesser:
             named = show_line(missing[0], 60)
             problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
             return _unsure(TableMap(), problem, "Name its columns as the file does.")
-        of_people = {"truth", "reviewer", "item_hash"}, {"annotation_id", "annotator", "lead_time"}
-        if not self.given and any(one <= {*self.columns} for one in of_people):
+        if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
             problem = "is a labels file, not a report"
             return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
         if self.given and "judge" not in self.roles:
@@ -236,24 +281,41 @@ class Guesser:
             problem = f'has a column "{named}" with a judge in each row'
             return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
         if "judge" in self.roles or "dimension" in self.roles:
-            self.item = self.item or self.roles.get("input", "")
+            self.item = self.item or self.roles.get("input", "") or self.grouping()
             return self.long()
         self.item = self.item or self.first_column()
         texts = self.made.get("input")
-        for column in [one for one in self.columns if "." not in one and one != texts]:
+        nested = [one for one in self.columns if "." not in one and one != texts]
+        for column in sorted(nested, key=lambda one: not _LIKELY.search(one)):
             if rule := self.held(column):
-                rule = self.lists_alike(self.of_all(rule, column))
-                rules = rule.get("ballots") or [rule]
-                places = [one.get("each") or one.get("score") or column for one in rules]
-                made = {**self.made, "item": self.item, **rule}
-                if column == made.get("output") and "score" in rule:
-                    del made["output"]  # it is the judge's answer
-                if words := self.words([self.at(rule)]):
-                    made["words"] = words
-                shown = rule.get("columns") or [one.partition("|")[0] for one in places]
-                problem = f"has the answers of judges inside {listed([*dict.fromkeys(shown)])}"
-                return _unsure(_map(made), problem, self.see, *places)
+                return self.inner(self.of_all(rule, column), column)
         return self.by_cells()
+
+    def inner(self, rule: JsonObject, column: str) -> Guess:
+        """Return the map of a table with the answers of judges inside a column."""
+        rules = rule.get("ballots") or [rule]
+        places = [one.get("each") or one.get("score") or column for one in rules]
+        made = {**self.made, "item": self.item, **rule}
+        if column == made.get("output") and "score" in rule:
+            del made["output"]  # it is the judge's answer
+        asked = any("dimension" in one for one in rules)
+        if more := self.of_row(made, asked):
+            made = {key: path for key, path in made.items() if key not in rule}
+            made["ballots"] = [*rules, *more]
+        self.told_apart(made, ("epoch",))
+        if words := self.words([self.at(one) for one in rules]):
+            made["words"] = words
+        shown = rule.get("columns") or [*map(_column_of, places)]
+        problem = f"has the answers of judges inside {listed([*dict.fromkeys(shown)])}"
+        return _unsure(_map(made), problem, self.see, *dict.fromkeys(map(_column_of, places)))
+
+    def grouping(self) -> str:
+        """Return the first column that recurs, but not for one judge: it may name the items."""
+        judge = self.roles.get("judge", "")
+        likely = (one for one in self.columns if one not in self.roles.values())
+        likely = (one for one in likely if one == self.columns[0] or not self.answers(one))
+        found = (one for one in likely if self.recurs([one]) and not self.recurs([one, judge]))
+        return next(found, "") if judge else ""
 
     def first_column(self) -> str:
         """Return the first column, if it numbers or names the rows, else an empty text."""
@@ -266,45 +328,11 @@ class Guesser:
         free = first not in taken and first not in self.said
         return first if free and (names_rows or self.counts_rows(first)) else ""
 
-    def held(self, column: str) -> JsonObject | None:
-        """Return the rule for the answers in the objects, lists or JSON texts of a column."""
-        cells = (parsed(one) for one in self.cells(column)[:5])
-        cell = next((one for one in cells if isinstance(one, dict | list)), None)
-        rule = rule_of(cell, column)
-        if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
-            # A text that is no JSON is kept as an answer that is not understood.
-            role = next(role for role in ANSWERS if role in rule)
-            rule[role] += f"|{column}"
-        return rule
-
-    def at(self, rule: Cells) -> list[Any]:
-        """Return the scores that a rule reads from the lists and objects of the sample."""
-        path = rule.get("score") or rule.get("label") or rule.get("pass") or ""
-        each = rule.get("each", "").partition(" by ")[0]
-        places = (parsed(at_path(row.cells, each)) for row in self.sample)
-        inside = ([*one.values()] if isinstance(one, dict) else one for one in places)
-        found = [one for held in inside if isinstance(held, list) for one in held]
-        return found if path == "@value" else [at_path(one, path) for one in found]
-
-    def lists_alike(self, rule: JsonObject) -> JsonObject:
-        """Return the rule of a list of answers; a list of names beside it names the judges."""
-        each = rule.get("each", "")
-        held = [*map(parsed, self.cells(each)[:1])] if rule.get("score") == "@value" else []
-        for column in self.columns if held and isinstance(held[0], list) else ():
-            names = parsed(next(iter(self.cells(column)), None))
-            names = names if isinstance(names, list) else []
-            alike = len(names) == len(held[0]) == len({*map(str, names)})
-            if alike and all(isinstance(one, str) and not is_answer(one) for one in names):
-                return {**rule, "each": f"{each} by {column}"}
-        return rule
-
-    def recurs(self, paths: Sequence[str]) -> bool:
-        found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]
-        return len({*found}) < len(found)
-
-    def told_apart(self, made: JsonObject) -> None:
+    def told_apart(
+        self, made: JsonObject, keys: Sequence[str] = ("judge", "dimension", "epoch")
+    ) -> None:
         """Add columns to the item's id if one judge rates rows of the same id."""
-        said = [made[key] for key in ("item", "judge", "dimension", "epoch") if made.get(key)]
+        said = [made[key] for key in ("item", *keys) if made.get(key)]
         if not made["item"] or not self.recurs(said):
             return
         named = {one.casefold(): one for one in self.columns}
@@ -320,35 +348,29 @@ class Guesser:
             made["item"] = " + ".join([made["item"], *chosen])
             if made.get("model") in chosen:
                 made["generator"] = made.pop("model")
-
-    def of_all(self, rule: JsonObject, column: str) -> JsonObject:
-        """Return the rule for every column with an answer of one shape, such as ``judge_2``."""
-        if rule.get("judge") != f"={column}":
-            return rule
-        held = {one: self.held(one) for one in self.sample[0].cells}
-        alike = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
-        if len(alike) < 2:
-            return rule
-        said = {role: path.replace(column, "*") for role, path in rule.items()}
-        # The answer of a column is its score, which may be a word.
-        said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
-        return {**said, "judge": "=*", "columns": alike}
+        elif "judge" not in keys:
+            # Rows of one id that nothing tells apart are items of their own.
+            made |= {"title": made["item"], "item": ""}
 
     def long(self) -> Guess:
         roles = self.roles
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
-        inner = {role: self.held(roles[role]) for role in ANSWERS if role in roles}
         if not {*ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
             return self.unnamed(made)
         made |= {
             "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
         }
         made["score"] = roles.get("score", "score")
-        for role, rule in inner.items():
+        for role in {*ANSWERS} & roles.keys():
+            rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":
-                made = {**{key: one for key, one in made.items() if key != role}, **rule}
-                made["judge"] = roles.get("judge", roles.get("dimension", ""))
+                made = {key: one for key, one in made.items() if key != role} | rule
+            elif rule and "each" in rule:
+                return self.inner(rule, roles[role])
+        made["judge"] = roles.get("judge", roles.get("dimension", ""))
+        if made["judge"] and all(isinstance(one, list) for one in self.cells(made["judge"])):
+            made["judge"] += ".0"
         if "model" in made["judge"].lower():
             made["model"] = roles.get("judge", "")
         if "dimension" in roles:
@@ -356,6 +378,12 @@ class Guesser:
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
         self.told_apart(made)
+        if person := of_people([row.cells for row in self.sample]):
+            made["ballots"] = [person, {}]
+        return self.checked(made)
+
+    def checked(self, made: JsonObject) -> Guess:
+        """Return the map of a long table, or what a person must say of it first."""
         if not self.options.pass_labels and (words := self.words([self.cells(made["score"])])):
             return self.ask_words(_map({**made, "words": words}), [made["score"]], self.command)
         if not self.item:
@@ -364,6 +392,15 @@ class Guesser:
             hint = f"Say which it is: reviewdesk open {self.command} --item-column"
             hint += f" {shlex.quote(likely)}"
             return _unsure(_map(made), problem, hint)
+        stated = made.get("pass") or made.get("decision", "")
+        of_items = {
+            (name(at_path(row.cells, self.item)), str(row.cells.get(stated))) for row in self.sample
+        }
+        once = len(of_items) == len({item for item, _ in of_items}) < len(self.sample)
+        if "dimension" in made and _OF_ITEM.search(stated) and once:
+            made = {key: path for key, path in made.items() if path != stated}
+            problem = f'has in "{show_line(stated, 60)}" one decision for all criteria of an item'
+            return _unsure(_map(made), f"{problem}, which is not read", self.see, made["score"])
         return Guess(_map(made))
 
     def unnamed(self, made: JsonObject) -> Guess:
@@ -382,6 +419,11 @@ class Guesser:
             if column not in named and self.words([self.cells(column)]):
                 self.roles["score"] = column
                 return self.long()
+        if rest and {*self.columns} >= _OF_PEOPLE:
+            answer = {"columns": rest, "as": "person", "label": "*", "by": made["judge"]}
+            asked = {"dimension": "=*"} if len(rest) > 1 else {}
+            made = {key: path for key, path in made.items() if key != "judge"}
+            return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
         if not rest:
             problem = (
                 f"has no column with what the judges said (its columns: {listed(self.columns)})"
@@ -401,21 +443,31 @@ class Guesser:
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         made = {**self.made, "item": self.item}
         ranges = {_RANGE.search(one) for one in (*judges, *criteria)}
-        scales = {(int(one[1]), int(one[2])) if one else None for one in ranges}
+        scales = {(int(one[1] or 0), int(one[2] or one[3])) if one else None for one in ranges}
         if len(scales) == 1 and (scale := scales.pop()):
             made["scale"] = [*scale]
-        if "pass" in self.roles:
-            # With a column for each judge, the row's single outcome is the panel's decision.
-            made.setdefault("decision", self.roles["pass"])
-        if "model" in self.roles:
-            # With several judges in a row, the row's single model wrote the output.
-            made.setdefault("generator", self.roles["model"])
         if "repeat" in self.roles:
             made["epoch"] = self.roles["repeat"]
         made["ballots"] = [self.columns_rule(judges)] if judges else []
         if criteria:
             made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
+        made["ballots"] += [*self.of_row(made, bool(criteria)), *self.people_rule]
+        self.told_apart(made, ("epoch",))
         return _map(made)
+
+    def of_row(self, made: JsonObject, asked: bool) -> list[JsonObject]:
+        """Add the row's outcome and model to a map; return the rules that an outcome needs."""
+        if "model" in self.roles:
+            # With several judges in a row, the row's single model wrote the output.
+            made.setdefault("generator", self.roles["model"])
+        if "pass" in self.roles:
+            # With several answers in a row, the row's single outcome is the panel's decision.
+            made.setdefault("decision", self.roles["pass"])
+        if not asked or "decision" not in made:
+            return []
+        # It decides on the item, and on none of the questions.
+        rule = self.columns_rule([made.pop("decision")])
+        return [{**rule, "dimension": "=*", "decision": rule["score"]}]
 
     def columns_rule(self, named: Sequence[str]) -> JsonObject:
         """Return the rule of a wide table for columns, with the columns that belong to them."""
@@ -445,18 +497,22 @@ class Guesser:
             whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
             whys = [one for one in whys if one not in self.people]
             if "reason" in self.roles or len(whys) == 1:
-                rule["reason"] = self.roles.get("reason", whys[0])
+                rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
+            if "pass" in self.roles and self.roles["pass"] not in named:
+                rule["pass"] = self.roles["pass"]
         if failed := beside(_ERRORS):
             rule["error"] = failed
         if (passed := beside(_VOTES)) and passed != rule["score"]:
             rule["pass"] = passed
         return rule
 
-    def by_cells(self) -> Guess:
-        """Return the map of a table without a column of judges' names, by its cells' content."""
+    def answering(self) -> tuple[list[str], list[str]]:
+        """Return the columns of no other use, and those of them that hold answers."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not NO_SCORE.search(one)]
+        if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
+            free = [one for one in free if _stem(one) not in _PAIR]
         people = [one for one in free if one in self.people or one.strip().lower() in TOTALS]
         free = [one for one in free if one not in people or is_criterion(one)] or people
         answers = [
@@ -473,6 +529,11 @@ class Guesser:
             if not judges and role in self.roles and self.answers(self.roles[role]):
                 judges = [self.roles.pop(role)]
                 self.made.pop("decision", None)
+        return free, judges
+
+    def by_cells(self) -> Guess:
+        """Return the map of a table without a column of judges' names, by its cells' content."""
+        free, judges = self.answering()
         criteria = [one for one in judges if is_criterion(_stem(one).rpartition(".")[2])]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
@@ -481,7 +542,7 @@ class Guesser:
         if people and "judge" not in self.roles:
             problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
             return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
-        if judges and (asked or all(map(_SURE.search, judges))):
+        if judges and (asked or all(map(SURE.search, judges))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
@@ -497,6 +558,8 @@ class Guesser:
             problem = "is a labels file, not a report"
             return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
         problem = f"has no column that names the judge (its columns: {listed(self.columns)})"
+        if not judges and (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
+            return Guess(replace(made, as_="person", label="=pass"), _PAIR)
         if not judges:
             hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
             return _unsure(made, problem, hint)
@@ -504,9 +567,6 @@ class Guesser:
         hint += f" those that ask different questions: reviewdesk open {self.command}"
         hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
         return _unsure(made, problem, hint, *judges)
-
-    def cells(self, column: str) -> list[Any]:
-        return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
 
     def answers(self, column: str) -> bool:
         """Return True if a column holds numbers, votes or marks, as judges' answers do.
@@ -517,6 +577,11 @@ class Guesser:
         rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
         words = all(is_word(cell) or stated_error(cell) for cell in rest)
         return bool(filled) and words and 2 * len(rest) < len(filled)
+
+    def is_text(self, column: str) -> bool:
+        cells = self.cells(column)
+        texts = bool(cells) and all(isinstance(one, str) for one in cells)
+        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
 
     def counts_rows(self, column: str) -> bool:
         """Return True if a column, whatever its name, holds the numbers of at least three rows."""
@@ -569,6 +634,10 @@ def _frame(named: Sequence[str]) -> tuple[str, str]:
     if any(len(one) <= len(start) + len(end) for one in named):
         return "", ""
     return start, end
+
+
+def _column_of(path: str) -> str:
+    return re.split(r"\.\*|\|| \+ ", path)[0]
 
 
 def _stem(column: str) -> str:

@@ -3,23 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from reviewdesk.reports.tables.cells import is_answer, is_criterion, is_missing, parsed, roles_of
-from reviewdesk.reports.tables.table_map import at_path
+from reviewdesk.reports.tables.cells import (
+    REASONS,
+    CellError,
+    Cells,
+    is_answer,
+    is_criterion,
+    is_missing,
+    name,
+    parsed,
+    roles_of,
+)
+from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
 NO_SCORE = re.compile(
-    r"^_|^n_|^(?:reason|rationale|explanation|justification)"
+    r"^_|^n_|^(?:reason\w*|rationale|explanation|justification|feedback|comments?|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    r"|temperature|#|reason\w*|rationale|explanation|kommentar|comments?|feedback|notes?|created|state"
-    r"|threshold)\W*$",
+    rf"|temperature|#|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
+
+_SURE = r"judge|juror|critic|grader|evaluator"
+SURE = re.compile(_SURE, re.IGNORECASE)
+JUDGE = re.compile(
+    rf"{_SURE}|rater|gpt|claude|gemini|llama|mistral|qwen|deepseek|grok|command-r|sonnet|haiku|opus"
+    r"|\bllm\b|\bo[1-4]\b",
+    re.IGNORECASE,
+)
+"""Names of judges."""
+_PERSON = re.compile(r"(?:human|person|manual)(?:[ _-].*)?$|ui$|annotation$", re.IGNORECASE)
+"""Words that mark an answer as a person's."""
+_WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by", "reviewer")
+"""Keys that name a person."""
+
+_NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
+"""Roles whose cells do not say who answers."""
+_LONGEST_MARK = 40
 
 _NAMED = frozenset({"judge", "dimension", "name"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
@@ -34,7 +62,8 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list) or not elements:
         return None
-    if rule := _of_values(held, elements, path) or _of_elements(held, elements, path):
+    rule = _of_values(held, elements, path) or _of_elements(held, elements, path)
+    if rule or (depth and (rule := _of_groups(held, elements, path, depth))):
         return rule
     for key, one in held.items() if named and depth else ():
         if found := rule_of(parsed(one), f"{path}.{key}", depth - 1):
@@ -104,17 +133,156 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
             rule.setdefault("dimension", "@key")
         elif judge and any(is_criterion(str(one.get(judge))) for one in elements):
             rule.setdefault("dimension", judge)
-        for kind in ("annotator_kind", "source_type", "source.source_type"):
-            if not named and any(at_path(one, kind) == "HUMAN" for one in elements):
-                shared = {"each": path, "judge": judge, **rule}
-                person = {"where": {kind: "HUMAN"}, "as": "person"}
-                return {"ballots": [{**shared, **person}, shared]}
+        rule = {"each": path, "judge": "@key" if named else judge, **rule}
         if plain:
             rule["score"] = f"{rule.get('score', 'score')}|@value"
-        return {"each": path, "judge": "@key" if named else judge, **rule}
-    if named and all(one and all(map(is_answer, one.values())) for one in elements):
-        of_key = {"judge": "@key", "score": "@value"}
-        return {
-            "ballots": [{"each": f"{path}.{key}", "dimension": f"={key}", **of_key} for key in held]
-        }
+        return rule
     return None
+
+
+def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
+    """Return the part of a rule for the answers that are marked as a person's, if any are."""
+    words: dict[str, set[str]] = {}
+    for one in elements:
+        roles = roles_of(one)
+        facts = {roles[role] for role in _NO_MARK & roles.keys()}
+        for path, held in one.items():
+            if path in facts:
+                continue
+            inner = held if isinstance(held, dict) and path not in {"^", "@value"} else {}
+            for key, mark in ((path, held), *((f"{path}.{key}", inner[key]) for key in inner)):
+                if isinstance(mark, str) and len(mark) < _LONGEST_MARK:
+                    words.setdefault(key, set()).add(mark)
+    for path, found in words.items():
+        if marks := sorted(filter(_PERSON.match, found)):
+            by = next((key for key in _WHO if any(key in one for one in elements)), "")
+            return {"where": {path: marks}, "as": "person"} | ({"by": by} if by else {})
+    return None
+
+
+def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> JsonObject | None:
+    """Return the rule for objects that each hold several answers, such as all those of a judge."""
+    named = isinstance(held, dict)
+    if not all(isinstance(one, dict) and one for one in elements) or (named and len(elements) < 2):
+        return None
+    first = elements[0]
+    roles = roles_of(first)
+    key = next((roles[role] for role in ("judge", "model", "dimension") if role in roles), "")
+    asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
+    asked = [one for one in asked if not NO_SCORE.search(one)]
+    if key and asked:
+        why = {"reason": roles["reason"]} if "reason" in roles else {}
+        rule = {"each": path, "judge": key, **why}
+        return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
+    found = [rule_of(one, "@", depth - 1) or {} for one in elements[:5]]
+    rule = found[0]
+    if not rule.get("each") or any(one.get("each") != rule["each"] for one in found):
+        return None
+    rule["each"] = rule["each"].replace("@", f"{path}.*", 1)
+    outer = f"^.{key}" if key else "^.@key"
+    inner = [*first] if rule["judge"] == "@key" else []
+    if "dimension" in rule or (
+        named and inner and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, inner))
+    ):
+        rule |= {"judge": outer, "dimension": rule.get("dimension", "@key")}
+    elif named or key:
+        rule["judge" if key and key != roles.get("dimension") else "dimension"] = outer
+    else:
+        rule["epoch"] = outer
+    return rule
+
+
+class TableSample:
+    """The first rows of a table, and what they hold at some depth."""
+
+    columns: tuple[str, ...]
+    sample: Sequence[TableRow]
+
+    def cells(self, column: str) -> list[Any]:
+        return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
+
+    def recurs(self, paths: Sequence[str]) -> bool:
+        found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]
+        found = [one for one in found if one[0]]
+        return len({*found}) < len(found)
+
+    def held(self, column: str) -> JsonObject | None:
+        """Return the rule for the answers in the objects, lists or JSON texts of a column."""
+        cells = [parsed(one) for one in self.cells(column)]
+        cell = max((one for one in cells if isinstance(one, dict | list)), key=len, default=None)
+        rule = rule_of(cell, column)
+        if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
+            # A text that is no JSON is kept as an answer that is not understood.
+            role = next(role for role in ANSWERS if role in rule)
+            rule[role] += f"|{column}"
+        if rule is None or "each" not in rule:
+            return rule
+        rule = self.side_by_side(rule)
+        person = of_people(self.inside(rule["each"]))
+        return {"ballots": [rule | person, rule]} if person else rule
+
+    def inside(self, each: str) -> list[Cells]:
+        """Return the elements that a rule names in the rows of the sample."""
+        found: list[Cells] = []
+        for row in self.sample:
+            with suppress(CellError):
+                found += [one for one, _ in elements(row.cells, each, self.columns)]
+        return found
+
+    def at(self, rule: Cells) -> list[Any]:
+        """Return the scores that a rule reads from the lists and objects of the sample."""
+        path = rule.get("score") or rule.get("label") or rule.get("pass") or ""
+        found = (at_path(one, path) for one in self.inside(rule.get("each", "")))
+        return [one for one in found if one is not None]
+
+    def side_by_side(self, rule: JsonObject) -> JsonObject:
+        """Return the rule of answers; names and reasons may be in lists or objects beside them."""
+        each = rule["each"]
+        outer, _, last = each.rpartition(".")
+        cells = self.sample[0].cells
+        around = parsed(at_path(cells, outer)) if outer else cells
+        if rule.get("score") != "@value" or ".*" in each or not isinstance(around, dict):
+            return rule
+        scores, found = parsed(around.get(last)), {}
+        for key, one in around.items():
+            beside = parsed(one)
+            texts = [*beside.values()] if isinstance(beside, dict) else beside
+            if key == last or type(beside) is not type(scores) or len(beside) != len(scores):
+                continue
+            if isinstance(beside, dict) and beside.keys() != scores.keys():
+                continue
+            if not all(isinstance(text, str) and not is_answer(text) for text in texts):
+                continue
+            why = NO_SCORE.search(key) or isinstance(beside, dict)
+            judges = not why and "judge" not in found and len({*texts}) == len(texts)
+            found["judge" if judges else "reason"] = key
+        if not found:
+            return rule
+        paths = [each, *(f"{outer}.{key}".lstrip(".") for key in found.values())]
+        return {**rule, "each": " + ".join(paths), "score": last, **found}
+
+    def of_all(self, rule: JsonObject, column: str) -> JsonObject:
+        """Return the rule for every column with answers of one shape, such as ``judge_2``."""
+        if rule.get("judge") == "^.@key" and isinstance(self.cells(column)[0], list):
+            # The raters of a list have no names but those of the list and their numbers.
+            rules = {one: self.held(one) for one in self.columns if "." not in one}
+            shape = {key: path.replace(column, "*") for key, path in rule.items()}
+            alike = {
+                one: found
+                for one, found in rules.items()
+                if found
+                and {key: str(path).replace(one, "*") for key, path in found.items()} == shape
+            }
+            return {
+                "ballots": [one | {"judge": f"={name} + ^.@key"} for name, one in alike.items()]
+            }
+        if rule.get("judge") != f"={column}":
+            return rule
+        held = {one: self.held(one) for one in self.sample[0].cells}
+        single = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
+        if len(single) < 2:
+            return rule
+        said = {role: path.replace(column, "*") for role, path in rule.items()}
+        # The answer of a column is its score, which may be a word.
+        said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
+        return {**said, "judge": "=*", "columns": single}

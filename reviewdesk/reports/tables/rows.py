@@ -227,11 +227,29 @@ def layout_of(look: FirstLook) -> Layout | None:
         if orient not in {"", "named"}:
             first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
             return Layout(flat_names(first), outline=outline, orient=orient)
+        if beside := _beside(outline):
+            names = flat_names(
+                {name: one for key in beside for name, one in outline.first(key).items()}
+            )
+            return Layout(names, outline=outline, orient="lists")
         for key in _LISTS:
             if not isinstance(outline.keys.get(key), dict) and (first := outline.first(key)):
                 return _unwrapped(key, first, outline)
     several = outline.kind == "array" or outline.goes_on
     return _unwrapped("", outline.keys, outline, several=several) if outline.keys else None
+
+
+def _beside(outline: Outline) -> list[str]:
+    """Return the keys of lists of as many objects, which together hold the cells of the rows.
+
+    One of the lists holds nothing but answers.
+    """
+    found = {key: outline.first(key) for key, one in outline.keys.items() if isinstance(one, list)}
+    found = {key: first for key, first in found.items() if first}
+    names = [name for first in found.values() for name in first]
+    alike = len({outline.lengths.get(key) for key in found}) == 1 and len({*names}) == len(names)
+    bare = any(all(map(is_answer, first.values())) for first in found.values())
+    return [*found] if alike and bare and len(found) > 1 else []
 
 
 def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True) -> Layout:
@@ -323,9 +341,11 @@ def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any
             named = {"@key": labels[number - 1]} if number <= len(labels) else {}
             yield str(number), named | dict(zip_longest(columns, values[: len(columns)]))
     elif orient == "lists":
-        columns = list(document)
-        for number, values in enumerate(zip(*document.values(), strict=False), 1):
-            yield str(number), dict(zip(columns, values, strict=True))
+        lists = {key: one for key, one in document.items() if isinstance(one, list) and one}
+        inner = {key: one for key, one in lists.items() if isinstance(one[0], dict)}
+        for number, values in enumerate(zip(*(inner or lists).values(), strict=False), 1):
+            parts = values if inner else [dict(zip(lists, values, strict=True))]
+            yield str(number), {name: one for part in parts for name, one in part.items()}
     elif orient == "index":
         yield from document.items()
     else:

@@ -295,8 +295,15 @@ def _read_by(
 
 
 def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
-    document = layout.outline.keys if layout.outline is not None else {}
-    return maps.fitting(maps.packaged(), layout.columns, document, tool)
+    """Return the maps that fit the columns, or those of the rows inside a list of documents."""
+    outline = layout.outline
+    document = outline.keys if outline is not None else {}
+    found = maps.fitting(maps.packaged(), layout.columns, document, tool)
+    if found or outline is None or not (outline.kind == "array" or outline.goes_on):
+        return found
+    within = inside(layout)
+    made = maps.fitting(maps.packaged(), within.columns, document, tool) if within.key else []
+    return [one for one in made if maps.packaged()[one].get("rows") == within.key]
 
 
 def _own_maps(layout: Layout) -> list[str]:

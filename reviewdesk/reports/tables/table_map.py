@@ -7,12 +7,13 @@ with that prefix, ``a + b`` joins names, and ``^.a`` is the value around an elem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.reports.tables.cells import Cells, blank, name, parsed
+from reviewdesk.reports.tables.cells import CellError, Cells, blank, name, parsed
+from reviewdesk.reports.wording import must_be
 
 Words: TypeAlias = str | list[str]
 
@@ -30,10 +31,11 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     """
 
     each: str = ""
-    """A list or an object; ``a by b`` is the list ``a`` with its names in the list ``b``."""
+    """A list or an object. ``a + b`` are the elements of two that belong together, by place or key,
+    as objects with the keys ``a`` and ``b``; ``a.*.b`` is ``b`` in each element of ``a``."""
     columns: Words = ""
     except_: Words = ""
-    """Names of ``columns`` that are not judges."""
+    """What stands for the ``*`` of ``columns`` that are not judges; it may hold a ``*`` too."""
     where: dict[str, Words] = {}
     """The words that paths must hold: ``*`` is any word, ``!word`` any other word, an empty text no
     word, and ``!=path`` a word that differs from that of another cell."""
@@ -188,6 +190,52 @@ def at_path(held: Any, path: str) -> Any:
             return at_path(inner, path[end + 1 :])
         end = path.find(".", end + 1)
     return None
+
+
+def elements(cells: Cells, each: str, columns: Sequence[str]) -> Iterator[tuple[Cells, str]]:
+    """Yield the elements that ``each`` of a rule names in a row, each with its path.
+
+    An element is an object with its own keys, its name or number as ``@key``, its value as
+    ``@value``, and what is around it as ``^``.
+    """
+    if ".*" in each:
+        outer, _, inner = each.partition(".*")
+        for scope, place in elements(cells, outer, columns):
+            if not inner and not isinstance(scope["@value"], dict | list):
+                yield scope, place
+                continue
+            for one, path in elements(scope, f"@value{inner}", ()):
+                yield one, path.replace("@value", place, 1)
+        return
+    paths = each.split(" + ")
+    held = parsed(at_path(cells, paths[0]))
+    if len(paths) > 1 and isinstance(held, dict | list):
+        held = _side_by_side({one: parsed(at_path(cells, one)) for one in paths})
+    if blank(held):
+        start = f"{each}."
+        held = {
+            key[len(start) :]: cells.get(key)
+            for key in columns
+            if key.startswith(start) and not blank(cells.get(key))
+        }
+    if not isinstance(held, dict | list):
+        kind = "an object in JSON" if isinstance(held, str) else "an object"
+        raise CellError(each, must_be(kind, held))
+    for key, one in held.items() if isinstance(held, dict) else enumerate(held):
+        own = one if isinstance(one, dict) else {}
+        yield {"@key": key, "@value": one, "^": cells, **own}, f"{each}.{key}"
+
+
+def _side_by_side(held: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
+    """Return the elements of several lists or objects that belong together, by place or key."""
+    listed = {
+        path.rpartition(".")[2]: dict(enumerate(one)) if isinstance(one, list) else one
+        for path, one in held.items()
+    }
+    return {
+        key: {name: one.get(key) for name, one in listed.items() if isinstance(one, dict)}
+        for key in next(iter(listed.values()))
+    }
 
 
 def _gathered(cells: Cells, stem: str, columns: Sequence[str]) -> Any:

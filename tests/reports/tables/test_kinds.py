@@ -2,6 +2,7 @@
 
 A line of ``kinds.jsonl`` has the text of a file, and by item and judge the answers that are in it:
 the score as the file has it, else the vote; ``unknown`` for one that cannot be read, null for none.
+``person`` is a person's label, and ``NAME why`` the reason of a judge.
 """
 
 import json
@@ -32,7 +33,12 @@ def test_a_kind_of_file_opens_as_it_is_or_by_its_proposed_map(kind: Any, tmp_pat
         made = tmp_path / "map.toml"
         made.write_text(error.details)
         bodies = [*read(source, ReadOptions(map=str(made))).verdicts()]
-    found = {body["id"]: {one["id"]: _said(one) for one in body["jurors"]} for body in bodies}
+    found = {
+        body["id"]: {one["id"]: _said(one) for one in body["jurors"]}
+        | {f"{one['id']} why": one.get("reason") for one in body["jurors"]}
+        | {"person": body.get("human", {}).get("label")}
+        for body in bodies
+    }
     said = {
         item: answers and {judge: found.get(item, {}).get(judge, "absent") for judge in answers}
         for item, answers in kind["answers"].items()

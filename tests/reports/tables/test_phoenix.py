@@ -26,7 +26,7 @@ NOTES = (
 )
 JURY = [
     {"id": "correctness", "score": 1.0, "label": "correct", "pass": True, "reason": "fits"},
-    {"id": "correctness#2", "score": 0.0, "label": "incorrect", "pass": False},
+    {"id": "second", "score": 0.0, "label": "incorrect", "pass": False},
 ]
 FLAT = (
     "span_id,id,annotation_name,annotator_kind,identifier,result.label,result.score,"

@@ -97,6 +97,31 @@ def test_binary_tables_say_the_same(kind: str) -> None:
             table(whole[:at] + b"\xff" + whole[at + 1 :])
 
 
+def test_merged_cells_and_a_sheet_for_each_judge_are_read() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in (("Item", "Variant", "judge_a"), ("q1", "x", 1), (None, "y", 0)):
+        book.active.append(row)
+    book.active.merge_cells("A2:A3")
+    book.save(file)
+    found = verdicts(file.getvalue())
+    assert {one["id"]: scores(one) for one in found} == {
+        "q1/x": {"judge_a": 1},
+        "q1/y": {"judge_a": 0},
+    }
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    book.active["A1"] = "about"
+    for name in ("gpt-5", "claude"):
+        sheet = book.create_sheet(name)
+        for cells in (("id", "score"), ("q1", 0.5), (None, None), ("q2", 1)):
+            sheet.append(cells)
+    book.save(file)
+    assert [scores(one) for one in verdicts(file.getvalue())] == [
+        {"gpt-5": 0.5, "claude": 0.5},
+        {"gpt-5": 1, "claude": 1},
+    ]
+
+
 def test_a_decimal_comma_is_a_point_where_semicolons_part_the_cells() -> None:
     first, second = verdicts("item;judge;score;reason\na;x;0,5;gut, sehr\nb;x;85,5%;nein\n")
     assert first["jurors"] == [{"id": "x", "score": 0.5, "reason": "gut, sehr"}]

@@ -246,10 +246,10 @@ def test_a_row_of_a_label_alone_needs_no_judge() -> None:
 
 
 def test_only_listed_columns_leave_the_file() -> None:
-    columns = "item,judge,score,api_key,notes"
+    columns = "item,judge,score,api_key,batch"
     report, bodies = table(long(["a", "j", 1, "sk-secret", "n"], columns=columns))
     kept_out = "did not copy 1 API key that the file shows in clear; change it"
-    assert report.notes == ["columns not read: api_key, notes", kept_out]
+    assert report.notes == ["columns not read: api_key, batch", kept_out]
     assert "sk-secret" not in json.dumps([bodies, report.header])
 
 

@@ -91,12 +91,12 @@ def test_words_of_judges_are_votes() -> None:
     ]
 
 
-def test_repeated_items_need_a_column_that_tells_them_apart() -> None:
+def test_repeated_items_are_told_apart_by_a_column_or_are_items_of_their_own() -> None:
     text = "item,repeat,a\nx,1,0.1\nx,2,0.2\n"
     (body,) = verdicts(text, judge_columns=("a",))
     assert scores(body) == {"a": 0.1, "a#2": 0.2}
-    line = refusal(text.replace("repeat", "note"), judge_columns=("a",))
-    assert 'line 3: "a" rates "x" a second time, first at line 2' in line
+    found = verdicts(text.replace("repeat", "batch"), judge_columns=("a",))
+    assert {one["id"]: scores(one) for one in found} == {"x": {"a": 0.1}, "x#2": {"a": 0.2}}
 
 
 @pytest.mark.parametrize(
