@@ -60,8 +60,7 @@ def others_may_write(found: os.stat_result) -> bool:
 def share(desk: Path, group: str | None) -> None:
     """Give a group access to a desk and its folder, or with ``None`` take it from all others.
 
-    Raises:
-        UsageError: the group does not exist, or the system refuses.
+    Raise UsageError if the group does not exist, or the system refuses.
     """
     if sys.platform == "win32":
         problem = "share: this system has no such groups"

@@ -77,11 +77,8 @@ def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> P
     """Make a backup if no backup has what people made on an earlier day; drop the oldest ones.
 
     ``report`` is called between short steps and returns whether to continue. No lock is held
-    meanwhile, and a backup that was stopped leaves nothing behind.
-
-    Raises:
-        Cancelled: ``report`` returned False.
-        DeskError: the backup cannot be written, or is damaged.
+    meanwhile, and a backup that was stopped leaves nothing behind. Raise Cancelled if ``report``
+    returned False. Raise DeskError if the backup cannot be written, or is damaged.
     """
     today = desk.at()[:10]
     made = _dated(desk.path)
@@ -164,9 +161,8 @@ class Restored(Struct, frozen=True):
 def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
     """Check a backup and replace the desk with it; the old desk is kept under another name.
 
-    Raises:
-        DeskError: the backup is not whole and ``force`` is not given, or another process has the
-            desk open.
+    Raise DeskError if the backup is not whole and ``force`` is not given, or another process has
+    the desk open.
     """
     with connect_read_only(backup) as source:
         if desk.exists() and desk.samefile(backup):
@@ -236,10 +232,8 @@ def repair_desk(
 
     Without a ``target`` the new desk is beside it, with ``-repaired`` in its name. The readable
     verdicts of an incomplete run, and the labels after the end of a chain, go into files beside it.
-
-    Raises:
-        DeskError: the file is missing or of a newer version, or the new desk cannot be written.
-        UsageError: the target is the desk itself.
+    Raise DeskError if the file is missing or of a newer version, or the new desk cannot be written.
+    Raise UsageError if the target is the desk itself.
     """
     target = target or desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
     if not desk.is_file() or not desk.stat().st_size:

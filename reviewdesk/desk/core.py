@@ -368,8 +368,7 @@ class Desk:
     def close_item(self, key: int) -> Event:
         """Label an item as not answered, so that no label waits for it any more.
 
-        Raises:
-            UsageError: the reviewer has not deferred it twice.
+        Raise UsageError if the reviewer has not deferred it twice.
         """
         item = self.item(key)
         if not edits.may_close(self, item):

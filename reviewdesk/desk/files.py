@@ -35,9 +35,8 @@ def formats() -> tuple[str, ...]:
 def source(name: str, max_size: int | None = None) -> Source:
     """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input.
 
-    Raises:
-        UsageError: it is the desk that is open.
-        ReportError: it cannot be read, or is too large.
+    Raise UsageError if it is the desk that is open. Raise ReportError if it cannot be read, or is
+    too large.
     """
     from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 
@@ -75,8 +74,7 @@ def open_file(
 def named(text: str) -> Path:
     """Return the path that a person typed, with ``~`` and ``~NAME`` expanded.
 
-    Raises:
-        UsageError: that home folder does not exist.
+    Raise UsageError if that home folder does not exist.
     """
     try:
         return Path(text).expanduser()
@@ -219,9 +217,8 @@ def make_folder(folder: Path) -> None:
 def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
     """Return an empty file for a new desk; it gets its name only if the block succeeds.
 
-    Raises:
-        UsageError: the name is one of the files of the user's ``own`` desk, or taken and ``force``
-            is not given, or the file cannot be written.
+    Raise UsageError if the name is one of the files of the user's ``own`` desk, or taken and
+    ``force`` is not given, or the file cannot be written.
     """
     check_target(own, path, force=force)
     with file_explained(path), whole_path(path, replace=force) as part:
@@ -250,8 +247,8 @@ def write(
 ) -> None:
     """Write a file, with or without a desk; it gets its name once everything is written.
 
-    Raises:
-        UsageError: the file is the desk, exists and ``force`` is not given, or cannot be written.
+    Raise UsageError if the file is the desk, exists and ``force`` is not given, or cannot be
+    written.
     """
     if desk is not None:
         check_target(desk.path, path, force=force)

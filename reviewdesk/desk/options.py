@@ -48,8 +48,7 @@ class OpenOptions(TypedDict, total=False):
 def load_options(given: Mapping[str, Any]) -> LoadOptions:
     """Return the options of a load by their names; ``None`` stands for one that is not given.
 
-    Raises:
-        UsageError: a value cannot be used.
+    Raise UsageError if a value cannot be used.
     """
     from reviewdesk.desk.loading import LoadOptions
 

@@ -112,11 +112,9 @@ def check_free(folder: Path) -> None:
 def survey(report: str, own: Desk | None) -> FolderSetup:
     """Read a report, and find what can be written for it.
 
-    Labels are those of the user's ``own`` desk, else those in the file. No desk is changed.
-
-    Raises:
-        ReportError: the report cannot be read.
-        UsageError: its path cannot stand in a workflow.
+    Labels are those of the user's ``own`` desk, else those in the file. No desk is changed. Raise
+    ReportError if the report cannot be read. Raise UsageError if its path cannot stand in a
+    workflow.
     """
     from reviewdesk.desk.gates.new_report import loaded_report
     from reviewdesk.desk.live.panel_new import from_report

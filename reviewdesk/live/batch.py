@@ -50,8 +50,7 @@ class ReplyCache:
     def __init__(self, folder: Path) -> None:
         """Create the folder if it does not exist.
 
-        Raises:
-            UsageError: the folder cannot be used.
+        Raise UsageError if the folder cannot be used.
         """
         self._folder = folder
         try:
@@ -302,10 +301,8 @@ class Batch(Generic[Q]):
     async def run(self, cases: Iterable[Q], report: Callable[[BatchProgress], None]) -> None:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
-        ``report`` is called after each ballot, and each second while every call waits.
-
-        Raises:
-            DeskError: a reply cannot be stored; earlier ones are.
+        ``report`` is called after each ballot, and each second while every call waits. Raise
+        DeskError if a reply cannot be stored; earlier ones are.
         """
         self._cases = iter(cases)
 
@@ -390,10 +387,8 @@ async def ask_all(
     """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
 
     Each reply is in the store of the meter before it is used. With ``batches``, jurors whose vendor
-    has a batch interface are asked through it, and their calls may still wait at the end.
-
-    Raises:
-        DeskError: a reply cannot be stored; earlier ones are.
+    has a batch interface are asked through it, and their calls may still wait at the end. Raise
+    DeskError if a reply cannot be stored; earlier ones are.
     """
 
     def keep(call: Call, exchange: Exchange) -> None:

@@ -34,9 +34,7 @@ def hosts(
     """Return the hosts at which jurors are asked, and which of their keys are missing.
 
     With ``counts``, each host states how many calls it receives; otherwise it names its jurors.
-
-    Raises:
-        TransportError: a juror's address cannot be used.
+    Raise TransportError if a juror's address cannot be used.
     """
     there: dict[str, list[tuple[Juror, Endpoint]]] = {}
     missing: dict[str, None] = {}
@@ -101,9 +99,7 @@ class Survey:
         """Count the calls about a case.
 
         Stored answers are used in the order in which a panel asks, as they may decide the case.
-
-        Raises:
-            TransportError: a juror's address cannot be used.
+        Raise TransportError if a juror's address cannot be used.
         """
         is_open = False
         while calls := found.rest() if is_open else found.next():
@@ -165,8 +161,7 @@ def plan(
 ) -> ConsentPlan:
     """Summarize what the calls would send, counting one attempt each.
 
-    Raises:
-        TransportError: a juror's address cannot be used.
+    Raise TransportError if a juror's address cannot be used.
     """
     found = Survey(environment)
     found.add(CaseCalls(calls))

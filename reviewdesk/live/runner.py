@@ -234,9 +234,7 @@ class CallRunner(Generic[T]):
         """Yield every call with its ballot, whose reply is stored, in order of arrival.
 
         Closing the generator cancels the open calls. It ends early once the ceiling is reached.
-
-        Raises:
-            JournalError: a reply cannot be stored.
+        Raise JournalError if a reply cannot be stored.
         """
         self._loop = asyncio.get_running_loop()
         try:

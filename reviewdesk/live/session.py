@@ -172,8 +172,7 @@ class CallSession:
     def state(self, juror: Juror) -> JurorState:
         """Return the state of a juror.
 
-        Raises:
-            TransportError: its address cannot be used.
+        Raise TransportError if its address cannot be used.
         """
         place = endpoint(juror)
         named = juror.name, juror.model, place

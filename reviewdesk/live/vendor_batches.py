@@ -68,8 +68,7 @@ class BatchClient:
     async def begin(self, name: str, calls: Sequence[Named]) -> VendorJob:
         """Submit a batch, and return it as the vendor states it.
 
-        Raises:
-            TransportError: the vendor did not accept it; with the kind ``unsure``, it may have.
+        Raise TransportError if the vendor did not accept it; with the kind ``unsure``, it may have.
         """
         file = ""
         if upload := self._wire.upload(name, calls):
@@ -247,10 +246,8 @@ class BatchTransport:
     async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
         """Return the exchange with which a call's batch ended; ``None`` while the call waits.
 
-        ``stored`` is the newest exchange of the call, which was not an answer.
-
-        Raises:
-            DeskError: a batch or an answer cannot be stored.
+        ``stored`` is the newest exchange of the call, which was not an answer. Raise DeskError if a
+        batch or an answer cannot be stored.
         """
         batch = self._held.get(call.key)
         found: dict[str, BatchAnswer] | str | None = _NEVER_TAKEN

@@ -81,8 +81,7 @@ def put_together(
 ) -> Archived:
     """Combine the parts that patterns match into a run of the desk; leave out bad parts.
 
-    Raises:
-        UsageError: no part can be read, or a pattern matches no part.
+    Raise UsageError if no part can be read, or a pattern matches no part.
     """
     for pattern in patterns:
         refuse_keys(pattern)

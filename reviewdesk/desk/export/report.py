@@ -123,8 +123,8 @@ def summary(desk: Desk, run: Run) -> str:
 def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
     """Return the reliability diagram as SVG or PNG.
 
-    Raises:
-        UsageError: no verdict has a label that says pass or fail, or the extra is not installed.
+    Raise UsageError if no verdict has a label that says pass or fail, or the extra is not
+    installed.
     """
     with explained(desk.path):
         svg = diagram_of(run.name, calibration_page(desk, run, jurors=False))

@@ -45,11 +45,9 @@ def _stored(found: figures.StoredQuestion) -> RunQuestion:
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     """Record a question, which replaces the one before it, and answer it from what is known.
 
-    The open question is only answered if it is asked again as it stands.
-
-    Raises:
-        UsageError: the run is an archive, its verdicts were drawn one by one, none is decided, or
-            the question names a juror whom the run does not have, or two who never differ.
+    The open question is only answered if it is asked again as it stands. Raise UsageError if the
+    run is an archive, its verdicts were drawn one by one, none is decided, or the question names a
+    juror whom the run does not have, or two who never differ.
     """
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
@@ -110,8 +108,7 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
 def close(desk: Desk, run: Run) -> RunAnswer:
     """Close the open question of a run: the queue is the usual one again.
 
-    Raises:
-        UsageError: no question is open.
+    Raise UsageError if no question is open.
     """
     found = question(desk, run)
     if found is None or found.closed:

@@ -75,8 +75,7 @@ def variants_of(
 ) -> tuple[Variant, ...] | None:
     """Return the policies that some options select together; ``None`` without options.
 
-    Raises:
-        UsageError: a value cannot be used.
+    Raise UsageError if a value cannot be used.
     """
     if not any((strategy, trim, rounding, quorum, supermajority, threshold, drop)):
         return None

@@ -301,10 +301,8 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     """Return True if the entry's ``reliability`` block comes from another set than its labels.
 
     A block with another total does. A block with the same total belongs to the labels, and must
-    agree with their number of correct verdicts and, if it is known, with their confusion.
-
-    Raises:
-        SuiteError: the block has the total of the labels, but disagrees with them.
+    agree with their number of correct verdicts and, if it is known, with their confusion. Raise
+    SuiteError if the block has the total of the labels, but disagrees with them.
     """
     block = gate.reliability
     line = found.line

@@ -60,8 +60,7 @@ def compared_with(
 ) -> Against | None:
     """Return what a new panel is compared with; ``None`` if nothing is given.
 
-    Raises:
-        UsageError: no parent is given, or no margin between 0 and 1.
+    Raise UsageError if no parent is given, or no margin between 0 and 1.
     """
     if parent is None and baseline is None and margin is None:
         return None
@@ -192,8 +191,8 @@ def joined_report(
 ) -> JoinedReport:
     """Join the labels of an entry to the new report.
 
-    Raises:
-        SuiteError: no label belongs to an answer in the report, or the panel decided none of them.
+    Raise SuiteError if no label belongs to an answer in the report, or the panel decided none of
+    them.
     """
     labels = _labels(gate, folder, open_desk)
     any_rubric = bool(report.older)

@@ -18,8 +18,7 @@ _IN_XML = 100
 def write_junit(result: SuiteResult, path: Path) -> None:
     """Write JUnit XML; an existing file is replaced only if it is XML itself.
 
-    Raises:
-        UsageError: the file cannot be written, or holds something else.
+    Raise UsageError if the file cannot be written, or holds something else.
     """
     _write(path, junit(result).decode(), b"<", "XML")
 

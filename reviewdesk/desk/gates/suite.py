@@ -41,9 +41,7 @@ _MOST_NAMED = 5
 def suite_weights(path: str) -> Mapping[str, float]:
     """Return the weights of dimensions of the suite's first entry that has some.
 
-    Raises:
-        UsageError: no entry has weights.
-        SuiteError: the file is not a valid suite.
+    Raise UsageError if no entry has weights. Raise SuiteError if the file is not a valid suite.
     """
     for entry in read_suite(path).entries:
         if isinstance(entry, CalibrationGate) and entry.composite is not None:
@@ -180,12 +178,10 @@ def run_suite(
 
     A ``report`` is read by ``options`` and checked in place of what the suite was written about:
     ``jury:`` entries check its verdicts, and the labels of ``calibration:`` entries are joined to
-    it. Its panel is also compared with those of ``against``, by the labels of each entry.
-
-    Raises:
-        SuiteError: the suite itself is wrong, and nothing was run.
-        UsageError: older panels are named without a report or without labels to compare by.
-        ReportError: the report cannot be read.
+    it. Its panel is also compared with those of ``against``, by the labels of each entry. Raise
+    SuiteError if the suite itself is wrong, and nothing was run. Raise UsageError if older panels
+    are named without a report or without labels to compare by. Raise ReportError if the report
+    cannot be read.
     """
     suite = read_suite(path)
     folder = Path(path).parent

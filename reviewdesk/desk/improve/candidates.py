@@ -100,8 +100,7 @@ def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
 def parent_of(candidate: Path) -> Path:
     """Return the panel file that a candidate is named after.
 
-    Raises:
-        UsageError: no such file is beside it.
+    Raise UsageError if no such file is beside it.
     """
     stem = candidate.stem.partition("+")[0]
     for suffix in (candidate.suffix, *_SUFFIXES):
@@ -123,11 +122,8 @@ def beside(parent: Path) -> tuple[Path, ...]:
 def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") -> WrittenCandidate:
     """Write a panel, without the comments of ``draft``, as a candidate beside its parent.
 
-    Its name is the next that is free.
-
-    Raises:
-        PanelError: the text is no panel.
-        UsageError: it decides as its parent does, or cannot be written.
+    Its name is the next that is free. Raise PanelError if the text is no panel. Raise UsageError if
+    it decides as its parent does, or cannot be written.
     """
     text = text.partition(_MARK)[0].strip() + "\n"
     slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "change"
@@ -263,10 +259,8 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> dict[str, int | Non
     """Return changes of a panel, with how many tuning items each is right on, the best first.
 
     The empty change is the panel itself. Changes that need calls have ``None`` and come last.
-    Others are kept if they are right more often, or as often with fewer jurors.
-
-    Raises:
-        PanelError: the panel file cannot be used.
+    Others are kept if they are right more often, or as often with fewer jurors. Raise PanelError if
+    the panel file cannot be used.
     """
     from reviewdesk.domain.panel.verdict_body import passes
 

@@ -37,10 +37,8 @@ def half_of(split: Split, item: Item) -> Half | None:
 def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLabels:
     """Return a run's pass and fail labels by half; both halves are empty before the first split.
 
-    Labels given blind are used, and all if the split or ``open_labels`` says so.
-
-    Raises:
-        UsageError: the run is an archive.
+    Labels given blind are used, and all if the split or ``open_labels`` says so. Raise UsageError
+    if the run is an archive.
     """
     if run.whole != run.verdicts:
         raise UsageError(f"{run.name} is an archive, which keeps too few verdicts to improve on")
@@ -103,10 +101,8 @@ def make_split(
 ) -> SplitLabels:
     """Split the labels of a run's rubric, or add those that came since; record it as an event.
 
-    Labels given blind are split, or all with ``open_labels``. An item stays in its half.
-
-    Raises:
-        UsageError: there are too few labels, or no new ones since the last split.
+    Labels given blind are split, or all with ``open_labels``. An item stays in its half. Raise
+    UsageError if there are too few labels, or no new ones since the last split.
     """
     found = split_labels(desk, run, open_labels=open_labels)
     known = found.split

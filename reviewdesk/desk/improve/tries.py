@@ -145,9 +145,8 @@ def _opened(
 ) -> PreparedTry:
     """Return the last try of both files that was cut off, or that ``ended``, else a new one.
 
-    Raises:
-        UsageError: there is no holdout, or both panels are the same.
-        PanelError: a panel file cannot be used.
+    Raise UsageError if there is no holdout, or both panels are the same. Raise PanelError if a
+    panel file cannot be used.
     """
     labels = split_labels(desk, run)
     split = labels.split
@@ -197,11 +196,8 @@ def prepare(
 ) -> PreparedTry:
     """Prepare a try of a candidate's file; one that was cut off is continued.
 
-    ``limits`` are fields of ``RunLimits``.
-
-    Raises:
-        UsageError: there is no holdout, both panels are the same, or a ceiling has no prices.
-        PanelError: a panel file cannot be used.
+    ``limits`` are fields of ``RunLimits``. Raise UsageError if there is no holdout, both panels are
+    the same, or a ceiling has no prices. Raise PanelError if a panel file cannot be used.
     """
     ready = _opened(desk, run, candidate, parent)
     if not ready.rows:
@@ -237,11 +233,9 @@ async def carry_out(
 
     Its event is in the desk before the first request, and counts from then on. Each reply is in the
     desk before it is used, so that a try that was cut off pays for no answer twice, and is the same
-    try when it is continued. Without a word, the same try asks again for what was lost.
-
-    Raises:
-        CeilingError: the next call might exceed the ceiling; the answers are kept.
-        DeskError: another process is at work on this try.
+    try when it is continued. Without a word, the same try asks again for what was lost. Raise
+    CeilingError if the next call might exceed the ceiling; the answers are kept. Raise DeskError if
+    another process is at work on this try.
     """
     begun = ready.begun
     world = world or World.real()
@@ -302,10 +296,8 @@ def adopt(
     """Replace the parent with a candidate, and spend the holdout.
 
     Return the panel's file, the file that keeps the parent, whose name has its hash, and what the
-    try showed.
-
-    Raises:
-        UsageError: it was not tried on this holdout, or not found better, unless ``anyway``.
+    try showed. Raise UsageError if it was not tried on this holdout, or not found better, unless
+    ``anyway``.
     """
     place = parent or parent_of(candidate)
     panel = place.with_suffix(".yaml")

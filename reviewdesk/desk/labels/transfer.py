@@ -151,9 +151,7 @@ def import_labels(
 
     A label that the desk already holds by the same reviewer stays. If the file has a different one,
     it is counted as a conflict and left out. Other processes may write between two batches of rows.
-
-    Raises:
-        UsageError: another window took the import back while it ran.
+    Raise UsageError if another window took the import back while it ran.
     """
     from reviewdesk.domain.labels.summary import make_rows
 

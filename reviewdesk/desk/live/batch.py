@@ -106,13 +106,11 @@ def judge_cases(
 ) -> BatchSummary:
     """Judge every case of a file and write the report.
 
-    Raises:
-        UsageError: the order cannot be carried out; nothing was sent.
-        PanelError: the panel or a case cannot be used; nothing was sent.
-        Cancelled: the user refused consent or stopped the run; the replies so far are stored.
-        CeilingError: the next call might exceed the ceiling; the replies so far are stored.
-        DeskError: the replies cannot be stored.
-        CallsPendingError: calls wait at vendors, so that there is no report yet.
+    Raise UsageError if the order cannot be carried out; nothing was sent. Raise PanelError if the
+    panel or a case cannot be used; nothing was sent. Raise Cancelled if the user refused consent or
+    stopped the run; the replies so far are stored. Raise CeilingError if the next call might exceed
+    the ceiling; the replies so far are stored. Raise DeskError if the replies cannot be stored.
+    Raise CallsPendingError if calls wait at vendors, so that there is no report yet.
     """
     panel = read_panel(order.panel)
     if order.stop_when_decided:

@@ -300,9 +300,8 @@ def is_begun(report: Path, named: Path | None) -> bool:
 def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[ReportJournal]:
     """Open the journal of a report, in the desk that is named or in a private one beside it.
 
-    Raises:
-        DeskError: the file cannot be used.
-        JournalError: a journal of an earlier version is damaged.
+    Raise DeskError if the file cannot be used. Raise JournalError if a journal of an earlier
+    version is damaged.
     """
     path = named or report.with_name(report.name + REPLIES)
     old = report.with_name(report.name + OLD_REPLIES)

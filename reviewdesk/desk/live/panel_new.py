@@ -87,8 +87,7 @@ def from_environment(
 def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
     """Return a panel of models named as ``vendor/model``, or by a name that tells the vendor.
 
-    Raises:
-        UsageError: a vendor is not known, or needs an address.
+    Raise UsageError if a vendor is not known, or needs an address.
     """
     jurors = []
     for name in names:
@@ -115,9 +114,8 @@ def from_report(
 ) -> PanelDraft:
     """Return a panel of the jurors that a report names, under the rule of its first verdict.
 
-    Raises:
-        ReportError: the report cannot be read.
-        UsageError: none of its jurors can be asked at a known address.
+    Raise ReportError if the report cannot be read. Raise UsageError if none of its jurors can be
+    asked at a known address.
     """
     seen: dict[str, Ballot] = {}
     rule: PanelRule | None = None
@@ -280,8 +278,7 @@ def check_panel(
 ) -> PanelCheck:
     """Read a panel file, and find which of its jurors' keys are missing or malformed.
 
-    Raises:
-        PanelError: the file cannot be used.
+    Raise PanelError if the file cannot be used.
     """
     found = composition(read_panel(path), generator)
     wanted = dict.fromkeys(seat.key_variable for seat in found.seats if seat.key_variable)

@@ -109,10 +109,8 @@ def panel_for(
 
     If ``wish`` names jurors, the report has to describe only these. ``JURORS`` are those of the
     report's jurors whose key is set, or current models of the set keys. They are asked today's
-    prompts, and the report's names choose among known addresses.
-
-    Raises:
-        UsageError: no key of a known vendor is set.
+    prompts, and the report's names choose among known addresses. Raise UsageError if no key of a
+    known vendor is set.
     """
     if source == JURORS:
         from reviewdesk.desk.live.panel_new import reachable_panel
@@ -161,8 +159,7 @@ def prepared(
 ) -> PreparedRerun:
     """Prepare one verdict of an order: the jurors, and their calls about it.
 
-    Raises:
-        UsageError: no juror can be asked.
+    Raise UsageError if no juror can be asked.
     """
     item = desk.item(key)
     panel = order.panel or panel_for(order.source, item, order.wish)
@@ -247,9 +244,8 @@ def survey_rest(
 ) -> ReadyRerun:
     """Prepare the rest of an unfinished re-run; ``order`` gives its limits.
 
-    Raises:
-        UsageError: its panel is not the one that was agreed to, or is no longer available.
-        DeskError: another process is at work on it.
+    Raise UsageError if its panel is not the one that was agreed to, or is no longer available.
+    Raise DeskError if another process is at work on it.
     """
     found.refuse_held()
     plans = {one.verdict: one for one in reruns.planned(desk.conn, found.event)}
@@ -274,11 +270,8 @@ def survey(
 
     ``told`` receives the share that is done; False stops. Verdicts that cannot be asked about are
     left out and counted if a filter chose them and others remain. A re-run that is resumed has
-    ``plans`` of its verdicts.
-
-    Raises:
-        UsageError: no verdict can be asked about, or a ceiling is given without prices.
-        Cancelled: ``told`` stopped it.
+    ``plans`` of its verdicts. Raise UsageError if no verdict can be asked about, or a ceiling is
+    given without prices. Raise Cancelled if ``told`` stopped it.
     """
     if order.source and not order.source.startswith("@") and not order.panel:
         order = replace(order, panel=panel_from(order.source))
@@ -347,10 +340,8 @@ async def carry_out(
 
     The plan is in the desk before the first request, and each reply before it is used. If the task
     is cancelled, the answers are kept: a single verdict ends with the ballots that came, and
-    unfinished ones of many wait for a resume.
-
-    Raises:
-        CeilingError: the next call might exceed the ceiling; the answers are kept.
+    unfinished ones of many wait for a resume. Raise CeilingError if the next call might exceed the
+    ceiling; the answers are kept.
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)

@@ -47,9 +47,8 @@ class Edit(Struct, frozen=True):
     def __call__(self, desk: OpenFile) -> Event | None:
         """Save the edit and return its event; ``None`` if the item has these tags already.
 
-        Raises:
-            BusyError: another process holds the lock.
-            ReviewDeskError: it cannot be saved for another reason.
+        Raise BusyError if another process holds the lock. Raise ReviewDeskError if it cannot be
+        saved for another reason.
         """
         with writing(desk.conn, desk.path, hashed=self.view is not None):
             run, placed = self.placed(desk)
@@ -99,10 +98,8 @@ def saved(desk: OpenFile, entry: NewEvent) -> Event | None:
 def tags(key: int, wanted: Sequence[str], added: Sequence[str] | None = None) -> Edit:
     """Return the edit that replaces the reviewer's tags on an item.
 
-    ``added`` are those given while the others were hidden; they are recorded in any case.
-
-    Raises:
-        UsageError: one of them is not a valid tag.
+    ``added`` are those given while the others were hidden; they are recorded in any case. Raise
+    UsageError if one of them is not a valid tag.
     """
     facts = {"tags": list(normal_tags(wanted))}
     if added is not None:
@@ -177,9 +174,7 @@ def rest(
     """Undo or redo the other batches of an import like the first one, and return an event of all.
 
     Each batch is a transaction of its own. The next undo or redo continues one that was killed.
-
-    Raises:
-        Cancelled: ``progress`` returned False.
+    Raise Cancelled if ``progress`` returned False.
     """
     batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
     from reviewdesk.store.load.hidden_runs import LockPace
@@ -264,10 +259,8 @@ def check_agent(name: str) -> None:
 def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str) -> Event:
     """Append an agent's suggestion to the log, in the chain of all agents.
 
-    No label, truth, figure, progress or export counts it, and no undo takes it back.
-
-    Raises:
-        UsageError: the agent has no name, or name or note are too long.
+    No label, truth, figure, progress or export counts it, and no undo takes it back. Raise
+    UsageError if the agent has no name, or name or note are too long.
     """
     check_agent(agent)
     if note is not None and len(note) > LONGEST_NOTE:
@@ -397,10 +390,8 @@ def keep_copy(text: str, name: str) -> Path | None:
     """Write the text to a file that only its owner can read, and return the path.
 
     The file replaces the previous copy. In the console of a browser nothing is written, and
-    ``None`` is returned: the file would lie on the machine of somebody else.
-
-    Raises:
-        DeskError: the file cannot be written.
+    ``None`` is returned: the file would lie on the machine of somebody else. Raise DeskError if the
+    file cannot be written.
     """
     from platformdirs import user_cache_path
 

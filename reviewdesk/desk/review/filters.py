@@ -129,8 +129,8 @@ def forget(desk: Desk, name: str) -> None:
 def expand(desk: Desk, text: str) -> str:
     """Return a valid filter, in which the saved filter replaces every word ``@name``.
 
-    Raises:
-        FilterError: the filter cannot be read; the error points at the wrong column of ``text``.
+    Raise FilterError if the filter cannot be read; the error points at the wrong column of
+    ``text``.
     """
     return expand_filter(text, saved(desk) if "@" in text else {})
 
@@ -184,8 +184,7 @@ def ready(
 ) -> str:
     """Return the filter with its saved filters expanded; index the run if the filter needs that.
 
-    Raises:
-        UsageError: the filter or the order cannot be read.
+    Raise UsageError if the filter or the order cannot be read.
     """
     parse_order(order)
     text = expand(desk, text) if text else text

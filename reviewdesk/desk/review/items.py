@@ -151,11 +151,9 @@ def about(
 ) -> tuple[int, NewEvent]:
     """Return the run's key, and the entry with run, verdict and content filled in.
 
-    The entry's tags are the reviewer's tags on the item with ``more_tags`` added.
-
-    Raises:
-        NotFoundError: the desk has no verdict with this key.
-        UsageError: one of ``more_tags`` is not a valid tag.
+    The entry's tags are the reviewer's tags on the item with ``more_tags`` added. Raise
+    NotFoundError if the desk has no verdict with this key. Raise UsageError if one of ``more_tags``
+    is not a valid tag.
     """
     row = verdicts.by_key(desk.conn, key)
     placed = replace(entry, run=row["run_hash"], verdict=row["id"], item=row["item"])

@@ -87,10 +87,8 @@ def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = Fals
     """Return the keys of the verdicts that a filter keeps, in an order.
 
     With ``whole``, a filter on labels keeps those of the holdout. Marks and deferrals in the filter
-    are those of the desk's reviewer.
-
-    Raises:
-        UsageError: the filter or the order cannot be read, or needs an index that is not complete.
+    are those of the desk's reviewer. Raise UsageError if the filter or the order cannot be read, or
+    needs an index that is not complete.
     """
     kept = parse_filter(text) if whole else _parsed(desk, text)
     if kept.groups or parse_order(order)[0] not in queue.IN_FILE or desk.columns.holds(run):

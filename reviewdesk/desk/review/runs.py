@@ -34,9 +34,7 @@ class Opening(Struct, frozen=True):
 def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
     """Find a verdict by its id or by ``RUN:ID``, and return its run and key.
 
-    Raises:
-        NotFoundError: no loaded run has the verdict.
-        UsageError: several runs have it.
+    Raise NotFoundError if no loaded run has the verdict. Raise UsageError if several runs have it.
     """
     if run_name is not None:
         run = desk.run(run_name)

@@ -115,8 +115,7 @@ def can_keep(act: object) -> TypeGuard[Kept]:
 def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
     """Write edits that have their keys into a private file, and return its path once it is on disk.
 
-    Raises:
-        DeskError: the file cannot be written.
+    Raise DeskError if the file cannot be written.
     """
     shape = {
         "schema": _SCHEMA,
@@ -161,8 +160,7 @@ def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
 def waiting(desk: Desk) -> Iterator[UnsavedFile]:
     """Yield the reviewer's files that hold edits; one whose edits are all saved is deleted.
 
-    Raises:
-        DeskError: a file is damaged, open to others, or of another desk or reviewer.
+    Raise DeskError if a file is damaged, open to others, or of another desk or reviewer.
     """
     for path in paths(desk):
         if os.path.lexists(path):

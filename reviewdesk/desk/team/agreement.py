@@ -170,8 +170,7 @@ def _opinion(label: Mapping[str, Any]) -> Opinion:
 def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None) -> Edit:
     """Return the edit that makes ``truth`` the truth of an item, whatever its labels are.
 
-    Raises:
-        UsageError: the labels of the item do not differ.
+    Raise UsageError if the labels of the item do not differ.
     """
     said = opinions(desk, key)
     if len(set(said.values())) < 2:

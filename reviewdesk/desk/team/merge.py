@@ -81,9 +81,8 @@ class Merged(Struct, frozen=True):
 def merge(desk: Desk, other: Path) -> Merged:
     """Merge every chain of another desk file, which is only read; one bad chain stops the merge.
 
-    Raises:
-        ChainError: a chain was changed or damaged, or differs from the chain that is here.
-        DeskError: the file cannot be read, or is of another version.
+    Raise ChainError if a chain was changed or damaged, or differs from the chain that is here.
+    Raise DeskError if the file cannot be read, or is of another version.
     """
     refuse_read_only(desk.conn)
     if other.exists() and other.samefile(desk.path):
@@ -242,8 +241,7 @@ def read_run(
 ) -> Run:
     """Load the run of a file under its own hash; ``said`` returns what desks wrote of a run.
 
-    Raises:
-        ReportError: the file is damaged, is no report, or is not the run that a desk named.
+    Raise ReportError if the file is damaged, is no report, or is not the run that a desk named.
     """
     from reviewdesk.reports import ReadOptions, Source
     from reviewdesk.reports import read as read_report

@@ -119,8 +119,7 @@ class Synced(Struct, frozen=True):
 def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> Synced:
     """Read what others put at a place, and write there what is new on this desk.
 
-    Raises:
-        DeskError: the place cannot be read or written, or the desk is busy or read-only.
+    Raise DeskError if the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
     one = _Sync(desk, place, options, told)
@@ -332,8 +331,7 @@ class SharedFolder:
     def __init__(self, where: str | Path) -> None:
         """Take a folder; the first file makes it if it is missing.
 
-        Raises:
-            UsageError: the path is empty, an address or a file, or has no folder to make it in.
+        Raise UsageError if the path is empty, an address or a file, or has no folder to make it in.
         """
         if not str(where).strip():
             raise UsageError("WHERE: is empty", "Name the shared folder.")
@@ -383,8 +381,8 @@ class SharedFolder:
     def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
         """Copy a file, so that what is checked is what is taken.
 
-        Raises:
-            PlaceProblem: it cannot be read, is no regular file, or has more than ``most`` bytes.
+        Raise PlaceProblem if it cannot be read, is no regular file, or has more than ``most``
+        bytes.
         """
         path = self._root / entry.name
         with spool() as into:

@@ -40,10 +40,8 @@ def verdict_body(
     """Return the verdict of a panel; ``jurors`` are its canonical ballots in seat order.
 
     Reading the verdict back gives the same decision, score, trim and panel hash. The hash is
-    computed from the ballots, so that it can be compared with the committed one.
-
-    Raises:
-        NoJurorsError: no juror answered, and the caller's own rule has nothing to count.
+    computed from the ballots, so that it can be compared with the committed one. Raise
+    NoJurorsError if no juror answered, and the caller's own rule has nothing to count.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess

@@ -53,8 +53,7 @@ class HttpTransport:
     async def send(self, request: Request) -> Response:
         """Send one request and read the whole response.
 
-        Raises:
-            TransportError: the request failed, for whatever reason.
+        Raise TransportError if the request failed, for whatever reason.
         """
         try:
             sent = httpx.Request(

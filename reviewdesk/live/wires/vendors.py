@@ -33,8 +33,7 @@ class Endpoint(Struct, frozen=True):
 def endpoint(juror: Juror) -> Endpoint:
     """Return the endpoint of a juror.
 
-    Raises:
-        TransportError: the vendor is unknown, or the address cannot be used.
+    Raise TransportError if the vendor is unknown, or the address cannot be used.
     """
     vendor = VENDORS.get(juror.vendor)
     if vendor is None:
@@ -94,8 +93,7 @@ _USABLE = ("http://", "https://")
 def proxy_for(url: str) -> str | None:
     """Return the system's proxy for a URL, or ``None``; this machine's own addresses have none.
 
-    Raises:
-        TransportError: the proxy is of a kind that requests cannot be sent through.
+    Raise TransportError if the proxy is of a kind that requests cannot be sent through.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
