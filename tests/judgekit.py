@@ -16,9 +16,9 @@ from typing import Any
 
 from reviewdesk.desk.live.batch import BatchListener, Order
 from reviewdesk.domain.panel.turnout import ConsentPlan
-from reviewdesk.live.batch import World
 from reviewdesk.live.records import Clock as LiveClock
 from reviewdesk.live.records import Request, Response, Transport, calls_for
+from reviewdesk.live.session import World
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
 

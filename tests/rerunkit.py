@@ -10,8 +10,8 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import CanonicalBallot
-from reviewdesk.live.batch import World
 from reviewdesk.live.records import Transport
+from reviewdesk.live.session import World
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS, FakeClock
 

@@ -16,7 +16,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import Call, calls_for
-from reviewdesk.live.session import CallSession
+from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.live.wires.transport import HttpTransport
 from scaling.measure import Row
 
@@ -81,7 +81,9 @@ async def _asked(url: str, latency: float, cases: int, rounds: int) -> tuple[flo
         ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MISTRAL_API_KEY"), "benchmark-key"
     )
     transport = HttpTransport()
-    session = CallSession(transport, lambda *_: None, environment=keys, concurrency=CONCURRENCY)
+    session = CallSession(
+        transport, lambda *_: None, RunLimits(concurrency=CONCURRENCY), environment=keys
+    )
     spec = panel(url)
     alone = replace(spec, jurors=spec.jurors[:1])
     one, five = [], []

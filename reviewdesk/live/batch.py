@@ -5,32 +5,29 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import not_asked, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress, ModelPause
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
-from reviewdesk.live.records import CACHE_HEADER, Call, Clock, Exchange, Keep, Transport, calls_for
+from reviewdesk.live.records import CACHE_HEADER, Call, Exchange, Keep, calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CONCURRENCY, CallSession, SystemClock
+from reviewdesk.live.session import CallSession, RunLimits, World
 from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
 from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.requests import hashed
@@ -190,84 +187,6 @@ class Unstored:
         """Return at once."""
 
 
-class RunLimits(Struct, frozen=True):
-    """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
-
-    max_cost: float | None = None
-    concurrency: int = CONCURRENCY
-    per_host: int | None = None
-    """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
-    deadline: float | None = None
-    """Seconds of trying that each ballot has; ``None`` is 600."""
-    max_wait: float | None = None
-    """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
-    max_failed: Allowance = NONE_LOST
-    """How many ballots may be lost before the run counts as failed."""
-
-
-class World(Struct, frozen=True):
-    """The outside resources of a run: variables, time and network."""
-
-    environment: Mapping[str, str]
-    clock: Clock
-    transport: Callable[[], Transport]
-    closes: bool = True
-    """Whether a run closes its transport at its end."""
-
-    @staticmethod
-    def real() -> World:
-        """Return the process's own environment, clock and network."""
-        from reviewdesk.live.wires.transport import HttpTransport
-
-        return World(PROCESS, SystemClock(), HttpTransport)
-
-
-@dataclass(slots=True)
-class BatchProgress:
-    """Progress of a run: ``reused`` answers were on disk, ``calls`` were made in ``seconds``.
-
-    ``failed`` is the number of calls without an answer.
-    """
-
-    cases: int = 0
-    calls: int = 0
-    reused: int = 0
-    failed: int = 0
-    spared: int = 0
-    """The calls that were not needed, because the panel decided without them."""
-    waiting: int = 0
-    """The calls that wait at vendors; ``fetched`` counts those whose batch ended in this run."""
-    fetched: int = 0
-    unsent: int = 0
-    """The calls that no vendor accepted for a batch."""
-    seconds: float = 0.0
-    idle: float = 0.0
-    """The seconds in which every call waited."""
-    pauses: tuple[tuple[ModelPause, int], ...] = ()
-    """The models that are paused, and how many drawn calls wait for each."""
-
-    @property
-    def rate(self) -> float:
-        return self.calls / self.seconds if self.seconds > 0 else 0.0
-
-    def of(self, cases: int, calls: int, spent_usd: float | None) -> LiveProgress:
-        """Return the progress of a run of so many cases and calls.
-
-        The remaining seconds are those of the remaining calls at the rate so far, without the time
-        in which every call waited, and at least those of each pause and of the calls after it.
-        """
-        rest = max(0, calls - self.calls - self.spared)
-        working = self.seconds - self.idle
-        each = working / self.calls if self.calls and working > 0 else None
-        times = [rest * each] if each is not None else []
-        times += [pause.left + waiting * (each or 0.0) for pause, waiting in self.pauses]
-        paused = tuple(pause for pause, _ in self.pauses)
-        left = max(times, default=None)
-        return LiveProgress(
-            self.cases, cases, self.rate, spent_usd, left, paused, self.calls, self.seconds
-        )
-
-
 class Batch(Generic[Q]):
     """Makes the calls of cases as they are drawn, and skips those whose answer is on disk."""
 
@@ -296,9 +215,9 @@ class Batch(Generic[Q]):
         self._cache = cache
         self._cases: Iterator[Q] = iter(())
         self._waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = deque()
-        self.counts = BatchProgress()
+        self.counts = LiveProgress()
 
-    async def run(self, cases: Iterable[Q], report: Callable[[BatchProgress], None]) -> None:
+    async def run(self, cases: Iterable[Q], report: Callable[[LiveProgress], None]) -> None:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
         ``report`` is called after each ballot, and each second while every call waits. Raise
@@ -367,7 +286,7 @@ class Batch(Generic[Q]):
             if is_open:
                 return
         self.counts.spared += len(found.rest())
-        self.counts.cases += 1
+        self.counts.done += 1
         self._done(question, found)
 
 
@@ -379,11 +298,11 @@ async def ask_all(
     *,
     done: Callable[[Q, CaseCalls], None],
     came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
-    told: Callable[[BatchProgress], None] = lambda _: None,
+    told: Callable[[LiveProgress], None] = lambda _: None,
     noted: Callable[[str], None] = lambda _: None,
     batches: BatchStore | None = None,
     cache: ReplyCache | None = None,
-) -> BatchProgress:
+) -> LiveProgress:
     """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
 
     Each reply is in the store of the meter before it is used. With ``batches``, jurors whose vendor
@@ -399,21 +318,13 @@ async def ask_all(
     transport = world.transport()
     clock = world.clock
     asking = CallSession(
-        transport,
-        keep,
-        environment=world.environment,
-        clock=clock,
-        concurrency=limits.concurrency,
-        per_host=limits.per_host,
-        deadline=limits.deadline,
-        max_wait=limits.max_wait,
-        noted=noted,
+        transport, keep, limits, environment=world.environment, clock=clock, noted=noted
     )
     vendors = None if batches is None else BatchTransport(batches, asking, keep)
     batch = Batch[Q](meter, asking, done, came, vendors=vendors, cache=cache)
     started = clock.monotonic()
 
-    def report(counts: BatchProgress) -> None:
+    def report(counts: LiveProgress) -> None:
         counts.seconds = clock.monotonic() - started
         told(counts)
 

@@ -25,21 +25,18 @@ from reviewdesk.live.wires.vendors import Endpoint, address_text, endpoint, prox
 
 
 def hosts(
-    jurors: Iterable[Juror],
+    calls: Mapping[Juror, int],
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
-    *,
-    counts: Mapping[Juror, int] | None = None,
 ) -> ConsentPlan:
-    """Return the hosts at which jurors are asked, and which of their keys are missing.
+    """Return the hosts of jurors with so many calls each, and which of their keys are missing.
 
-    With ``counts``, each host states how many calls it receives; otherwise it names its jurors.
     Raise TransportError if a juror's address cannot be used.
     """
     there: dict[str, list[tuple[Juror, Endpoint]]] = {}
     missing: dict[str, None] = {}
     unpriced: dict[str, None] = {}
-    for juror in jurors:
+    for juror in calls:
         place = endpoint(juror)
         if juror.price is None:
             unpriced[juror.model] = None
@@ -49,15 +46,14 @@ def hosts(
     found = []
     for name, places in there.items():
         proxy = proxies(places[0][1].url)
-        names = tuple(f"{one.name} ({one.model})" for one, _ in places)
         found.append(
             Host(
                 name=name,
-                calls=None if counts is None else sum(counts[one] for one, _ in places),
+                calls=sum(calls[one] for one, _ in places),
                 key_env=tuple(dict.fromkeys(name for _, one in places for name in key_names(one))),
                 proxy=None if proxy is None else address_text(proxy),
                 is_encrypted=all(one.url.startswith("https:") for _, one in places),
-                jurors=names if counts is None else (),
+                jurors=tuple(f"{one.name} ({one.model})" for one, _ in places),
             )
         )
     return ConsentPlan(tuple(found), (), 0, 0.0, tuple(missing), "", unpriced=tuple(unpriced))
@@ -72,16 +68,20 @@ class Survey:
         store: ReplyStore | None = None,
         cache: ReplyCache | None = None,
         *,
+        jurors: Iterable[Juror] = (),
         in_batch: Callable[[Call], bool] = lambda _: False,
         held: Collection[str] = (),
     ) -> None:
-        """Count nothing yet; calls whose key is in ``held`` wait at a vendor if ``in_batch``."""
+        """Count nothing yet; ``jurors`` are named in the plan even without a call.
+
+        Calls whose key is in ``held`` wait at a vendor if ``in_batch``.
+        """
         self._environment = environment
         self._store = store
         self._cache = cache
         self._in_batch = in_batch
         self._held = held
-        self._jurors: Counter[Juror] = Counter()
+        self._jurors: Counter[Juror] = Counter(dict.fromkeys(jurors, 0))
         self._digest = hashlib.sha256()
         # A reference's command runs only for stored replies, as their texts may repeat the key.
         self._hidden = functools.cache(lambda juror: redactor([juror], environment))
@@ -110,12 +110,12 @@ class Survey:
 
     def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
         """Return the plan to which a person consents."""
-        places = hosts(self._jurors, self._environment, proxies, counts=self._jurors)
+        places = hosts(self._jurors, self._environment, proxies)
         return replace(
             places,
             models=tuple(dict.fromkeys(juror.model for juror in self._jurors)),
             calls=self._jurors.total(),
-            worst_usd=self.worst_usd,
+            worst_usd=None if places.unpriced else self.worst_usd,
             payload_sha256=self._digest.hexdigest(),
             stored=self._stored,
             cached=self._cached,

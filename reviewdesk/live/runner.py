@@ -268,8 +268,8 @@ class CallRunner(Generic[T]):
         """Return the pauses that calls wait for, and how many calls wait for each."""
         found: dict[str, tuple[ModelPause, int]] = {}
         for queue in self._queues.values():
-            pause = queue.state.limit.pause() if queue.state.limit and len(queue) else None
-            if pause is not None:
+            pause = queue.state.pause
+            if pause is not None and len(queue):
                 place = f"{queue.state.place.host} {pause.model}"
                 waiting = found[place][1] if place in found else 0
                 found[place] = pause, waiting + len(queue)
@@ -297,7 +297,7 @@ class CallRunner(Generic[T]):
                 for job in queue.take():
                     yield job.owner, job.call, job.failed(why)
                 continue
-            pause = state.limit.pause() if state.limit else None
+            pause = state.pause
             if pause is None or not pause.is_named or pause.left <= queue.least + TICK:
                 continue
             asked = f"{pause.model} at {state.place.host} asks to wait {math.ceil(pause.left)} s"

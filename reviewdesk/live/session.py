@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED, ModelPause
+from reviewdesk.domain.panel.turnout import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
@@ -105,6 +107,38 @@ GAP = 0.004
 while all others are processed, round after round."""
 
 
+class RunLimits(Struct, frozen=True):
+    """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
+
+    max_cost: float | None = None
+    concurrency: int = CONCURRENCY
+    per_host: int | None = None
+    """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
+    deadline: float | None = None
+    """Seconds of trying that each ballot has; ``None`` is 600."""
+    max_wait: float | None = None
+    """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
+    max_failed: Allowance = NONE_LOST
+    """How many ballots may be lost before the run counts as failed."""
+
+
+class World(Struct, frozen=True):
+    """The outside resources of a run: variables, time and network."""
+
+    environment: Mapping[str, str]
+    clock: Clock
+    transport: Callable[[], Transport]
+    closes: bool = True
+    """Whether a run closes its transport at its end."""
+
+    @staticmethod
+    def real() -> World:
+        """Return the process's own environment, clock and network."""
+        from reviewdesk.live.wires.transport import HttpTransport
+
+        return World(PROCESS, SystemClock(), HttpTransport)
+
+
 @dataclass(slots=True, eq=False)
 class JurorState:
     """One juror of a session: its endpoint, its limit, and whether it is still asked."""
@@ -118,27 +152,25 @@ class JurorState:
     stopped: Fault | None = None
     """Why the juror is no longer asked in this session."""
 
+    @property
+    def pause(self) -> ModelPause | None:
+        return None if self.limit is None else self.limit.pause()
+
 
 class CallSession:
     """The transport, clock, keys and store of a panel's calls, within one event loop.
 
-    ``per_host`` limits the open calls per host; without it only ``concurrency`` and the models'
-    limits do. ``deadline`` is the seconds of trying that a ballot has, ``max_wait`` the seconds
-    that a model may be paused before its jurors are set aside. ``noted`` is called when a model is
-    paused for long, and when a juror is stopped or set aside.
+    ``noted`` is called when a model is paused for long, and when a juror is stopped or set aside.
     """
 
     def __init__(
         self,
         transport: Transport,
         keep: Keep,
+        limits: RunLimits | None = None,
         *,
         environment: Mapping[str, str] = PROCESS,
         clock: Clock | None = None,
-        concurrency: int = CONCURRENCY,
-        per_host: int | None = None,
-        deadline: float | None = None,
-        max_wait: float | None = None,
         noted: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Store the parts without opening anything; ``environment`` defaults to the process's."""
@@ -146,11 +178,12 @@ class CallSession:
         self.keep = keep
         self.environment = environment
         self.clock = clock or SystemClock()
-        self.concurrency = concurrency
-        self.per_host = per_host or concurrency
+        limits = limits or RunLimits()
+        self.concurrency = limits.concurrency
+        self.per_host = limits.per_host or limits.concurrency
         self.noted = noted
-        self._deadline = deadline
-        self._max_wait = MAX_WAIT if max_wait is None else max_wait
+        self._deadline = limits.deadline
+        self._max_wait = MAX_WAIT if limits.max_wait is None else limits.max_wait
         self._limits = SHARED if isinstance(self.clock, SystemClock) else ModelLimits(self.clock)
         self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
         self._began = self.clock.monotonic()
@@ -204,7 +237,7 @@ class CallSession:
         last answered, but not from before this session began.
         """
         limit = state.limit
-        pause = None if limit is None else limit.pause()
+        pause = state.pause
         if limit is None or pause is None:
             return None
         if self._is_too_long(pause):
@@ -216,7 +249,7 @@ class CallSession:
     def set_aside(self, state: JurorState) -> None:
         """Stop asking a juror in this session because its model is paused for too long."""
         limit = state.limit
-        pause = None if limit is None else limit.pause()
+        pause = state.pause
         if limit is None or pause is None:
             return
         since = max(limit.refusing_since or self._began, self._began)
@@ -234,7 +267,7 @@ class CallSession:
 
     def paused(self, state: JurorState, seconds: float) -> None:
         """Report a pause that a person would notice."""
-        pause = None if state.limit is None else state.limit.pause()
+        pause = state.pause
         if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")

@@ -165,7 +165,6 @@ def consent(
     if plan.worst_usd is not None:
         most = f"at most {money(plan.worst_usd)}, one attempt each"
         cost = most + ("" if ceiling is None else f"; stops before {money(ceiling)} is spent")
-    facts += [Fact("models", outside(", ".join(plan.models), 2000))] if plan.models else []
     facts.append(Fact("calls", calls))
     facts += _batches(plan)
     if plan.again:
@@ -207,7 +206,7 @@ def hosts(found: Sequence[Host], missing: Sequence[str]) -> list[Fact]:
 
 def _host(host: Host) -> Fact:
     facts: list[Words] = [outside(host.name, 200)]
-    facts += [] if host.calls is None else [words.plural(host.calls, "call")]
+    facts += [words.plural(host.calls, "call")] if host.calls else []
     facts.append("encrypted" if host.is_encrypted else "NOT encrypted")
     if host.proxy:
         facts.append(("through the proxy ", outside(host.proxy, 200)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.assessment.result import in_words
 from reviewdesk.domain.labels.question import Reply, RunAnswer
 from reviewdesk.domain.panel.rerun import RerunResult
-from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import (
     SUGGESTION,
     Blocker,
@@ -234,8 +234,8 @@ def figures_wait(progress: Progress, n: int) -> str:
 def live_text(found: LiveProgress) -> str:
     """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
     parts = [f"{found.done:,}/{found.cases:,}"]
-    if found.paused:
-        parts.append(f"paused: {pauses_text(found.paused)}")
+    if found.pauses:
+        parts.append(f"paused: {pauses_text(found)}")
     parts.append(f"{found.rate:.3g}/s calls")
     if found.spent_usd is not None:
         parts.append(money(found.spent_usd))
@@ -248,9 +248,9 @@ def live_text(found: LiveProgress) -> str:
     return " · ".join(parts)
 
 
-def pauses_text(paused: Sequence[ModelPause]) -> str:
+def pauses_text(found: LiveProgress) -> str:
     """Return the paused models, the one with the longest pause first."""
-    by_length = sorted(paused, key=lambda pause: -pause.left)
+    by_length = sorted((pause for pause, _ in found.pauses), key=lambda pause: -pause.left)
     texts = [
         f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
         for pause in by_length[:_NAMED]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.live.batch import BatchProgress
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.views.queue import live_text
 from tests.cli.conftest import Cli, Done
 from tests.cli.terminalkit import at_a_terminal
@@ -337,12 +337,12 @@ async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
 
 def test_progress_is_one_harmless_line() -> None:
     # 610 calls in 10 s are 61 a second, which leaves 390 / 61 = 6.4 s.
-    now = BatchProgress(cases=120, calls=610, seconds=10).of(200, 1000, 0.12)
+    now = LiveProgress(120, 200, 610, 1000, 0.12, seconds=10)
     assert live_text(now) == "120/200 · 61/s calls · $0.1200 · ETA 7s"
     # 100 calls in 10 s leave 900 / 10 = 90 s.
-    now = BatchProgress(cases=20, calls=100, seconds=10).of(200, 1000, None)
+    now = LiveProgress(20, 200, 100, 1000, seconds=10)
     assert live_text(now) == "20/200 · 10/s calls · ETA 1m30s"
-    assert live_text(BatchProgress().of(200, 1000, None)) == "0/200 · 0/s calls"
+    assert live_text(LiveProgress(0, 200, 0, 1000)) == "0/200 · 0/s calls"
 
 
 def test_the_example_files_are_what_the_kit_says() -> None:

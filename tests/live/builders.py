@@ -15,7 +15,7 @@ from reviewdesk.live.batch import Unstored
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.records import Call, Clock, Exchange, Keep, Request, Response, Transport
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession
+from reviewdesk.live.session import CallSession, RunLimits
 from tests.helpers import START
 
 KEY = "sk-sentinel/7f3a+9c=ef01"
@@ -111,4 +111,6 @@ def session(
 ) -> CallSession:
     """A session with the test's keys and a clock that does not wait."""
     clock = clock or FakeClock()
-    return CallSession(transport, kept or Kept(), environment=KEYS, clock=clock, **limits)
+    return CallSession(
+        transport, kept or Kept(), RunLimits(**limits), environment=KEYS, clock=clock
+    )

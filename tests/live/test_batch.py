@@ -24,7 +24,7 @@ from reviewdesk.live.batch import Batch, CaseCalls, Unstored
 from reviewdesk.live.limits import Meter, booked, worst
 from reviewdesk.live.plan import payloads, plan
 from reviewdesk.live.records import Exchange, Response
-from reviewdesk.live.session import CallSession
+from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from reviewdesk.reports.panels.panel_file import read_panel
@@ -162,7 +162,9 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
 
     store = Unstored(None)
     meter = Meter(store)
-    asking = CallSession(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
+    asking = CallSession(
+        Jurors(), meter.keep, RunLimits(concurrency=4), environment={}, clock=Clock()
+    )
     batch = Batch[PendingCase](meter, asking, done)
     await batch.run(cases(), lambda _: None)
     assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
@@ -182,7 +184,9 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
         return fine(body)
 
     jurors = Jurors(answer)
-    asking = CallSession(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
+    asking = CallSession(
+        jurors, meter.keep, RunLimits(concurrency=3), environment={}, clock=Clock()
+    )
     batch = Batch[PendingCase](meter, asking, lambda _pending, _found: None)
     panel = read_panel(room.order().panel)
     nine = [Case(f"c{at}", "a", input=f"question c{at}.") for at in range(9)]
@@ -264,8 +268,8 @@ def test_a_plan_adds_up_what_is_asked() -> None:
     calls = [call(NEAR, "one"), call(FAR, "one"), call(NEAR, "two")]
     found = plan(calls, KEYS, proxied)
     assert found.hosts == (
-        Host("127.0.0.1:9", 2, ("TEST_KEY",), None, is_encrypted=False),
-        Host("far.test", 1, ("TEST_KEY",), "http://proxy.test:3128", is_encrypted=True),
+        Host("127.0.0.1:9", 2, ("TEST_KEY",), None, False, ("ada (model-1)",)),
+        Host("far.test", 1, ("TEST_KEY",), "http://proxy.test:3128", True, ("bea (model-2)",)),
     )
     assert (found.calls, found.models, found.missing_keys) == (3, ("model-1", "model-2"), ())
     assert found.worst_usd is None

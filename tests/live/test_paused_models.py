@@ -13,6 +13,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
@@ -22,12 +23,12 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
-from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
+from reviewdesk.live.batch import Batch, CaseCalls
 from reviewdesk.live.limits import MINUTE, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
-from reviewdesk.live.session import CallSession
+from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text
@@ -124,15 +125,21 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
     found = Asked(Host(clock, limited))
     meter = Meter(store)
     asking = CallSession(
-        found.host, meter.keep, environment={}, clock=clock, noted=found.notes.append, **how
+        found.host,
+        meter.keep,
+        RunLimits(**how),
+        environment={},
+        clock=clock,
+        noted=found.notes.append,
     )
 
     def finished(_pending: PendingCase, calls: CaseCalls) -> None:
         found.turnouts.add(calls.answers.values())
 
-    def report(counts: BatchProgress) -> None:
-        now = dataclasses.replace(counts, seconds=clock.time)
-        found.states.append(now.of(len(CASES), 3 * len(CASES), None))
+    def report(counts: LiveProgress) -> None:
+        count = len(CASES)
+        now = replace(counts, seconds=clock.time, cases=count, planned=3 * count)
+        found.states.append(now)
 
     batch = Batch[PendingCase](meter, asking, finished)
     panel = Panel("mean", jurors=JURORS, rubric="is right")
@@ -381,8 +388,7 @@ def test_the_line_names_the_longest_pauses_first() -> None:
         (ModelPause(model, "429", left), 3)
         for model, left in [("a", 3.0), ("gpt-x", 41.0), ("b\x1b[2J\n", 7.5)]
     )
-    counts = BatchProgress(cases=12, calls=60, seconds=10, idle=4, pauses=pauses)
-    text = live_text(counts.of(40, 200, None))
+    text = live_text(LiveProgress(12, 40, 60, 200, seconds=10, idle=4, pauses=pauses))
     # 140 calls at 6 s for 60 take 14 s; the pause of 41 s and 3 calls after it 41.3 s.
     assert text == (
         "12/40 · paused: gpt-x, 429, 41 s left; b␛[2J⏎, 429, 8 s left; 1 more · 6/s calls · ETA 42s"
@@ -417,7 +423,7 @@ def test_a_call_that_waits_reserves_no_money(room: Room) -> None:
 
 def test_stopping_while_a_model_is_paused_keeps_what_came(room: Room) -> None:
     def stop(state: LiveProgress) -> None:
-        if state.paused and state.calls == 80:
+        if state.pauses and state.calls == 80:
             raise KeyboardInterrupt
 
     with pytest.raises(Cancelled, match="0 of 40 cases are complete"):

@@ -27,7 +27,6 @@ def test_consent_names_hosts_keys_and_costs() -> None:
             "with the key in A_KEY · a (m␛[2J)"
         ),
         "no key    A_KEY is not set or is no key: not asked",
-        "models    m, n",
         "calls     3",
         "cost      at most $0.0123, one attempt each",
         f"hash      payload sha256, nonces aside: {SHA}",

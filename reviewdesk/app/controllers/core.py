@@ -305,7 +305,8 @@ class Core:
             if found and tell:
                 key = self.keys.first("rerun") or "re-run in the palette"
                 more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                left = f"{found[-1].left:,} of {found[-1].of:,} left"
+                last = found[-1].extent
+                left = f"{last.left:,} of {last.verdicts:,} left"
                 self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
 
         work = lambda desk, _report: items.unfinished(desk)  # noqa: E731

@@ -174,8 +174,8 @@ class Jobs:
         shares = [f"{name} {share:.0%}" for name, share in self._share.items()]
         if (one := self.rerun) is not None and one.alone:
             came = f"{RERUN} {len(one.came)}/{len(one.asked)}"
-            if one.progress is not None and one.progress.paused:
-                came += f" · paused: {pauses_text(one.progress.paused)}"
+            if one.progress is not None and one.progress.pauses:
+                came += f" · paused: {pauses_text(one.progress)}"
             shares.append("stopping" if one.stopping else came)
         return " · ".join(shares)
 

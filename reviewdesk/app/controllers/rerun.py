@@ -192,7 +192,7 @@ class RerunForm:
             no_answer = ", who gave no answer" if name in lost else ""
             asked = RerunRequest(RerunScope.JUROR, name)
             found.append((f"{show_line(name, 120)} alone{no_answer}", asked))
-        return found + [(f"finish: {unfinished_text(one.facts)}", one) for one in self.unfinished]
+        return found + [(f"finish: {unfinished_text(one.extent)}", one) for one in self.unfinished]
 
     @property
     def about(self) -> str:
@@ -212,9 +212,9 @@ class RerunForm:
             return
         _, wish = self.offers()[index]
         if not isinstance(wish, RerunRequest):
-            ceiling = wish.max_cost if self.max_cost is None else self.max_cost
-            again = RerunOrder(max_cost=ceiling)
-            self._survey(lambda desk, told: rerun.survey_rest(desk, wish, again, told=told))
+            agreed = wish.newest.detail["max_cost_usd"]
+            again = RerunOrder(max_cost=agreed if self.max_cost is None else self.max_cost)
+            self._survey(lambda desk, told: rerun.survey(desk, again, told=told, resumes=wish))
             return
         if self.panel is None:
             self.name_panel()

@@ -115,7 +115,7 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
     except CallsPendingError as told:
         found = None
         pending = told.pending
-        problem = pending.text
+        problem = told.message
         failed = bool(pending.unsent)
     finally:
         line.done()

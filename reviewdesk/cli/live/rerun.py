@@ -61,7 +61,7 @@ def rerun(
     juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
     --max-failed allows.
     """
-    from reviewdesk.desk.live.rerun import RerunOrder, payloads, survey_rest
+    from reviewdesk.desk.live.rerun import RerunOrder, payloads, survey
     from reviewdesk.desk.review.items import unfinished
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
@@ -86,7 +86,7 @@ def rerun(
             _give_up(desk)
             return
         found = (
-            [survey_rest(desk, record, order) for record in unfinished(desk)]
+            [survey(desk, order, resumes=record) for record in unfinished(desk)]
             if resume
             else [_chosen(desk, order, verdicts, filter_, run_name)]
         )
@@ -128,7 +128,7 @@ def _give_up(desk: Desk) -> None:
 
     for one in unfinished(desk):
         give_up(desk, one)
-        say(f"given up: {unfinished_text(one.facts)}")
+        say(f"given up: {unfinished_text(one.extent)}")
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:

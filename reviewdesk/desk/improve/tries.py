@@ -39,19 +39,12 @@ from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.live.batch import (
-    BatchProgress,
-    CaseCalls,
-    RunLimits,
-    World,
-    ask_all,
-    panel_calls,
-    seat_ballots,
-)
+from reviewdesk.live.batch import CaseCalls, ask_all, panel_calls, seat_ballots
 from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.replies.ballots import ballot_of, stopped
+from reviewdesk.live.session import RunLimits, World
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.store import improve as store
 from reviewdesk.store import reruns
@@ -257,9 +250,10 @@ async def carry_out(
             spent = reruns.spent(desk.conn, [journal.plan or 0])
             meter = Meter(journal, ready.limits.max_cost, spent)
 
-            def progress(counts: BatchProgress) -> None:
+            def progress(counts: LiveProgress) -> None:
                 usd = None if plan.worst_usd is None else meter.spent
-                told(counts.of(2 * len(ready.rows), plan.calls, usd))
+                cases = 2 * len(ready.rows)
+                told(replace(counts, cases=cases, planned=plan.calls, spent_usd=usd))
 
             await ask_all(
                 ready.cases(desk), meter, ready.limits, world,

@@ -26,24 +26,17 @@ from reviewdesk.desk.live.journal import (
 )
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan, LiveProgress
+from reviewdesk.domain.panel.turnout import BatchSummary, ConsentPlan, LiveProgress
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import SLACK, CanonicalVerdict
 from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import (
-    BatchProgress,
-    CaseCalls,
-    ReplyCache,
-    RunLimits,
-    Unstored,
-    World,
-    ask_all,
-)
+from reviewdesk.live.batch import CaseCalls, ReplyCache, Unstored, ask_all
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
 from reviewdesk.live.records import ReplyStore, calls_for
+from reviewdesk.live.session import RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import ReportWriter
@@ -86,10 +79,14 @@ class BatchListener(Struct, frozen=True):
 class CallsPendingError(ReviewDeskError):
     """The run has no report yet, because calls wait at vendors or could not be submitted."""
 
-    def __init__(self, pending: BatchesPending) -> None:
+    def __init__(self, pending: LiveProgress) -> None:
         """Keep the counts beside the sentence."""
         self.pending = pending
-        super().__init__(pending.text)
+        calls = "1 call waits" if pending.waiting == 1 else f"{pending.waiting:,} calls wait"
+        parts = [f"{calls} at the vendors"] if pending.waiting else []
+        parts += [f"{pending.unsent:,} could not be submitted"] if pending.unsent else []
+        end = "come back with --resume, which asks for no answer twice"
+        super().__init__(f"{' and '.join(parts)}; {end}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +172,6 @@ class BatchRun:
     """The progress of the run, in words."""
     _journal: ReportJournal | None = None
     _plan: ConsentPlan = NOTHING_PLANNED
-    _checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
-    """The results of the checks by place, for cases that did not pass them all."""
     _promised: float = 0.0
     """The most that calls through batch interfaces cost, in US dollars."""
     _in_batches: bool = False
@@ -191,7 +186,7 @@ class BatchRun:
     def begun(self) -> Iterator[None]:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
-        places = _panel_hosts(self.panel, self.world.environment)
+        _panel_hosts(self.panel, self.world.environment)
         unpriced = [juror.name for juror in self.panel.jurors if juror.price is None]
         if order.max_cost is not None and unpriced:
             hint = "Give each juror price: {input, output} in US dollars per million tokens."
@@ -206,7 +201,7 @@ class BatchRun:
         with ExitStack() as opened:
             if is_old:
                 self._open(opened)
-            self._survey(places)
+            self._survey()
             if self._plan.calls and not self.listener.agreed(self._plan):
                 raise Cancelled("cancelled: nothing was sent")
             if order.report and not is_old:
@@ -219,7 +214,7 @@ class BatchRun:
         for note in self._journal.notes:
             self.listener.noted(note)
 
-    def _survey(self, places: ConsentPlan) -> None:
+    def _survey(self) -> None:
         """Count what has no answer yet; without a report, all that may be asked."""
         panel = self.panel
         waiting = self._journal.batches if self._journal else {}
@@ -228,25 +223,18 @@ class BatchRun:
             self.world.environment,
             self.store,
             self._cache,
+            jurors=panel.jurors,
             in_batch=is_batched if self._in_batches else lambda _: False,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
         count = 0
         for pending in check_cases(self.cases.read(), panel, self.cases.name):
             count += 1
-            if not all(result.passed for result in pending.checks):
-                self._checked[pending.place] = pending.checks
             if self.order.report:
                 found.add(pending.begin())
         if not count:
             raise PanelError(self.cases.name, "", "holds no cases", "Write one a line.")
-        # Each juror is named beside its host, so that calls are not counted by host.
-        self._plan = replace(
-            found.plan(), hosts=places.hosts, models=(), cases=count,
-            missing_keys=places.missing_keys, unpriced=places.unpriced,
-        )  # fmt: skip
-        if places.unpriced:
-            self._plan = replace(self._plan, worst_usd=None, again_usd=None)
+        self._plan = replace(found.plan(), cases=count)
         if self._in_batches:
             self._check_batches(found)
 
@@ -274,11 +262,6 @@ class BatchRun:
         self._promised = found.waiting_usd + found.batched_usd
         self._plan = replace(self._plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
 
-    def _pending(self) -> Iterator[PendingCase]:
-        for place, case in enumerate(self.cases.read()):
-            passed = [CheckResult(one.name or one.kind, passed=True) for one in case.checks]
-            yield PendingCase(place, case, self.panel, self._checked.get(place) or tuple(passed))
-
     async def ask(self) -> BatchSummary:
         """Make the calls that no stored reply answers, and write the report."""
         order = self.order
@@ -304,25 +287,24 @@ class BatchRun:
             if writer is not None:
                 writer.put(one.place, body)
 
-        def told(counts: BatchProgress) -> None:
-            self.came = f"{counts.cases} of {count} cases are complete{at_vendors}"
-            self.listener.told(counts.of(count, calls, meter.spent if priced else None))
+        def told(counts: LiveProgress) -> None:
+            self.came = f"{counts.done} of {count} cases are complete{at_vendors}"
+            spent = meter.spent if priced else None
+            self.listener.told(replace(counts, cases=count, planned=calls, spent_usd=spent))
 
         try:
             counts = await ask_all(
-                self._pending(), meter, order, self.world,
+                check_cases(self.cases.read(), panel, self.cases.name), meter, order, self.world,
                 done=done, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
             if meter.closed:
                 raise meter.stopped(
-                    f", and {counts.cases} of {count} cases are complete",
+                    f", and {counts.done} of {count} cases are complete",
                     "What was paid for is stored; continue with --resume and a higher --max-cost.",
                 )
             if counts.waiting or counts.unsent:
-                raise CallsPendingError(
-                    BatchesPending(counts.waiting, counts.fetched, counts.unsent)
-                )
+                raise CallsPendingError(counts)
             if writer is not None:
                 writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
@@ -366,7 +348,7 @@ def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPla
             endpoint(juror)
         except TransportError as error:
             raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
-    return hosts(panel.jurors, environment)
+    return hosts(dict.fromkeys(panel.jurors, 0), environment)
 
 
 def _check_output(path: Path, order: Order) -> None:

@@ -23,7 +23,7 @@ from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
+from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, LiveProgress
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (
     CanonicalVerdict,
@@ -35,7 +35,7 @@ from reviewdesk.domain.verdict import (
     without_nulls,
 )
 from reviewdesk.errors import BusyError, JournalError
-from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
+from reviewdesk.live.batch import CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.vendor_batches import VendorBatch
 from reviewdesk.live.wires.vendors import endpoint
@@ -378,10 +378,11 @@ class Results:
         setattr(figures, name, getattr(figures, name) + 1)
         return body
 
-    def finish(self, counts: BatchProgress, cost: float | None, allowed: Allowance) -> BatchSummary:
+    def finish(self, counts: LiveProgress, cost: float | None, allowed: Allowance) -> BatchSummary:
         """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
         figures = self.summary
-        for name in ("cases", "calls", "spared", "reused", "seconds", "rate"):
+        figures.cases = counts.done
+        for name in ("calls", "spared", "reused", "seconds", "rate"):
             setattr(figures, name, getattr(counts, name))
         figures.cost_usd = cost
         turnouts = figures.turnouts

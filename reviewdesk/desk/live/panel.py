@@ -209,8 +209,8 @@ class Panel(PanelSpec):
             CeilingError: the next call might exceed the ceiling.
         """
         from reviewdesk.desk.live.batch import BatchListener, BatchRun, Cases, Order
-        from reviewdesk.live.batch import Unstored, World
-        from reviewdesk.live.session import SystemClock
+        from reviewdesk.live.batch import Unstored
+        from reviewdesk.live.session import SystemClock, World
         from reviewdesk.live.wires.transport import HttpTransport
         from reviewdesk.reports.panels.cases_file import case_from
         from reviewdesk.reports.wording import FieldError, spell_path

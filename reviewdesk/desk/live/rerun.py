@@ -41,13 +41,14 @@ from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import BatchProgress, CaseCalls, RunLimits, World, ask_all
+from reviewdesk.live.batch import CaseCalls, ask_all
 from reviewdesk.live.keys import PROCESS, key_problem, redactor
 from reviewdesk.live.limits import Meter, booked
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, Exchange, calls_for
 from reviewdesk.live.replies.ballots import answer_of, stopped
+from reviewdesk.live.session import RunLimits, World
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
@@ -194,10 +195,8 @@ class ReadyRerun:
     keys: tuple[int, ...]
     plan: ConsentPlan
     held: Mapping[int, PreparedRerun]
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Why some verdicts of the order are not asked about, and how many."""
-    panel: str = ""
-    """The name of the panel that is asked, or of each, if the verdicts have several."""
+    asked: RerunExtent
+    """Who is asked about how many verdicts."""
     contracts: tuple[int, ...] = ()
     resumes: UnfinishedRerun | None = None
     plans: Mapping[int, reruns.PlannedRerun] = field(default_factory=dict)
@@ -220,42 +219,10 @@ class ReadyRerun:
         return {"rule": rule, **self.plan.facts}
 
     @property
-    def asked(self) -> RerunExtent:
-        """Who is asked about how many verdicts."""
-        wish = self.order.wish
-        return RerunExtent(
-            wish.scope, wish.juror, self.panel, len(self.keys), self.order.shown,
-            self.left_out,
-        )  # fmt: skip
-
-    @property
     def name(self) -> str:
         """Its verdict or, if it has several, their number."""
         alone = len(self.keys) == 1
         return self.first.item.verdict.id if alone else f"{len(self.keys):,} verdicts"
-
-
-def survey_rest(
-    desk: Desk,
-    found: UnfinishedRerun,
-    order: RerunOrder,
-    environment: Mapping[str, str] = PROCESS,
-    told: Callable[[float], bool] = lambda _share: True,
-) -> ReadyRerun:
-    """Prepare the rest of an unfinished re-run; ``order`` gives its limits.
-
-    Raise UsageError if its panel is not the one that was agreed to, or is no longer available.
-    Raise DeskError if another process is at work on it.
-    """
-    found.refuse_held()
-    plans = {one.verdict: one for one in reruns.planned(desk.conn, found.event)}
-    keys = [key for key, one in plans.items() if not one.done]
-    if not keys:
-        raise UsageError("the run of that re-run was removed", "Load its report again.")
-    order = replace(
-        order, keys=keys, wish=found.wish, source=found.source, shown=found.shown, panel=None
-    )
-    return survey(desk, order, environment, told, found, plans)
 
 
 def survey(
@@ -264,24 +231,26 @@ def survey(
     environment: Mapping[str, str] = PROCESS,
     told: Callable[[float], bool] = lambda _share: True,
     resumes: UnfinishedRerun | None = None,
-    plans: Mapping[int, reruns.PlannedRerun] | None = None,
 ) -> ReadyRerun:
     """Prepare every verdict of an order, and sum up what would be sent.
 
     ``told`` receives the share that is done; False stops. Verdicts that cannot be asked about are
-    left out and counted if a filter chose them and others remain. A re-run that is resumed has
-    ``plans`` of its verdicts. Raise UsageError if no verdict can be asked about, or a ceiling is
-    given without prices. Raise Cancelled if ``told`` stopped it.
+    left out and counted if a filter chose them and others remain. Of a re-run that is resumed, the
+    rest is prepared, and the order gives its limits. Raise UsageError if no verdict can be asked
+    about, a ceiling is given without prices, or the panel is not the one that was agreed to. Raise
+    DeskError if another process is at work on it. Raise Cancelled if ``told`` stopped it.
     """
+    plans: dict[int, reruns.PlannedRerun] = {}
+    if resumes is not None:
+        order, plans = _rest(desk, order, resumes)
     if order.source and not order.source.startswith("@") and not order.panel:
         order = replace(order, panel=panel_from(order.source))
-    plans = plans or {}
     journal = DeskJournal(desk, "", 0)
     calls = Survey(environment, journal)
     made: dict[int, PreparedRerun] = {}
     keys: list[int] = []
     panels: dict[str, None] = {}
-    contracts: set[int] = set()
+    contracts: set[int | None] = set()
     left_out: Counter[str] = Counter()
     problem: ReviewDeskError | None = None
     for place, key in enumerate(order.keys):
@@ -304,7 +273,7 @@ def survey(
             )
         keys.append(key)
         panels[one.seats.panel.name] = None
-        contracts |= {one.contract_before} - {None}  # type: ignore[arg-type]
+        contracts.add(one.contract_before)
         if len(made) < HELD:
             made[key] = one
         journal.draw(one.calls, plan.plan if plan else None)
@@ -314,10 +283,28 @@ def survey(
         raise problem
     planned = calls.plan()
     planned.check_ceiling(order.max_cost)
+    wish = order.wish
+    extent = RerunExtent(
+        wish.scope, wish.juror, " or ".join(panels), len(keys), order.shown, left_out
+    )
     return ReadyRerun(
-        order, tuple(keys), planned, made, left_out, " or ".join(panels),
-        tuple(sorted(contracts)), resumes, plans, environment,
+        order, tuple(keys), planned, made, extent, tuple(sorted(filter(None, contracts))),
+        resumes, plans, environment,
     )  # fmt: skip
+
+
+def _rest(
+    desk: Desk, order: RerunOrder, found: UnfinishedRerun
+) -> tuple[RerunOrder, dict[int, reruns.PlannedRerun]]:
+    """Return the order of the rest of a re-run, and the plans of all its verdicts."""
+    found.refuse_held()
+    plans = {one.verdict: one for one in reruns.planned(desk.conn, found.event)}
+    keys = [key for key, one in plans.items() if not one.done]
+    if not keys:
+        raise UsageError("the run of that re-run was removed", "Load its report again.")
+    shown = found.extent.shown
+    rest = replace(order, keys=keys, wish=found.wish, source=found.source, shown=shown, panel=None)
+    return rest, plans
 
 
 # Asking
@@ -345,7 +332,7 @@ async def carry_out(
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
-    of = resumes.of if resumes else len(ready.keys)
+    of = resumes.extent.verdicts if resumes else len(ready.keys)
     with held(word), closing(DeskJournal(desk, word, of)) as journal:
         plans = write_plans(journal, ready)
         meter = Meter(journal, ready.order.max_cost, _spent(desk, ready))
@@ -359,9 +346,11 @@ async def carry_out(
                 journal.draw(one.calls, plans[key])
                 yield one
 
-        def told(counts: BatchProgress) -> None:
-            summary.spent_usd = None if ready.plan.worst_usd is None else meter.spent
-            listener.told(counts.of(summary.verdicts, ready.plan.calls, summary.spent_usd))
+        def told(counts: LiveProgress) -> None:
+            spent = summary.spent_usd = None if ready.plan.worst_usd is None else meter.spent
+            cases = summary.verdicts
+            planned = ready.plan.calls
+            listener.told(replace(counts, cases=cases, planned=planned, spent_usd=spent))
 
         def came(one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
             summary.turnouts.add([ballot])
@@ -441,7 +430,7 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
             "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
             "first": first,
         }
-        facts = rerun_facts(order.wish, ready.panel, ready.first.committed, told)
+        facts = rerun_facts(order.wish, ready.asked.panel, ready.first.committed, told)
         return NewEvent("rerun_planned", desk.at(), run=ready.first.item.run.hash, detail=facts)
 
     if ready.resumes is not None:
@@ -494,7 +483,7 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     found.refuse_held()
     order = RerunOrder(wish=found.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
-    with closing(DeskJournal(desk, found.batch, found.of)) as journal:
+    with closing(DeskJournal(desk, found.batch, found.extent.verdicts)) as journal:
         for plan in rest:
             with suppress(ReviewDeskError):
                 ready = prepared(desk, plan.verdict, order, PROCESS)
@@ -505,7 +494,7 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
                 ballots = {key: ballot for key, ballot in answers if ballot is not None}
                 if ballots and ready.committed == plan.panel_hash:
                     _finish(journal, ready, plan.plan, ballots)
-        facts = {"left": 0, "given_up": found.left, "stopped": True}
+        facts = {"left": 0, "given_up": found.extent.left, "stopped": True}
         journal.append("rerun_ended", facts, found.event.run)
     return len(rest)
 

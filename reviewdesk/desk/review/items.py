@@ -252,42 +252,37 @@ def is_held(newest: Event, *, is_ended: bool) -> bool:
 
 
 class UnfinishedRerun(Struct, frozen=True):
-    """A re-run that was killed or stopped, or that is under way: ``left`` of ``of`` verdicts wait.
+    """A re-run that was killed or stopped, or that is under way.
 
-    ``event`` agreed to it first, ``newest`` is the event that agreed to its latest continuation.
+    ``event`` agreed to it first, ``newest`` is the event that agreed to its latest continuation,
+    which ``stopped`` if it ended.
     """
 
     event: Event
     newest: Event
-    left: int
     stopped: bool
-    batch: str
-    """The word that its events share."""
-    of: int
-    """The number of its verdicts."""
-    source: str
-    shown: str | None
-    """The filter that chose its verdicts, if one did."""
-    wish: RerunRequest
-    """Who was to be asked."""
-    max_cost: float | None
-    """The ceiling of its latest consent, in US dollars."""
+    extent: RerunExtent
+    """Who was asked about what, how much of it is left, and since when."""
+
+    @property
+    def batch(self) -> str:
+        """The word that its events share."""
+        return str(self.event.detail["batch"])
+
+    @property
+    def source(self) -> str:
+        """Its panel, as ``panel_for`` takes it."""
+        return str(self.event.detail["source"])
+
+    @property
+    def wish(self) -> RerunRequest:
+        return RerunRequest(self.extent.scope, self.extent.juror)
 
     def refuse_held(self) -> None:
         """Raise DeskError if a living process is at work on it."""
         if is_held(self.newest, is_ended=self.stopped):
             who = f"process {self.newest.detail['pid']}"
             raise DeskError(f"{who} is at work on this re-run", "Wait for it, or stop it there.")
-
-    @property
-    def facts(self) -> RerunExtent:
-        """Who was asked about what, how much of it is left, and since when."""
-        wish = self.wish
-        panel = str(self.event.detail["panel"])
-        return RerunExtent(
-            wish.scope, wish.juror, panel, self.of, self.shown,
-            left=self.left, at=self.event.at,
-        )  # fmt: skip
 
 
 def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
@@ -314,13 +309,11 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
             stopped = end is not None and end.seq > newest.seq
             if left and not is_held(newest, is_ended=stopped):
                 said = first.detail
-                wish = RerunRequest(RerunScope(said["scope"]), said["juror"])
-                found.append(
-                    UnfinishedRerun(
-                        first, newest, left, stopped, batch, said["of"], said["source"],
-                        said["filter"], wish, newest.detail["max_cost_usd"],
-                    )
+                extent = RerunExtent(
+                    RerunScope(said["scope"]), said["juror"], str(said["panel"]), said["of"],
+                    said["filter"], left=left, at=first.at,
                 )  # fmt: skip
+                found.append(UnfinishedRerun(first, newest, stopped, extent))
     return found
 
 

@@ -17,14 +17,14 @@ class Host(Struct, frozen=True):
     """One host that would receive calls; its proxy is shown without credentials."""
 
     name: str
-    calls: int | None
-    """The number of its calls; ``None`` if they are not counted by host."""
+    calls: int
+    """The number of its calls; 0 where only the hosts are listed."""
     key_env: tuple[str, ...]
     """The variables whose keys are sent to the host."""
     proxy: str | None = None
     is_encrypted: bool = True
     jurors: tuple[str, ...] = ()
-    """The jurors that are asked at this host, with their models, if a plan lists them by host."""
+    """The jurors that are asked at this host, with their models."""
 
 
 class ConsentPlan(Struct, frozen=True):
@@ -173,22 +173,51 @@ class ModelPause(Struct, frozen=True):
     """Whether the host named the end of the pause."""
 
 
-class LiveProgress(Struct, frozen=True):
-    """The progress of a live run: cases done, calls a second, cost and remaining seconds.
+class LiveProgress(Struct):
+    """The progress of a live run: ``reused`` answers were on disk, ``calls`` were made.
 
-    ``spent_usd`` is ``None`` if a juror has no price, ``left`` is ``None`` before the first call.
+    ``done`` of ``cases`` are complete, and ``planned`` calls were agreed to. ``failed`` is the
+    number of calls without an answer.
     """
 
-    done: int
-    cases: int
-    rate: float
-    spent_usd: float | None
-    left: float | None
-    paused: tuple[ModelPause, ...] = ()
-    """The models that calls wait for."""
+    done: int = 0
+    cases: int = 0
     calls: int = 0
+    planned: int = 0
+    spent_usd: float | None = None
+    """The cost so far; ``None`` if a juror has no price."""
+    reused: int = 0
+    failed: int = 0
+    spared: int = 0
+    """The calls that were not needed, because the panel decided without them."""
+    waiting: int = 0
+    """The calls that wait at vendors; ``fetched`` counts those whose batch ended in this run."""
+    fetched: int = 0
+    unsent: int = 0
+    """The calls that no vendor accepted for a batch."""
     seconds: float = 0.0
-    """The number of calls made since the run began, and the seconds in which they were made."""
+    idle: float = 0.0
+    """The seconds in which every call waited."""
+    pauses: tuple[tuple[ModelPause, int], ...] = ()
+    """The models that are paused, and how many drawn calls wait for each."""
+
+    @property
+    def rate(self) -> float:
+        return self.calls / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that remain; ``None`` before the first call.
+
+        They are those of the remaining calls at the rate so far, without the time in which every
+        call waited, and at least those of each pause and of the calls after it.
+        """
+        rest = max(0, self.planned - self.calls - self.spared)
+        working = self.seconds - self.idle
+        each = working / self.calls if self.calls and working > 0 else None
+        times = [rest * each] if each is not None else []
+        times += [pause.left + waiting * (each or 0.0) for pause, waiting in self.pauses]
+        return max(times, default=None)
 
 
 class BatchSummary(Struct):
@@ -220,20 +249,3 @@ class BatchSummary(Struct):
     def saved(self) -> float | None:
         """The share of the full panel's calls that were not made; ``None`` if none was spared."""
         return self.spared / (self.calls + self.reused + self.spared) if self.spared else None
-
-
-class BatchesPending(Struct, frozen=True):
-    """The end of a run whose calls wait at vendors, so that there is no report yet."""
-
-    waiting: int
-    fetched: int
-    unsent: int
-    """The calls that no vendor took."""
-
-    @property
-    def text(self) -> str:
-        calls = "1 call waits" if self.waiting == 1 else f"{self.waiting:,} calls wait"
-        parts = [f"{calls} at the vendors"] if self.waiting else []
-        parts += [f"{self.unsent:,} could not be submitted"] if self.unsent else []
-        end = "come back with --resume, which asks for no answer twice"
-        return f"{' and '.join(parts)}; {end}"

@@ -15,7 +15,7 @@ from reviewdesk.domain.labels.segments import Composite, SegmentFigures
 from reviewdesk.domain.labels.split import PanelAdopted, SplitLabels
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
+from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
@@ -442,7 +442,7 @@ def batch(found: BatchSummary) -> dict[str, Any]:
     return {**figures(found), "jurors": jurors}
 
 
-def pending(found: BatchesPending) -> dict[str, Any]:
+def pending(found: LiveProgress) -> dict[str, Any]:
     """Return ``judge --json`` while calls wait at vendors: counts of calls, and no report."""
     return {"report": None, **shape(found, "waiting fetched unsent")}
 

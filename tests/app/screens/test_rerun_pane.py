@@ -227,6 +227,6 @@ def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> No
     jobs.rerun = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
     assert jobs.text == "asking 0/2"
     pause = ModelPause("gpt-x", "429", 40.2, is_named=True)
-    progress = LiveProgress(0, 1, 0.0, None, None, (pause,))
+    progress = LiveProgress(0, 1, pauses=((pause, 1),))
     jobs.rerun = replace(jobs.rerun, progress=progress)
     assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"

@@ -14,7 +14,7 @@ from reviewdesk.desk.improve.split import bodies, half_of, make_split, split_lab
 from reviewdesk.domain.labels.split import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.live.batch import World
+from reviewdesk.live.session import World
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.views import improve as views
 from tests.helpers import load, open_desk, report, tag, verdict

@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live.rerun import (
-    JURORS,
-    ReadyRerun,
-    RerunOrder,
-    give_up,
-    panel_for,
-    survey_rest,
-)
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, give_up, panel_for, survey
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import UnfinishedRerun, unfinished
 from reviewdesk.domain.panel.juror import Juror
@@ -181,7 +174,7 @@ async def killed(desk: Desk, server: Server, tmp_path: Path, calls: int = 20) ->
 
 def rest(desk: Desk, **more: Any) -> tuple[UnfinishedRerun, ReadyRerun]:
     [found] = unfinished(desk)
-    return found, survey_rest(desk, found, RerunOrder(**more), KEYS)
+    return found, survey(desk, RerunOrder(**more), KEYS, resumes=found)
 
 
 async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
@@ -191,7 +184,7 @@ async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
         stored = again.conn.execute("SELECT count(*) FROM replies").fetchone()[0]
         found, plan = rest(again)
         done = again.conn.execute("SELECT count(*) FROM reruns").fetchone()[0]
-        assert (found.of, found.left, found.shown) == (12, 12 - done, "")
+        assert (found.extent.verdicts, found.extent.left, found.extent.shown) == (12, 12 - done, "")
         # The answers to verdicts that are not finished yet are not asked for again.
         assert plan.plan.stored == stored - 3 * done
         assert plan.plan.calls == 36 - stored
@@ -216,7 +209,7 @@ async def test_a_stopped_rerun_keeps_what_came_and_goes_on_later(
     done = desk.conn.execute("SELECT count(*) FROM reruns").fetchone()[0]
     assert (end.detail["stopped"], end.detail["left"]) == (True, 12 - done)
     found, plan = rest(desk)
-    assert (found.stopped, found.left) == (True, 12 - done)
+    assert (found.stopped, found.extent.left) == (True, 12 - done)
     summary = await run(desk, plan)
     assert (len(summary.done), summary.left) == (12 - done, 0)
     assert desk.verify().ok
@@ -260,7 +253,7 @@ async def test_giving_up_keeps_the_ballots_that_came(
         before = again.conn.execute("SELECT count(*) FROM reruns").fetchone()[0]
         stopped = sum(row["came"] < 3 for row in begun)
         assert stopped
-        assert give_up(again, found) == found.left
+        assert give_up(again, found) == found.extent.left
         after = again.conn.execute("SELECT count(*), sum(stopped) FROM reruns").fetchone()
         assert tuple(after) == (before + len(begun), stopped)
         assert unfinished(again) == []
@@ -305,7 +298,7 @@ def test_what_a_filter_shows_and_cannot_be_asked_about_is_left_out_and_counted(
     path, wish = panel_at(tmp_path, "http://127.0.0.1:9/v1"), RerunRequest(RerunScope.MISSING)
     plan = ready(desk, keys, path, wish, shown="")
     assert (plan.keys, plan.plan.calls) == ((keys[1],), 1)
-    assert plan.left_out == {"no juror is missing": 1}
+    assert plan.asked.left_out == {"no juror is missing": 1}
     # A verdict that was named is asked about, or nothing is.
     with pytest.raises(UsageError, match="whole: no juror is missing"):
         ready(desk, keys, path, wish)

@@ -14,9 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
-from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
+from reviewdesk.domain.panel.turnout import BatchSummary
 from reviewdesk.errors import UsageError
-from reviewdesk.live.batch import World
+from reviewdesk.live.session import World
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.judgekit import Clock, Consent, Room
 from tests.live.batch_server import BatchVendors
@@ -57,14 +57,14 @@ async def judged(
     later: int = 0,
     environment: Mapping[str, str] = KEYS,
     **how: Any,
-) -> BatchSummary | BatchesPending:
+) -> BatchSummary | tuple[int, int, int]:
     """Judge by batches; what waits is returned."""
     told = BatchListener(consent or Consent(), noted=(notes if notes is not None else []).append)
     world = World(environment, Later(later), HttpTransport)
     try:
         return await asyncio.to_thread(judge_cases, room.order(**how), told, world)
     except CallsPendingError as found:
-        return found.pending
+        return found.pending.waiting, found.pending.fetched, found.pending.unsent
 
 
 def nowhere(room: Room, *texts: str) -> None:
@@ -79,13 +79,13 @@ async def test_submitted_left_and_fetched_by_four_vendors_at_half_the_price(room
     async with Server(fault=vendors) as server:
         seats(room, url := server.url, *VENDORS)
         first = await judged(room, in_batches=True, consent=consent, notes=notes)
-        assert first == BatchesPending(waiting=8, fetched=0, unsent=0)
+        assert first == (8, 0, 0)
         assert not room.report.exists()
         (plan,) = consent.plans
         assert (plan.calls, plan.batched, plan.waiting, plan.live) == (8, 8, 0, ())
         assert plan.worst_usd is not None
         second = await judged(room, resume=True, consent=consent, notes=notes)
-        assert second == BatchesPending(waiting=8, fetched=0, unsent=0)
+        assert second == (8, 0, 0)
         assert len(consent.plans) == 1  # nothing new is sent
         vendors.is_done = True
         found = await judged(room, resume=True, consent=consent, notes=notes)
@@ -110,7 +110,7 @@ async def test_a_batch_whose_id_never_came_is_found_again_and_paid_once(
     async with Server(fault=vendors) as server:
         seats(room, server.url, vendor)
         first = await judged(room, in_batches=True, notes=notes)
-        assert first == BatchesPending(waiting=2, fetched=0, unsent=0)
+        assert first == (2, 0, 0)
         assert "may have it" in notes[0]
         vendors.drops = False
         assert await judged(room, resume=True, later=600) == first
@@ -130,9 +130,9 @@ async def test_a_batch_that_the_vendor_never_took_is_submitted_again_after_a_whi
         await judged(room, in_batches=True)
         vendors.forgets, vendors.is_done = False, True
         waits = await judged(room, resume=True, later=20)  # its list may be behind
-        assert (waits, vendors.paid[vendor]) == (BatchesPending(2, 0, 0), 0)
+        assert (waits, vendors.paid[vendor]) == ((2, 0, 0), 0)
         waits = await judged(room, resume=True, later=120)
-        assert (waits, vendors.paid[vendor]) == (BatchesPending(2, 0, 0), 2)
+        assert (waits, vendors.paid[vendor]) == ((2, 0, 0), 2)
         found = await judged(room, resume=True, later=200)
     assert isinstance(found, BatchSummary)
     assert (found.passed, vendors.paid[vendor]) == (2, 2)
@@ -167,7 +167,7 @@ async def test_a_nameless_batch_with_a_date_that_is_none_is_not_ours(
         seats(room, server.url, "anthropic")
         await judged(room, in_batches=True)
         waits = await judged(room, resume=True, later=20)
-    assert waits == BatchesPending(waiting=2, fetched=0, unsent=0)
+    assert waits == (2, 0, 0)
 
 
 async def _judged_to(room: Room, report: str, later: int = 0, **how: Any) -> Any:
@@ -176,7 +176,7 @@ async def _judged_to(room: Room, report: str, later: int = 0, **how: Any) -> Any
     try:
         return await asyncio.to_thread(judge_cases, order, BatchListener(lambda _: True), world)
     except CallsPendingError as found:
-        return found.pending
+        return found.pending.waiting, found.pending.fetched, found.pending.unsent
 
 
 async def test_calls_that_a_batch_did_not_answer_are_lost_and_only_they_are_asked_again(
@@ -208,7 +208,7 @@ async def test_a_juror_without_a_batch_interface_is_asked_live_at_the_end(room: 
     async with Server(fault=vendors) as server:
         seats(room, server.url, "openai", "deepseek")
         waits = await judged(room, in_batches=True, consent=consent)
-        assert waits == BatchesPending(2, 0, 0)
+        assert waits == (2, 0, 0)
         plan = consent.plans[0]
         assert (plan.calls, plan.batched, plan.live) == (4, 2, ("deepseek (deepseek)",))
         vendors.is_done = True
@@ -233,7 +233,7 @@ async def test_live_jurors_follow_case_by_case_within_what_waiting_batches_leave
         assert most is not None
         assert not asked_live(vendors)
         waits = await judged(room, resume=True, max_cost=most)
-        assert waits == BatchesPending(waiting=1, fetched=1, unsent=0)
+        assert waits == (1, 1, 0)
         assert asked_live(vendors) == ["c0"]
         vendors.late.clear()
         found = await judged(room, resume=True, max_cost=most)
@@ -253,11 +253,11 @@ async def test_a_refusal_is_told_without_the_key_and_nothing_is_lost(room: Room)
     async with Server(fault=vendors) as server:
         seats(room, server.url, *VENDORS)
         found = await judged(room, in_batches=True, notes=notes)
-        assert found == BatchesPending(waiting=0, fetched=0, unsent=8)
+        assert found == (0, 0, 8)
         assert all("HTTP 403, no batches for [key]" in note for note in notes)
         nowhere(room, *notes)
         vendors.refuses = 0
-        assert await judged(room, in_batches=True, resume=True) == BatchesPending(8, 0, 0)
+        assert await judged(room, in_batches=True, resume=True) == (8, 0, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 2)
 
 
@@ -266,7 +266,7 @@ async def test_a_key_that_is_not_set_sends_nothing(room: Room) -> None:
     async with Server(fault=vendors) as server:
         seats(room, server.url, "openai")
         found = await judged(room, in_batches=True, notes=notes, environment={})
-    assert (found, vendors.seen) == (BatchesPending(0, 0, 2), [])
+    assert (found, vendors.seen) == ((0, 0, 2), [])
     assert "TEST_KEY is not set" in notes[0]
 
 
