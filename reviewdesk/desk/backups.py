@@ -279,7 +279,6 @@ def repair_desk(
 
 
 def _label_row(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a label as a row of a labels file."""
     detail = json.loads(event["detail"])
     return {
         "id": event["verdict"],

@@ -318,7 +318,6 @@ class Desk:
         return self._labels_of(run).first_gap(self.conn, self.apart.waiting(run))
 
     def _labels_of(self, run: Run) -> RunLabels:
-        """Return which verdicts of a run are labelled, up to date with the last write."""
         before, labels = self._labels or (None, None)
         known = labels is not None and labels.run.key == run.key
         if labels is not None and known and self.still and before is not None:

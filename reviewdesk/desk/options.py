@@ -110,7 +110,6 @@ def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
 
 
 def _scale_of(given: str | tuple[float, float]) -> tuple[float, float]:
-    """Return the two ends of a scale, which may be written as ``1..5``."""
     match = _SCALE.match(given) if isinstance(given, str) else None
     ends = (float(match[1]), float(match[2])) if match else given
     if not isinstance(ends, tuple | list) or len(ends) != 2:
@@ -119,7 +118,6 @@ def _scale_of(given: str | tuple[float, float]) -> tuple[float, float]:
 
 
 def _columns_of(option: str, given: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of columns, which one text separates by commas."""
     parts = given.split(",") if isinstance(given, str) else given
     names = tuple(dict.fromkeys(str(name).strip() for name in parts))
     if not all(names):

@@ -141,7 +141,6 @@ def survey(report: str, own: Desk | None) -> FolderSetup:
 
 
 def _labels(desk: Desk | None, run: Run) -> SuiteExport | None:
-    """Return the labels of a run in a desk as a suite has them; ``None`` if there are none."""
     from reviewdesk.desk.labels.rows import suite_rows
 
     if desk is None:
@@ -180,6 +179,5 @@ def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: boo
 
 
 def _quoted(text: str) -> str:
-    """Return a path as a quoted text of YAML, in plain ASCII."""
     inner = json.dumps(text, ensure_ascii=False)[1:-1]
     return f'"{inner.encode("ascii", "backslashreplace").decode()}"'

@@ -162,7 +162,6 @@ class KeyReferenceError(KeyError):
     """A reference gives no key; ``problem`` says why, without any output of a command."""
 
     def __init__(self, name: str, problem: str) -> None:
-        """Store the sentence about the reference."""
         self.problem = f"{name} {problem}"
         super().__init__(name)
 
@@ -179,7 +178,6 @@ class KeyEnvironment(Mapping[str, str]):
         keyring: Callable[[str, str], str | None] | None = None,
         seconds: float = SECONDS,
     ) -> None:
-        """Store the places of keys; nothing is run or read yet."""
         self._variables = variables
         self._keyring = keyring
         self._seconds = seconds

@@ -78,7 +78,6 @@ class Meter:
         spent: float = 0.0,
         promised: float = 0.0,
     ) -> None:
-        """Start with the amount that earlier runs have ``spent``."""
         self.store = store
         self.ceiling = ceiling
         self.spent = spent
@@ -213,7 +212,6 @@ class ModelLimit:
     """
 
     def __init__(self, host: str, model: str, shared: _Host, clock: Clock) -> None:
-        """Start without a pause and without a limit."""
         self.host = host
         self.model = model
         self._shared = shared
@@ -308,7 +306,6 @@ class ModelLimits:
     """The limits of one clock, by host, key and model; keys are kept as hashes."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start without a limit."""
         self._clock = clock
         self._lock = RLock()
         self._hosts: dict[tuple[str, bytes], _Host] = {}

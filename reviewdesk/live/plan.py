@@ -126,7 +126,6 @@ class Survey:
         )
 
     def _is_answered(self, found: CaseCalls, call: Call) -> bool:
-        """Count a call; return whether it has an answer."""
         before = self._store.reply(call.key) if self._store else None
         ballot = answer_of(call, before, self._hidden(call.juror)) if before else None
         self._stored += ballot is not None

@@ -173,7 +173,6 @@ class CallSession:
         clock: Clock | None = None,
         noted: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Store the parts without opening anything; ``environment`` defaults to the process's."""
         self.transport = transport
         self.keep = keep
         self.environment = environment

@@ -60,7 +60,6 @@ class BatchClient:
     """One juror's access to the batch interface of its vendor."""
 
     def __init__(self, juror: Juror, asking: CallSession) -> None:
-        """Store the parts; the key is read with each request."""
         self._juror = juror
         self._wire = WIRES[juror.vendor]
         self._asking = asking
@@ -361,7 +360,6 @@ class BatchTransport:
             await self._submit(call.seat)
 
     async def _submit(self, seat: int) -> None:
-        """Submit the calls of a seat; the batch is written to disk before and after."""
         calls = list(self._chunks.pop(seat).calls.values())
         juror = calls[0].juror
         count = len(calls)

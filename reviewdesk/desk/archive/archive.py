@@ -256,7 +256,6 @@ class _Reading:
         self, ingest: Ingest, new: NewRun, chosen: Selection, stats: Stats, notes: list[str],
         skipped: int,
     ) -> ReadReport:  # fmt: skip
-        """Write the kept verdicts in the order of the parts, and draw them."""
         from reviewdesk.domain.archive import JoinedWindows
         from reviewdesk.domain.run.columns import score_units
         from reviewdesk.domain.run.stats import run_measures

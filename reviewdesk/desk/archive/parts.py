@@ -143,7 +143,6 @@ def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdic
 
 
 def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
-    """Yield the verdicts that are kept, those with ids of other parts renamed."""
     for place, (verdict, text) in enumerate(written):
         if _bit(part.kept, place) and _bit(part.renamed, place):
             renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
@@ -217,7 +216,6 @@ class Scratch:
     """The files of one archive, in a folder that is deleted with it; parts are named by number."""
 
     def __init__(self, folder: Path) -> None:
-        """Write into an existing folder that nobody else can write into."""
         self._folder = folder
 
     def put(self, part: int, facts: PartSummary | KeptVerdicts) -> None:

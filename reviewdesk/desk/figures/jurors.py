@@ -61,7 +61,6 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
 
 
 def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonItems:
-    """Return both panels' decisions on a run's verdicts, with the run's labels."""
     first = verdicts.first_key(desk.conn, run.key)
     labels = _run_labels(desk, run)
     decisions = {row.key - first: (row.here, row.there) for row in found}
@@ -69,7 +68,6 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 
 
 def _run_labels(desk: Desk, run: Run) -> Labels:
-    """Return the labels of a run by stratum."""
     strata = jurors.strata(desk.conn, run.key)
     first = verdicts.first_key(desk.conn, run.key)
     rows = labelled(desk, run)

@@ -44,7 +44,6 @@ class LiveStrip:
     """
 
     def __init__(self) -> None:
-        """Start without labels; the first call reads all."""
         self._lock = Lock()
         self._of: object = None
         """The desk, the reviewer and the run whose labels are kept."""

@@ -199,7 +199,6 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
-    """Measure the labels of a run under the design that they support."""
     desk = open_desk()
     run = desk.run(gate.run)
     with reading(desk.conn, desk.path):
@@ -223,7 +222,6 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
 def _run_targets(
     desk: Desk, run: Run, made: LabelledRows, found: _Labels, gate: CalibrationGate
 ) -> dict[str, TargetValue]:
-    """Return those targets of the entry that only a run has."""
     values = {}
     for target in {one.target for one in found.expect}:
         if target.startswith(SPLIT):
@@ -327,13 +325,11 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
 
 
 def _own_cells(found: _Labels) -> Reliability | None:
-    """Return the labels' own confusion, or ``None`` if they do not state the decisions."""
     counters = counters_of(found.rows)
     return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
 
 
 def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Estimate:
-    """Estimate the true pass rate, from the draw of the labels or by a trusted set's confusion."""
     if not other and found.own is not None:
         return found.own
     if not found.decided:

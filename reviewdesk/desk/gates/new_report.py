@@ -87,7 +87,6 @@ class NewReport:
     """A report, loaded as the only run of a temporary desk."""
 
     def __init__(self, desk: Desk, run: Run, name: str) -> None:
-        """Keep the desk and the run; ``name`` is the report's, as messages show it."""
         self.desk = desk
         self.run = run
         self.name = name
@@ -286,7 +285,6 @@ def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLa
 def _totals(
     whole: RunFigures, labels: SuiteLabels, found: Joined, rows: list[LabelledRow]
 ) -> RunFigures:
-    """Return the figures of the part of the report that the labels were drawn from."""
     if labels.frame is None and not labels.drawn:
         return whole
     if labels.frame is None:

@@ -85,7 +85,6 @@ def hold_juries(
 
 
 def _of_run(desk: Desk, name: str | None) -> Iterator[Verdict]:
-    """Yield the verdicts of a loaded run."""
     run = desk.run(name)
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     for body in verdicts.bodies(desk.conn, run):

@@ -154,7 +154,6 @@ def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenC
 
 
 def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict[str, Any]:
-    """Return what a panel file states after a change."""
     plain = read_plain(parent)
     key, _, value = (part.strip() for part in change.partition("="))
     jurors = {str(one.get("name") or one["model"]): dict(one) for one in plain["jurors"]}
@@ -191,7 +190,6 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict
 
 
 def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
-    """Return a weight for each juror by its kappa with the labels of the tuning half."""
     from reviewdesk.domain.jurors.facts import suggested_weights
     from reviewdesk.domain.stats.rates import cohen_kappa
 

@@ -177,7 +177,6 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
 
 
 def _blocking(desk: Desk, run: Run, made: LabelledRows) -> tuple[str, ...]:
-    """Name the items that labels wait for."""
     named = blockers(desk, run, made.weighing.gaps)
     return tuple(f"{before}{show_line(name, 80)}{after}" for before, name, after in waits(named))
 

@@ -204,7 +204,6 @@ def import_labels(
 
 
 def _verdict_of(desk: OpenFile, run: Run | None, row: LabelRow) -> sqlite3.Row | None:
-    """Find the verdict of a row by the row's content hash if it has one, else by id and run."""
     try:
         if row.item_hash is not None:
             item = bytes.fromhex(row.item_hash)

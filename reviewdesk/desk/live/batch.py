@@ -80,7 +80,6 @@ class CallsPendingError(ReviewDeskError):
     """The run has no report yet, because calls wait at vendors or could not be submitted."""
 
     def __init__(self, pending: LiveProgress) -> None:
-        """Keep the counts beside the sentence."""
         self.pending = pending
         calls = "1 call waits" if pending.waiting == 1 else f"{pending.waiting:,} calls wait"
         parts = [f"{calls} at the vendors"] if pending.waiting else []

@@ -179,7 +179,6 @@ class ReportJournal(DeskJournal):
     """The journal of a report that ``judge`` writes; all replies belong to its first commitment."""
 
     def __init__(self, desk: Desk, report: Path) -> None:
-        """Read what the desk holds of the report."""
         path = str(report.absolute())
         super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
         self.report = report
@@ -350,7 +349,6 @@ class Results:
     """Turns every finished case into a verdict, and sums up the run."""
 
     def __init__(self, panel: PanelSpec, held: CommitTimes, report: str) -> None:
-        """Start with all counts at 0."""
         self._panel = panel
         self._held = held
         self._unverified = 0

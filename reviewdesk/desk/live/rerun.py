@@ -296,7 +296,6 @@ def survey(
 def _rest(
     desk: Desk, order: RerunOrder, found: UnfinishedRerun
 ) -> tuple[RerunOrder, dict[int, reruns.PlannedRerun]]:
-    """Return the order of the rest of a re-run, and the plans of all its verdicts."""
     found.refuse_held()
     plans = {one.verdict: one for one in reruns.planned(desk.conn, found.event)}
     keys = [key for key, one in plans.items() if not one.done]

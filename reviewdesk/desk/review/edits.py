@@ -200,7 +200,6 @@ def whole(desk: OpenFile, kind: str) -> Event | None:
 def _turn(
     desk: OpenFile, kind: str, action: int, facts: Mapping[str, object] | None = None
 ) -> Event:
-    """Append the event that undoes or redoes an action, with a description of that action."""
     first, count = events.of_action(desk.conn, desk.reviewer, action)
     was = f"{first.kind} {first.label}" if first.label else first.kind
     if count > 1:

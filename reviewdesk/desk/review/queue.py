@@ -139,7 +139,6 @@ def warm(desk: QueueFile, run: Run) -> None:
 
 
 def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int]:
-    """Return the keys for a filter and an order, by columns in memory."""
     # Imported here because it loads numpy, which a queue in the order of the file spares.
     from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered
     from reviewdesk.store.search import FilterContext, matching

@@ -81,7 +81,6 @@ class WorkLog:
         return touched
 
     def _turn(self, event: WorkEvent, touched: set[bytes], *, stands: bool) -> None:
-        """Add an event that stands, or remove one that was undone."""
         log = self._of_item.setdefault(event.item, [])
         if stands is (event in log):
             return
@@ -143,7 +142,6 @@ class WorkLog:
         )
 
     def _keys(self, item: bytes) -> dict[str, int]:
-        """Return the keys of the verdicts of an item in the run, by id."""
         if item not in self._verdicts:
             found = verdicts.keys_of_item(self._desk.conn, self.run.key, item)
             self._verdicts[item] = found
@@ -165,7 +163,6 @@ class WorkLog:
 
 
 def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:
-    """Add something to a list in order, or remove it."""
     if stands:
         insort(log, one, key=by)
     else:

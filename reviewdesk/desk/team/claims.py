@@ -112,7 +112,6 @@ class WithheldLabels:
     """
 
     def __init__(self, desk: OpenFile) -> None:
-        """Start before the first event of ``desk``."""
         self._desk = desk
         self._seen: Head | None = None
         self._double: tuple[float | None, int] | None = None
@@ -166,7 +165,6 @@ class WithheldLabels:
             self._seen = done.head
 
     def _follow(self, items: set[bytes] | None) -> None:
-        """Read again what is withheld, of some items or of all."""
         if items is not None and not items:
             return
         found = withheld(self._desk, items)

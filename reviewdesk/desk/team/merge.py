@@ -110,7 +110,6 @@ class Taking:
     """Checks chains that arrive, those of the desks themselves first, and takes them in."""
 
     def __init__(self, desk: Desk) -> None:
-        """Start with the chains that are here."""
         self._desk = desk
         self._covered: dict[str, dict[str, Covered]] = {}
 
@@ -181,7 +180,6 @@ class Taking:
 
 @contextmanager
 def _named(arrival: ArrivingChain) -> Iterator[None]:
-    """Name the chain in the error about one of its events."""
     try:
         yield
     except ChainProblem as wrong:
@@ -295,7 +293,6 @@ def read_run(
 
 
 def _sha256(file: BinaryIO) -> str:
-    """Return the sha256 of a file from its start, and seek back to the start."""
     file.seek(0)
     digest = hashlib.sha256()
     while block := file.read(_BLOCK):

@@ -172,7 +172,6 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
 def _panel_warnings(
     spec: PanelSpec, seats: Sequence[PanelPlace], families: Sequence[str], strategy: Strategy | None
 ) -> Iterator[str]:
-    """Yield warnings about the size, the families, the models and the weights of a panel."""
     if len(seats) < FEWEST_JURORS:
         yield f"{_plural(len(seats), 'juror')}: under five, a single one weighs a lot"
     if len(families) < FEWEST_FAMILIES:

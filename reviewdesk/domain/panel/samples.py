@@ -149,7 +149,6 @@ def answers(ballot: CanonicalBallot) -> list[Free]:
 
 
 def _groups(ballot: CanonicalBallot) -> Iterator[tuple[tuple[int, bool], list[Free]]]:
-    """Yield each question (a round and an order) with the answers to it that did not fail."""
     found: dict[tuple[int, bool], list[Free]] = {}
     for one in answers(ballot):
         if not _failed(one):

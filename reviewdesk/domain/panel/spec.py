@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from reviewdesk.domain import values
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, strategy_named
+from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, own_share, strategy_named
+from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules, checked_rules
@@ -24,6 +25,7 @@ from reviewdesk.domain.verdict import (
     UNCLEAR,
     Ballot,
     CanonicalBallot,
+    CanonicalCheck,
     CanonicalVerdict,
     Generator,
     Policy,
@@ -187,6 +189,43 @@ class PanelSpec:
     """Left out of the hash, because it holds mappings."""
     rubric: str | None = None
 
+    def body(
+        self,
+        case: Case,
+        jurors: Sequence[CanonicalBallot],
+        checks: Sequence[CanonicalCheck] = (),
+    ) -> CanonicalVerdict:
+        """Return what is known of a verdict on a case before the rule is applied."""
+        rule = self.rule
+        strategy = self.strategy_for(case.tags)
+        reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
+        writer = case.generator
+        # The format has no keys for these; without them the report would read back as another rule.
+        beyond = without_nulls(
+            {"supermajority": own_share(rule.supermajority), "context": dict(case.context) or None}
+            | self.answering
+            | self.asking(case.tags)
+        )
+        body = {
+            "id": case.id,
+            "case": without_nulls({"test": case.test or case.id, "tags": list(case.tags) or None}),
+            "input": case.input,
+            "output": case.output,
+            "alternative": case.alternative,
+            "reference": reference,
+            "rubric": case.rubric,
+            "generator": without_nulls({"model": writer.model, "vendor": writer.vendor}) or None,
+            "threshold": rule.threshold,
+            "quorum": rule.quorum,
+            "strategy": None if strategy is None else strategy.value,
+            "regime": None if rule.regime is None else str(rule.regime),
+            "trim": {"method": "quantile", "fraction": rule.trim, "rounding": str(rule.rounding)},
+            "checks": list(checks) or None,
+            "jurors": list(jurors),
+            "meta": {"reviewdesk": beyond} if beyond else None,
+        }
+        return without_nulls(body)
+
     def verdict(
         self,
         ballots: Iterable[Cast],
@@ -196,28 +235,13 @@ class PanelSpec:
         case: str = "case",
     ) -> Verdict:
         """Return the verdict of the ballots, not yet assessed."""
-        case_tags = list(tags)
         writer = generator if isinstance(generator, Generator) else Generator(generator)
-        rule = self.rule
-        body: CanonicalVerdict = {
-            "id": case,
-            "case": {"test": case, "tags": case_tags},
-            "jurors": [as_juror(_as_ballot(one)) for one in ballots],
-            "regime": rule.regime,
-            "strategy": self.strategy_for(case_tags),
-            "trim": {"rounding": Rounding(rule.rounding).value},
-        }
-        policy = Policy(
-            threshold=rule.threshold,
-            quorum=rule.quorum,
-            trim_fraction=rule.trim,
-            weights=rule.weights,
-            failed_jurors=Strategy(rule.failed_jurors) if rule.failed_jurors else None,
-            min_answered=rule.min_answered,
-            supermajority=rule.supermajority,
-            counting=self.counting_for(case_tags),
-        )
-        return verdict_from_body(body, policy, writer)
+        about = Case(case, "", generator=writer, tags=tuple(tags))
+        body = self.body(about, [as_juror(_as_ballot(one)) for one in ballots])
+        found = verdict_from_body(body, Policy(weights=self.rule.weights), writer)
+        # A report cannot hold a caller's own rule.
+        policy = replace(found.policy, counting=self.counting_for(about.tags))
+        return replace(found, policy=policy)
 
     def aggregate(
         self,

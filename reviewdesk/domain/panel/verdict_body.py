@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reviewdesk.domain.jury import stopping
-from reviewdesk.domain.jury.rules import STRATEGIES, own_share
+from reviewdesk.domain.jury.rules import STRATEGIES
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec
@@ -47,7 +47,7 @@ def verdict_body(
     from reviewdesk.domain.assessment.assess import assess
 
     case = case.under(panel.rubric)
-    body = _base_body(case, panel, jurors, checks)
+    body = panel.body(case, jurors, checks)
     body["provenance"] = without_nulls(
         {
             "panel_hash": panel_hash(jurors, panel.rule_body(case.rubric, case.tags)),
@@ -97,7 +97,7 @@ def verdict_body(
 
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
-    body = _base_body(case, panel, jurors, ())
+    body = panel.body(case, jurors)
     return stopping.can_turn(verdict_from_body(body, Policy(), Generator()))
 
 
@@ -110,7 +110,7 @@ def passes(
     """
     from reviewdesk.domain.jury.verdicts import verdicts_of
 
-    bodies = [_base_body(case.under(panel.rubric), panel, held, ()) for case, held in given]
+    bodies = [panel.body(case.under(panel.rubric), held) for case, held in given]
     verdicts = [verdict_from_body(body, Policy(), Generator()) for body in bodies]
     sides = {Decision.PASS: True, Decision.FAIL: False}
     made = []
@@ -129,7 +129,7 @@ def failed_check_body(
     failed = next(one for one in checks if one.failed)
     reason = f"the check {failed.name} failed: {failed.reason}"
     case = case.under(panel.rubric)
-    body = _base_body(case, panel, (), [one.body for one in checks])
+    body = panel.body(case, (), [one.body for one in checks])
     made = {
         **body,
         "strategy": Strategy.EXTERNAL.value,
@@ -139,40 +139,3 @@ def failed_check_body(
         "meta": {"reviewdesk": {**own_facts(body), "not_asked": reason}},
     }
     return without_nulls(made)
-
-
-def _base_body(
-    case: Case,
-    panel: PanelSpec,
-    jurors: Sequence[CanonicalBallot],
-    checks: Sequence[CanonicalCheck],
-) -> CanonicalVerdict:
-    rule = panel.rule
-    strategy = panel.strategy_for(case.tags)
-    reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
-    writer = case.generator
-    # The format has no keys for these, and without them the report would read back as another rule.
-    beyond = without_nulls(
-        {"supermajority": own_share(rule.supermajority), "context": dict(case.context) or None}
-        | panel.answering
-        | panel.asking(case.tags)
-    )
-    body = {
-        "id": case.id,
-        "case": without_nulls({"test": case.test or case.id, "tags": list(case.tags) or None}),
-        "input": case.input,
-        "output": case.output,
-        "alternative": case.alternative,
-        "reference": reference,
-        "rubric": case.rubric,
-        "generator": without_nulls({"model": writer.model, "vendor": writer.vendor}) or None,
-        "threshold": rule.threshold,
-        "quorum": rule.quorum,
-        "strategy": None if strategy is None else strategy.value,
-        "regime": None if rule.regime is None else str(rule.regime),
-        "trim": {"method": "quantile", "fraction": rule.trim, "rounding": str(rule.rounding)},
-        "checks": list(checks) or None,
-        "jurors": list(jurors),
-        "meta": {"reviewdesk": beyond} if beyond else None,
-    }
-    return without_nulls(body)

@@ -213,7 +213,6 @@ def _answer(found: Mapping[str, Any], body: str, wire: Wire) -> Envelope | Fault
 
 
 def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Envelope:
-    """Read an answer, whose first choice is given."""
     is_blocked = value_at(found, "promptFeedback.blockReason")
     stop = "safety" if is_blocked else text_at(first, places.stop)
     text = _text(first, places.text)
