@@ -6,7 +6,7 @@ from typing import Any
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ReadyRerun, RerunListener, RerunOrder, carry_out, survey
 from reviewdesk.desk.review import items
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
+from reviewdesk.domain.panel.rerun import Rerun, RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import CanonicalBallot
@@ -54,7 +54,7 @@ async def carried(
     found: ReadyRerun,
     came: Callable[[CanonicalBallot], object] = lambda _ballot: None,
     **more: Any,
-) -> items.RerunRecord:
+) -> Rerun:
     """Carry out a re-run of one verdict, and return what is kept of it."""
     summary = await run(desk, found, came, **more)
     [(key, done)] = summary.done.items()

@@ -24,7 +24,7 @@ from reviewdesk.domain.panel.rerun import (
 )
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import hidden_count
-from reviewdesk.domain.verdict import Ballot, Status, Verdict
+from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Status, Verdict
 from reviewdesk.views import jury as juries
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -283,6 +283,18 @@ def offer(item: Item, key: str) -> tuple[Block, ...]:
     return (Paragraph(who, Tone.NOTE, Text(f"{key} ", Tone.KEY), len(key) + 1),)
 
 
+def answer_text(ballot: CanonicalBallot) -> Words:
+    """Return what a juror answered, or why it did not, on one line as its ballot arrives."""
+    status = ballot.get("status") or Status.OK
+    if error := ballot.get("error"):
+        told = outside(error["message"], 300, Tone.WARN)
+        return outside(status, 40, Tone.WARN), Text(": ", Tone.WARN), told
+    if status == Status.ABSTAINED:
+        return status
+    score = ballot.get("score")
+    return words.VOTES[ballot.get("pass")] + ("" if score is None else f" {score:.3f}")
+
+
 def running(found: OpenRerun | None) -> tuple[Section, ...]:
     """Return each juror's answer in the running re-run, or a note that it is awaited."""
     if found is None:
@@ -294,18 +306,11 @@ def running(found: OpenRerun | None) -> tuple[Section, ...]:
     short = words.short_names(found.asked)
     rows = []
     for name in found.asked:
-        answer = next((one for one in came if one.juror == name), None)
+        answer = next((one for one in came if one["id"] == name), None)
+        shown: Words = Text("waiting", Tone.MUTED)
         if answer is not None:
             came.remove(answer)
-        shown: Words = Text("waiting", Tone.MUTED)
-        if answer is not None and answer.error:
-            error = outside(answer.error, 200, Tone.WARN)
-            shown = outside(answer.status, 40, Tone.WARN), Text(": ", Tone.WARN), error
-        elif answer is not None and answer.status == Status.ABSTAINED:
-            shown = answer.status
-        elif answer is not None:
-            score = "" if answer.score is None else f" {answer.score:.3f}"
-            shown = words.VOTES[answer.vote] + score
+            shown = answer_text(answer)
         rows.append(Row((outside(short[name], 200), shown), Text("  ")))
     stopping = ", stopping" if found.stopping else ""
     note = f"{len(found.came)} of {len(found.asked)} came back{stopping}"

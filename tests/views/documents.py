@@ -169,12 +169,12 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         bought = [(row.variant, attacks(item.verdict, row.variant)) for row in results]
         yield f"policies {number}", whatif.policies(item, results, bought)
         for record in of_item(desk, item):
-            yield f"re-run {number}", Document((result(item, record.rerun),))
+            yield f"re-run {number}", Document((result(item, record),))
             yield f"comparison {number}", comparison(item, beside(item, record))
 
 
 def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:
-    reruns = tuple(record.rerun for record in of_item(desk, item))
+    reruns = of_item(desk, item)
     rates = flip_rates([(item.verdict, reruns)])
     return item, RerunHistory(reruns, rates, rates)
 

@@ -315,11 +315,11 @@ def _diff(core: Core) -> None:
         halt = ""
         answers = {}
         if place < len(records):
-            other = items.beside(item, records[place])
-            made = records[place].rerun
+            made = records[place]
+            other = items.beside(item, made)
             halt = f"{outcome(item, made).halt} · " if made.stopped else ""
         else:
-            other = core.desk.item(found[place - len(records)].key)
+            other = core.desk.item(found[place - len(records)])
             answers["f"] = condition("flip", other.run.name) or f"flip:{other.run.hash}"
         lead = (Text(halt, Tone.WARN), "with ", outside(other.run.name, 60))
         compared = comparison(item, other)
@@ -351,7 +351,7 @@ def _copy(core: Core) -> None:
     if core.session.hidden:
         shape = shapes.content(item)
     else:
-        reruns = [one.rerun for one in items.of_item(core.desk, item)]
+        reruns = items.of_item(core.desk, item)
         shape = shapes.verdict(item, reruns)
     text = json.dumps(shape, ensure_ascii=False, indent=2)
     core.requests.append(Do("copy", text))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel import rerun, turnout
 from reviewdesk.domain.panel.rerun import (
-    Arrival,
     FlipRate,
     OpenRerun,
     RerunHistory,
@@ -85,7 +84,7 @@ def run_rerun(
 
     def came(_key: int, ballot: CanonicalBallot) -> None:
         if len(ready.keys) == 1:
-            report(arrival_of(ballot))
+            report(ballot)
 
     listener = RerunListener(came, _seldom(report), ends.append)
     _run(carry_out(desk, ready, listener), stop)
@@ -101,18 +100,6 @@ def run_try(
     told = _seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
     found: TryAnswer | None = _run(carry_out(desk, ready, told=told), stop)
     return found
-
-
-def arrival_of(ballot: CanonicalBallot) -> Arrival:
-    """Return the fields of a canonical ballot that the screen shows on one line."""
-    error = ballot.get("error")
-    return Arrival(
-        juror=ballot["id"],
-        vote=ballot.get("pass"),
-        score=ballot.get("score"),
-        status=ballot.get("status") or "ok",
-        error=error["message"] if error else "",
-    )
 
 
 INDEX = "indexing"
@@ -264,8 +251,8 @@ class Jobs:
 
         def arrived(news: object) -> None:
             nonlocal running
-            if isinstance(news, rerun.Arrival):
-                running = replace(running, came=(*running.came, news))
+            if isinstance(news, dict):
+                running = replace(running, came=(*running.came, cast(CanonicalBallot, news)))
             elif isinstance(news, turnout.LiveProgress):
                 running = replace(running, progress=news)
             self.rerun = running = replace(running, stopping=stop.is_set())
@@ -308,7 +295,7 @@ def rerun_history(
     running: OpenRerun | None = None,
 ) -> RerunHistory:
     """Read the re-runs of ``item``; without rates of its run, it has those of the item."""
-    made = tuple(one.rerun for one in items.of_item(desk, item))
+    made = items.of_item(desk, item)
     here = rerun.flip_rates([(item.verdict, made)])
     return RerunHistory(made, here, in_run or here, running)
 
@@ -327,7 +314,7 @@ def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
         except ReviewDeskError:
             # The event can be shown without the verdict.
             return {}
-        return {one.plan: outcome(item, one.rerun) for one in records if one.plan}
+        return {one.plan: outcome(item, one) for one in records if one.plan}
 
     def of(event: Event) -> RerunResult | None:
         if event.run is None or event.verdict is None or "answered" not in event.detail:

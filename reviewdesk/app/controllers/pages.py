@@ -404,7 +404,7 @@ def compare(core: Core, name: str) -> None:
     others = (
         [desk.run(name)] if name else [one for one in reversed(desk.runs()) if one.hash != run.hash]
     )
-    other = next((one for one in others if name or flips(desk, run, one).shared), None)
+    other = next((one for one in others if name or flips(desk, run, one)[0]), None)
     if other is None:
         raise UsageError("no other loaded run judged these items", "Load one: :open FILE.")
     if core.session.withheld:

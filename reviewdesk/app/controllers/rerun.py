@@ -100,7 +100,7 @@ def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError |
 def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
     """Return the result of a re-run of one verdict."""
     name = show_line(open_.verdict, 80)
-    failed = sum(one.failed for one in open_.came)
+    failed = sum("error" in one for one in open_.came)
     came = len(open_.came)
     count = panels.counted(came - failed, failed)
     if open_.stopping and came < len(open_.asked):

@@ -171,7 +171,7 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool
     from reviewdesk.views.json import review as shapes
 
     records = (
-        (item, next(one for one in of_item(desk, item) if one.plan == done.plan).rerun)
+        (item, next(one for one in of_item(desk, item) if one.plan == done.plan))
         for key in ready.keys
         if (done := found.done.get(key))
         for item in [desk.item(key)]
@@ -191,10 +191,7 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool
 
 def plain_ballot(ballot: CanonicalBallot) -> str:
     """Return a ballot as one line of text, for printing as it arrives."""
-    if error := ballot.get("error"):
-        return f"{ballot['id']}: {ballot.get('status')}: {error['message']}"
-    if ballot.get("status") == "abstained":
-        return f"{ballot['id']}: abstained"
-    vote = {True: "pass", False: "fail", None: "no vote"}[ballot.get("pass")]
-    score = ballot.get("score")
-    return f"{ballot['id']}: {vote}" + ("" if score is None else f" {score:.3f}")
+    from reviewdesk.views.document import plain
+    from reviewdesk.views.verdict import answer_text
+
+    return f"{ballot['id']}: {plain(answer_text(ballot))}"

@@ -104,7 +104,7 @@ def html(
         def listed() -> Iterator[ListedVerdict]:
             for done, key in enumerate(keys, start=1):
                 item = desk.item(key)
-                reruns = tuple(record.rerun for record in of_item(desk, item))
+                reruns = of_item(desk, item)
                 here = flip_rates([(item.verdict, reruns)]) if reruns else ()
                 yield item, RerunHistory(reruns, here, flips)
                 if progress is not None and not progress(done / len(keys), done):

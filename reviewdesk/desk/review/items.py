@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -32,7 +32,6 @@ from reviewdesk.domain.panel.rerun import (
 from reviewdesk.domain.records import Event, Item, Pace, Run
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import (
-    CanonicalVerdict,
     Generator,
     Policy,
     Verdict,
@@ -107,11 +106,6 @@ def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
     return verdicts.criteria(desk.conn, item.run.key, item.row.key, f"{base} / " if behind else "")
 
 
-def verdict_of(desk: OpenFile, key: int) -> Verdict:
-    """Read one verdict as its report states it."""
-    return _assessed(verdicts.by_key(desk.conn, key, body=True))[0]
-
-
 def _assessed(row: Mapping[str, Any]) -> tuple[Verdict, Assessment]:
     """Read and recompute a verdict; those that were shown last are not recomputed."""
     read = _read if len(row["body"]) < _LARGE else _read.__wrapped__
@@ -168,29 +162,14 @@ def own_tags(desk: OpenFile, entry: NewEvent) -> tuple[str, ...]:
     return verdicts.tags_of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
-class OtherRunVerdict(Struct, frozen=True):
-    """A verdict of another run on the same content."""
-
-    run: Run
-    key: int
+def other_runs(desk: OpenFile, key: int) -> list[int]:
+    """Return the verdicts of other loaded runs on the same content by key, the newest run first."""
+    return [other for _, other in verdicts.in_other_runs(desk.conn, key)]
 
 
-class Flips(Struct, frozen=True):
-    """Counts of the items that two runs share, and of those on which their decisions differ."""
-
-    shared: int
-    flipped: int
-
-
-def other_runs(desk: OpenFile, key: int) -> list[OtherRunVerdict]:
-    """Return the verdicts of other loaded runs on the same content, the newest run first."""
-    found = verdicts.in_other_runs(desk.conn, key)
-    return [OtherRunVerdict(runs.by_key(desk.conn, run), other) for run, other in found]
-
-
-def flips(desk: OpenFile, run: Run, other: Run) -> Flips:
+def flips(desk: OpenFile, run: Run, other: Run) -> tuple[int, int]:
     """Count the contents that both runs judged, and those on which their decisions differ."""
-    return Flips(*verdicts.flips(desk.conn, run.key, other.key))
+    return verdicts.flips(desk.conn, run.key, other.key)
 
 
 def last_label(desk: OpenFile, run: Run) -> Event | None:
@@ -317,46 +296,33 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
     return found
 
 
-class RerunRecord(Struct, frozen=True):
-    """A re-run with the key of the event that planned it; 0 if the re-run is from the report."""
-
-    plan: int
-    rerun: Rerun
-    body: CanonicalVerdict
-
-
-def of_item(desk: OpenFile, item: Item) -> tuple[RerunRecord, ...]:
+def of_item(desk: OpenFile, item: Item) -> tuple[Rerun, ...]:
     """Return the re-runs in a verdict's report, then those of this desk, the oldest first."""
     truth = item.row.label
     defaults = Policy.from_body(item.run.header.get("defaults"))
     filed = tuple(
-        RerunRecord(
-            0,
-            _rerun(verdict_from_body(body, defaults, item.verdict.generator), {}, truth),
-            body,
-        )
+        _rerun(0, verdict_from_body(body, defaults, item.verdict.generator), {}, truth)
         for body in item.verdict.body.get("reruns") or ()
     )
     with explained(desk.path):
         # A plan is an event about the item.
         stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
-    return filed + tuple(_record(one, truth) for one in stored)
+    return filed + tuple(_stored(one, truth) for one in stored)
 
 
 def with_reruns(desk: OpenFile, key: int) -> tuple[Item, RerunHistory]:
     """Read a verdict with its re-runs, oldest first."""
     found = item(desk, key)
-    return found, RerunHistory(tuple(one.rerun for one in of_item(desk, found)))
+    return found, RerunHistory(of_item(desk, found))
 
 
-def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
+def _stored(stored: reruns.StoredRerun, truth: str | None) -> Rerun:
     given = {"at": stored.at, "reviewer": stored.reviewer, "stopped": stored.stopped}
-    body = stored_body(stored.body)
-    verdict = verdict_from_body(body, Policy(), Generator())
-    return RerunRecord(stored.plan, _rerun(verdict, {**stored.detail, **given}, truth), body)
+    verdict = verdict_from_body(stored_body(stored.body), Policy(), Generator())
+    return _rerun(stored.plan, verdict, {**stored.detail, **given}, truth)
 
 
-def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None) -> Rerun:
+def _rerun(plan: int, verdict: Verdict, about: Mapping[str, Any], truth: str | None) -> Rerun:
     """Return a re-run with facts ``about`` it; one that came with the report has none."""
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
@@ -374,22 +340,19 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None) -> Rer
         verdict=verdict,
         assessment=found,
         correct=correct(found.decision, truth),
-        filed=not about,
+        plan=plan,
     )
 
 
-def flips_of_run(
-    desk: OpenFile, run: Run, counted: Collection[int] | None = None
-) -> tuple[FlipRate, ...]:
-    """Count how often each juror changed its vote over this desk's re-runs in a run.
-
-    With ``counted``, only the re-runs of these plans count.
-    """
-    made = plans(desk, run) if counted is None else counted
+def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
+    """Count how often each juror changed its vote over this desk's re-runs in a run."""
     with explained(desk.path):
-        stored = reruns.of_plans(desk.conn, list(made))
+        stored = reruns.of_plans(desk.conn, list(plans(desk, run)))
     return flip_rates(
-        (verdict_of(desk, key), [_record(one, None).rerun for one in group])
+        (
+            _assessed(verdicts.by_key(desk.conn, key, body=True))[0],
+            [_stored(one, None) for one in group],
+        )
         for key, group in groupby(stored, key=lambda one: one.verdict)
     )
 
@@ -400,9 +363,8 @@ def plans(desk: OpenFile, run: Run) -> frozenset[int]:
         return frozenset(reruns.plans_of_run(desk.conn, run.key))
 
 
-def beside(item: Item, record: RerunRecord) -> Item:
+def beside(item: Item, made: Rerun) -> Item:
     """Return the item as its re-run decided it, for a comparison with the first verdict."""
-    made = record.rerun
     found = made.assessment
     when = "of the report" if made.at is None else f"of {made.at[:16].replace('T', ' ')}"
     row = replace(

@@ -17,8 +17,7 @@ from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.panel.spec import PanelSpec, rule_of
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.values import Status
-from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Verdict, own_facts
+from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Status, Verdict, own_facts
 from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
@@ -114,8 +113,12 @@ class Rerun(Struct, frozen=True):
     verdict: Verdict
     assessment: Assessment
     correct: bool | None
-    filed: bool
-    """Whether the re-run came with the report."""
+    plan: int = 0
+    """The event that planned it; 0 if it came with the report."""
+
+    @property
+    def filed(self) -> bool:
+        return not self.plan
 
     @property
     def contract_before(self) -> int | None:
@@ -247,20 +250,6 @@ def rerun_facts(
     }
 
 
-class Arrival(Struct, frozen=True):
-    """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
-
-    juror: str
-    vote: bool | None
-    score: float | None
-    status: str
-    error: str
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.error) or Status(self.status).missing
-
-
 class OpenRerun(Struct, frozen=True):
     """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
 
@@ -270,7 +259,7 @@ class OpenRerun(Struct, frozen=True):
     keys: frozenset[int]
     verdict: str
     asked: tuple[str, ...]
-    came: tuple[Arrival, ...] = ()
+    came: tuple[CanonicalBallot, ...] = ()
     progress: LiveProgress | None = None
     stopping: bool = False
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.jobs import Job, arrival_of
+from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.review import items
-from reviewdesk.domain.panel.rerun import Arrival
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.document import Document
 from tests.app.panelkit import broken, form_of, opened, panel_file
@@ -83,11 +81,11 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     running = review.state.reruns.running
     assert running is not None
     assert running.asked == ("judge-0", "judge-1", "judge-2")
-    review.controller.safely(lambda: job.heard(Arrival("judge-1", True, 0.8, "ok", "")))
+    review.controller.safely(lambda: job.heard({"id": "judge-1", "pass": True, "score": 0.8}))
     assert review.state.jobs.startswith("asking 1/3")
     running = review.state.reruns.running
     assert running is not None
-    assert [one.juror for one in running.came] == ["judge-1"]
+    assert [one["id"] for one in running.came] == ["judge-1"]
     # It is asked about once at a time.
     review.press("rerun")
     form_of(review).choose(0)
@@ -102,15 +100,6 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.controller.safely(lambda: job.ended(None, None))
     assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
     assert review.state.jobs == ""
-
-
-def test_the_fields_of_a_ballot_are_read() -> None:
-    given: CanonicalBallot = {"id": "a", "pass": True, "score": 0.5, "status": "ok"}
-    assert arrival_of(given) == Arrival("a", True, 0.5, "ok", "")
-    failed = arrival_of({"id": "a", "status": "error", "error": {"message": "no"}})
-    assert failed.failed
-    assert failed.error == "no"
-    assert not arrival_of({"id": "a", "status": "abstained"}).failed
 
 
 def test_a_fault_of_the_job_is_one_line_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -166,7 +155,7 @@ async def test_undo_takes_back_the_label_and_leaves_the_rerun(tmp_path: Path) ->
     review.press("undo")
     assert not any(review.labels)
     [told] = items.of_item(review.desk, review.item)
-    assert told.rerun.correct is None
+    assert told.correct is None
     review.press("redo")
     assert review.labels.count(Truth.PASS) == 1
     [again] = items.of_item(review.desk, review.item)

@@ -11,9 +11,10 @@ from textual.content import Content
 from reviewdesk.app.controllers.jobs import Job, Jobs, rerun_history
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
-from reviewdesk.domain.panel.rerun import Arrival, OpenRerun, RerunHistory, RerunRequest, RerunScope
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory, RerunRequest, RerunScope
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.views import verdict as views
 from reviewdesk.views.document import Document
 from tests.app.appkit import SMALL, jury_lines, open_run, report, staged, verdict
@@ -147,7 +148,8 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     await asked(desk, run, tmp_path)
     item = item_of(desk, run)
-    hostile = Arrival("jud\x1b[2Jge", None, None, "error", "it \u202e broke\x07 " * 20)
+    error = {"type": "x", "message": "it \u202e broke\x07 " * 20}
+    hostile: CanonicalBallot = {"id": "jud\x1b[2Jge", "status": "error", "error": error}
     running = OpenRerun(frozenset([item.row.key]), "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
     again = rerun_history(desk, item, running=running)
     lines = drawn_lines(item, again, width)

@@ -10,6 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import items
+from reviewdesk.domain.panel.rerun import Rerun
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import Stage, open_run, report, staged, verdict
@@ -45,7 +46,7 @@ async def until(stage: Stage, text: str) -> None:
             await stage.pilot.pause()
 
 
-def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[items.RerunRecord, ...]:
+def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[Rerun, ...]:
     return items.of_item(desk, desk.item(desk.find(run, name)))
 
 
@@ -83,7 +84,7 @@ async def test_ballots_arrive_one_by_one_and_labels_go_on(tmp_path: Path) -> Non
             # Three scores of 0.8 against 0.7; before, 0.9, 0.8 and 0.3 passed two to one.
             assert "item/001: asked again: 3 answered; pass → pass" in stage.drawn()
             [told] = stored(desk, run)
-            assert told.rerun.correct is True
+            assert told.correct is True
 
 
 @pytest.mark.slow
@@ -103,8 +104,8 @@ async def test_it_stops_at_once_and_keeps_what_came_back(tmp_path: Path) -> None
                 await ended(stage)
             assert "item/001: stopped after 1 of 3: 1 answered; kept" in stage.drawn()
             [told] = stored(desk, run)
-            assert told.rerun.stopped
-            statuses = [cast.status for cast in told.rerun.verdict.ballots]
+            assert told.stopped
+            statuses = [cast.status for cast in told.verdict.ballots]
             assert statuses == ["ok", "error", "error"]
             [row] = desk.conn.execute("SELECT juror, body FROM replies").fetchall()
             assert row["juror"] == "judge-0"
@@ -162,8 +163,8 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
             await asyncio.get_running_loop().shutdown_default_executor()
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as again:
         [told] = stored(again, run)
-        assert told.rerun.stopped
-        assert [cast.status for cast in told.rerun.verdict.ballots] == ["error", "error", "ok"]
+        assert told.stopped
+        assert [cast.status for cast in told.verdict.ballots] == ["error", "error", "ok"]
         assert again.verify().ok
 
 
@@ -203,7 +204,7 @@ async def test_the_key_is_nowhere(tmp_path: Path) -> None:
             assert KEY not in stage.drawn()
             assert KEY not in stage.review.text("jury").text
             [told] = stored(desk, run)
-            assert "My key is [key], truly" in json.dumps(told.body)
+            assert "My key is [key], truly" in json.dumps(told.verdict.body)
             await stage.press("d")
             assert KEY not in stage.drawn()
             assert not holds_key(tmp_path)

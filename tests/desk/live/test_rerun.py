@@ -74,7 +74,8 @@ async def test_a_whole_panel_answers_beside_the_first_verdict(desk: Desk, server
     made = await carried(desk, ready(desk, key, panel(server.url)), told)
     assert sorted(arrived) == ["j1", "j2", "j3"]
     assert sorted(map(model, server.calls)) == ["model-1", "model-2", "model-3"]
-    item, again = desk.item(key), made.rerun
+    item = desk.item(key)
+    again = made
     assert (item.assessment.decision, again.assessment.decision) == (Decision.PASS, Decision.FAIL)
     assert flipped(item.assessment.decision, again.assessment.decision)
     assert [cast.score for cast in again.verdict.ballots] == [0.1, 0.1, 0.1]
@@ -133,11 +134,11 @@ async def test_only_the_missing_are_asked_and_the_others_stay(desk: Desk, server
     )
     assert list(map(model, server.calls)) == ["model-2"]
     # 0.8 is what the server's juror gives.
-    assert [cast.score for cast in made.rerun.verdict.ballots] == [0.9, 0.8, 0.2]
-    assert made.rerun.assessment.votes.answered == 3
-    assert made.rerun.kept_its_panel is True
+    assert [cast.score for cast in made.verdict.ballots] == [0.9, 0.8, 0.2]
+    assert made.assessment.votes.answered == 3
+    assert made.kept_its_panel is True
     first = desk.item(key).verdict.body["jurors"]
-    assert [made.body["jurors"][seat] for seat in (0, 2)] == [first[0], first[2]]
+    assert [made.verdict.body["jurors"][seat] for seat in (0, 2)] == [first[0], first[2]]
 
 
 async def test_one_juror_is_asked(desk: Desk, server: Server) -> None:
@@ -146,7 +147,7 @@ async def test_one_juror_is_asked(desk: Desk, server: Server) -> None:
         desk, ready(desk, key, panel(server.url), RerunRequest(RerunScope.JUROR, "j3"))
     )
     assert list(map(model, server.calls)) == ["model-3"]
-    assert [cast.score for cast in made.rerun.verdict.ballots] == [0.9, 0.8, 0.8]
+    assert [cast.score for cast in made.verdict.ballots] == [0.9, 0.8, 0.8]
 
 
 async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
@@ -162,7 +163,7 @@ async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
     server.reply = some
     _, key = one(desk)
     rule = {"strategy": Strategy.WEIGHTED_AVERAGE, "failed_jurors": Strategy.MEDIAN}
-    made = (await carried(desk, ready(desk, key, panel(server.url, 5, **rule)))).rerun
+    made = await carried(desk, ready(desk, key, panel(server.url, 5, **rule)))
     found = made.assessment
     assert (found.rule.strategy, found.rule.used) == (Strategy.WEIGHTED_AVERAGE, Strategy.MEDIAN)
     # The median of .30, .35, .81 and .84 is (.35 + .81) / 2, their mean 2.30 / 4.
@@ -194,9 +195,9 @@ async def test_cancelled_from_outside_it_keeps_what_came(desk: Desk, server: Ser
     with pytest.raises(asyncio.CancelledError):
         await task
     [made] = items.of_item(desk, desk.item(key))
-    assert made.rerun.stopped
-    assert [cast.status for cast in made.rerun.verdict.ballots] == ["error", "ok", "error"]
-    assert made.rerun.kept_its_panel is True
+    assert made.stopped
+    assert [cast.status for cast in made.verdict.ballots] == ["error", "ok", "error"]
+    assert made.kept_its_panel is True
     assert [row["plan"] for row in desk.conn.execute("SELECT plan FROM replies")] == [made.plan]
 
 
@@ -215,18 +216,18 @@ async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, serve
     server.reply = lambda seen: said(seen, **{"pass": False}, score=0.1)
     made = await carried(desk, ready(desk, key, panel(server.url)))
     assert written() == before
-    assert made.rerun.correct is True
+    assert made.correct is True
     assert desk.item(key).row.label is Truth.FAIL
     # The note and the label are what is undone, newest first; the re-run stands.
     desk.undo()
     desk.undo()
     assert desk.item(key).row.label is None
     [told] = items.of_item(desk, desk.item(key))
-    assert told.rerun.correct is None
-    assert told.body == made.body
+    assert told.correct is None
+    assert told.verdict.body == made.verdict.body
     desk.redo()
     [told] = items.of_item(desk, desk.item(key))
-    assert told.rerun.correct is True
+    assert told.correct is True
     assert desk.verify().ok
 
 
@@ -263,7 +264,7 @@ async def test_the_key_is_in_no_byte_of_the_desk(
     _, key = one(desk)
     made = await carried(desk, ready(desk, key, panel(server.url)))
     assert {seen.key for seen in server.calls} == {KEY}
-    assert "I was given [key] to ask with." in json.dumps(made.body)
+    assert "I was given [key] to ask with." in json.dumps(made.verdict.body)
     assert not holds(tmp_path, KEY)
     # What is looked for would be found.
     assert holds(tmp_path, "I was given [key]")
@@ -278,7 +279,7 @@ async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server
     prepared = ready(desk, key, spec, environment={})
     made = await carried(desk, prepared, environment={})
     assert (prepared.plan.missing_keys, len(server.calls)) == (("TEST_KEY",), 1)
-    statuses = [cast.status for cast in made.rerun.verdict.ballots]
+    statuses = [cast.status for cast in made.verdict.ballots]
     assert statuses == [Status.OK, Status.MISSING_KEY, Status.MISSING_KEY]
 
 
@@ -307,11 +308,11 @@ async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
     prepared = stating(desk, server.url, first)
     assert prepared.first.contract_before == 1
     made = await carried(desk, prepared)
-    assert made.rerun.contract_before == 1
-    shape = shapes.rerun(prepared.first.item, made.rerun)
+    assert made.contract_before == 1
+    shape = shapes.rerun(prepared.first.item, made)
     assert shape["contract_before"] == 1
     assert f"version 1 of the reply contract; a re-run asks under version {VERSION}" in (
-        section_text(result(prepared.first.item, made.rerun))
+        section_text(result(prepared.first.item, made))
     )
 
 
@@ -329,7 +330,7 @@ async def test_an_input_that_speaks_to_the_judge_is_fenced_and_flagged(
     made = await carried(desk, prepared)
     for seen in server.calls:
         assert f"<input-{seen.nonce}>\n{HOSTILE}" in seen.user
-    assert made.body["input"] == HOSTILE
+    assert made.verdict.body["input"] == HOSTILE
 
 
 PASSED, FAILED = (0.9, 0.9, 0.2), (0.2, 0.2, 0.1)
@@ -414,8 +415,8 @@ async def test_every_verdict_of_a_sample_is_asked_about_by_its_jurors(
             assert len(server.calls) == found.plan.calls
             for key in found.keys:
                 [made] = [one for one in of_item(desk, desk.item(key)) if one.plan]
-                assert made.rerun.kept_its_panel
-                assert made.rerun.assessment.decision == "pass"
+                assert made.kept_its_panel
+                assert made.assessment.decision == "pass"
             # Consent names every panel that is asked, not that of the first verdict alone.
             told = asked(found.asked)
             names = {found.prepared(desk, key).seats.panel.name for key in found.keys}

@@ -89,7 +89,7 @@ async def test_every_verdict_gets_a_new_one_under_one_consent(
     assert last.spent_usd == pytest.approx(5.76)
     assert list(desk.queue(found, "rerun:flipped", "file")) == keys
     [told] = items.of_item(desk, desk.item(keys[0]))
-    assert (told.rerun.correct, told.rerun.kept_its_panel) == (True, True)
+    assert (told.correct, told.kept_its_panel) == (True, True)
     assert desk.item(keys[0]).row.label is Truth.FAIL
     rates = items.flips_of_run(desk, found)
     assert [(one.juror, one.flipped, one.asked) for one in rates] == [

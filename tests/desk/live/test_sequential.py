@@ -305,7 +305,7 @@ async def test_a_rerun_asks_for_the_labels_again(judged: Room) -> None:
         await run(desk, whole, transport=saying(lambda *_: "REJECT"))
         one = ready(desk, key, panel, RerunRequest(RerunScope.JUROR, "j1"))
         await run(desk, one, transport=saying(lambda *_: "KEEP"))
-        rejected, kept = (one.rerun for one in items.of_item(desk, desk.item(key)))
+        rejected, kept = items.of_item(desk, desk.item(key))
         assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
         assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")
         assert kept.assessment.labels == {"KEEP": 3}

@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.jurors import panel_comparison
-from reviewdesk.desk.review.items import Flips, flips
+from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.jurors.panels import panel_drills
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.reports.bytes.source import Source
@@ -22,9 +22,9 @@ def test_contents_are_counted_once_and_the_count_is_what_the_filter_lists(tmp_pa
     # The other panel fails the first content, and comes to no decision on the second.
     undecided = verdict(3, ())
     other = _loaded(desk, [verdict(1, (0.1, 0.2, 0.3), **same), undecided])
-    assert flips(desk, run, other) == Flips(shared=2, flipped=1)
+    assert flips(desk, run, other) == (2, 1)
     # One content was turned, one verdict of the other run lies on it.
-    assert flips(desk, other, run) == Flips(shared=2, flipped=1)
+    assert flips(desk, other, run) == (2, 1)
     assert len(desk.queue(other, "flip:run")) == 1
 
 

@@ -47,7 +47,7 @@ def again(*ballots: Any) -> Rerun:
     verdict = made(*ballots)
     return Rerun(
         at=None, reviewer=None, scope=RerunScope.PANEL, panel="p", stopped=False,
-        committed=None, verdict=verdict, assessment=assess(verdict), correct=None, filed=False,
+        committed=None, verdict=verdict, assessment=assess(verdict), correct=None, plan=1,
     )  # fmt: skip
 
 
