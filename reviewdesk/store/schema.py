@@ -297,6 +297,11 @@ def derive_by_rules_2(conn: sqlite3.Connection) -> None:
     _derive_again(conn)
 
 
+def derive_by_rules_4(conn: sqlite3.Connection) -> None:
+    """Derive the runs again by rules that count position flips and votes without a score."""
+    _derive_again(conn)
+
+
 _FLAGS = (
     "escalated", "bias_warning", "same_family", "derived_low", "split", "pivotal", "degraded",
     "regime_sensitive", "single_juror", "dispute", "mismatch", "trimmed_dissent",
@@ -486,6 +491,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     runs.draw_contents,
     _only_views("add_public_views"),
     add_reply_costs,
+    derive_by_rules_4,
 )
 
 

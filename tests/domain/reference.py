@@ -191,7 +191,8 @@ def decide(
     if strategy not in SCORED or worth is None or threshold is None or not votes.cast:
         return None
     made = PASS if worth >= threshold - SLACK else FAIL
-    turns = votes.missing > 0 and made is PASS and threshold > SLACK
+    objects = any(one.vote is False and one.score is None for one in verdict.ballots)
+    turns = made is PASS and (objects or (votes.missing > 0 and threshold > SLACK))
     return OPEN if strategy in CAUTIOUS and turns else made
 
 

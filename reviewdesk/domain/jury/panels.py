@@ -223,8 +223,9 @@ class Panels:
     def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
         """Compare values with the threshold; a panel without votes stays undecided.
 
-        A cautious rule is inconclusive if a missing score could fall under the threshold. Inexact
-        values that are too near to it are computed ``again`` by their strategy.
+        A cautious rule is inconclusive if a missing score could fall under the threshold, or if a
+        juror without a score votes to fail. Inexact values that are too near to the threshold are
+        computed ``again`` by their strategy.
         """
         threshold = self.columns.threshold
         apart = value - (threshold - SLACK)
@@ -232,7 +233,8 @@ class Panels:
         found = (apart >= 0).view(np.int8)
         found[np.isnan(apart) | (self.cast.answered == 0)] = NOTHING
         if cautious:
-            open_ = (self.cast.silent[2] > 0) & (threshold > SLACK)
+            objects = (self.columns.votes == FAIL) & np.isnan(self.columns.scores)
+            open_ = ((self.cast.silent[2] > 0) & (threshold > SLACK)) | objects.any(axis=0)
             found[open_ & (found == PASS)] = INCONCLUSIVE
         if again is not None and not self.cast.exact:
             near = np.flatnonzero(np.abs(apart) <= _DOUBT)

@@ -21,7 +21,7 @@ def votes(text: str) -> list[dict[str, Any]]:
     kinds: dict[str, dict[str, Any]] = {
         "p": {"score": 0.9}, "f": {"score": 0.1}, "x": {"status": "timeout"},
         "a": {"status": "abstained"}, "u": {"status": "unknown"}, "n": {"status": "not_asked"},
-        "w": WITHHELD,
+        "w": WITHHELD, "-": {"pass": False}, "+": {"pass": True},
     }  # fmt: skip
     return [juror(f"j{seat}", **kinds[one]) for seat, one in enumerate(text)]
 
@@ -48,6 +48,9 @@ TWO = "2 of 5 jurors did not answer, and their votes could change this"
         ("lowest", "ppppx", OPEN, ONE),
         ("lowest", "pppfx", FAIL, None),  # no score can raise the lowest
         ("lowest", "ppppw", PASS, None),  # its score is there, and the vote is not read
+        ("lowest", "pppp-", OPEN, None),  # a stated fail has no score, and is no pass
+        ("lowest", "pppp-f", FAIL, None),
+        ("lowest", "pppp+", PASS, None),
         ("supermajority", "ppppx", PASS, None),  # 4 of 5 or 5 of 5
         ("supermajority", "pppxx", OPEN, TWO),  # 3 of 5 at worst
         ("quorum", "ppppx", FAIL, ONE),  # a quorum of 1.0 keeps its five seats
