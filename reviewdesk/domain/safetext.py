@@ -40,7 +40,8 @@ MOST_MARKS = 8
 _PILE = f"(?:[\u0300-\u036f\u0483-\u0489\u302a-\u302f]|{_SUSPECT}){{{MOST_MARKS + 1},}}"
 """A run in which a character may have too many marks."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""The start of a text that a spreadsheet may run as a formula, or of one quoted against that."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that Unicode assigns as letters or marks but that fonts draw as nothing."""
@@ -85,7 +86,12 @@ def show_line(text: str, limit: int = 500) -> str:
 
 
 def without_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def with_formula(text: str) -> str:
+    """Return the text that ``without_formula`` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def cap_marks(text: str, instead: Callable[[str], str]) -> str:

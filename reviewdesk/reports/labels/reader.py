@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from msgspec import Struct, field
 from pydantic import ConfigDict, Field
 
-from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.safetext import show_line, with_formula
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
@@ -108,7 +108,9 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
             raise fail(row.place, row.problem, "")
         told = {
             # A cell of a workbook is read as it would be in CSV.
-            key: str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+            key: str(int(cell))
+            if isinstance(cell, float) and cell.is_integer()
+            else with_formula(str(cell))
             for key, column in keys.items()
             if (cell := row.cells[column]) is not None
         }

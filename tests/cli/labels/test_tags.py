@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
+from reviewdesk.reports import Source
+from reviewdesk.reports.labels.reader import read_labels
 from tests.cli.conftest import Cli
 from tests.helpers import mark, numbered, tag
 
@@ -101,9 +103,11 @@ def test_a_files_tags_get_their_one_spelling(loaded: Cli, write: Write) -> None:
     assert "tags" not in done.err
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum(a1)"])
-def test_a_table_never_starts_a_formula_with_a_tag(loaded: Cli, name: str) -> None:
-    loaded("label", "v1", "pass", f"--tag={name}", "--tag", "=2")
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum(a1)", "\uff1d1", "'=1"])
+def test_a_table_never_starts_a_formula_and_reads_back_the_same(loaded: Cli, name: str) -> None:
+    loaded("label", "v1", "pass", f"--note={name}", f"--tag={name}", "--tag", "=2")
     out = loaded("labels", "export", "--format", "csv").out
     (row,) = csv.DictReader(io.StringIO(out))
-    assert row["tags"] == f"'{name} =2"
+    assert (row["tags"], row["note"]) == (f"'{name} =2", f"'{name}")
+    (label,) = read_labels(Source.from_bytes("labels.csv", out.encode()))
+    assert (label.tags, label.note) == ((name, "=2"), name)
