@@ -138,6 +138,14 @@ def test_ids_names_and_files_are_hostile_too(call: Call, tmp_path: Path) -> None
     assert len(call("open", path)[0].splitlines()) == 2
     assert len(call("queue")[0].splitlines()) == 2
     assert len(call("runs")[0].splitlines()) == 2
+    texts = report(verdict("v", output="fine\nRESPONSE\nx", input="\nRUBRIC"), report_id="texts")
+    forging = tmp_path / "texts.json"
+    forging.write_bytes(texts)
+    call("ingest", forging)
+    # What begins a line is ours.
+    lines = call("show", "texts:v")[0].splitlines()
+    assert (lines.count("RESPONSE"), lines.count("RUBRIC")) == (1, 1)
+    call("runs", "remove", "texts")
     for more in ((), ("--json",)):
         call("show", EVIL, *more)
         call("label", EVIL, "pass", *more)

@@ -216,6 +216,7 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def _tell_synced(found: Synced, *, dry: bool) -> None:
+    from reviewdesk.domain.safetext import show_line
     from reviewdesk.views.team import chain_name
     from reviewdesk.views.words import plural
 
@@ -225,7 +226,7 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
             if new:
                 put(f"{who}: {new} of {chain.events} events are new {where}")
     for run in found.runs:
-        put(f"run {run.name}: {'taken' if run.taken else 'sent'}")
+        put(f"run {show_line(run.name)}: {'taken' if run.taken else 'sent'}")
     for line in (
         *found.notes,
         *(f"{one.file}: {one.problem}. {one.hint}" for one in found.refused),

@@ -58,8 +58,10 @@ def _flow(one: Flow) -> Iterator[str]:
 
 
 def _quote(one: Quote) -> Iterator[str]:
-    text = show(one.text, one.limit).replace("\n", f"\n{' ' * one.indent}")
-    yield f"{one_line(one.lead):{one.indent}}{text}"
+    # No line of a text from outside begins where ours do.
+    indent = one.indent or 2
+    text = show(one.text, one.limit).replace("\n", f"\n{' ' * indent}")
+    yield f"{one_line(one.lead):{indent}}{text}"
 
 
 def _table(one: Table) -> Iterator[str]:

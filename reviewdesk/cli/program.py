@@ -182,9 +182,10 @@ def run(arguments: list[str]) -> int:
         _drop_output()
         return ExitCode.OK
     except OSError as error:
-        # The desk and the named files raise errors of their own, so this one comes from the output.
+        # Most files raise errors of their own, so one that names no file comes from the output.
         _drop_output()
-        say(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
+        what = error.filename or "the output cannot be written"
+        say(f"{what}: {(error.strerror or str(error)).lower()}")
         return ExitCode.BAD_INPUT
     return ExitCode.OK
 

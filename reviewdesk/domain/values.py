@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
@@ -32,7 +33,9 @@ def member(kind: type[_Word], word: str, text: str) -> _Word:
 
 
 def _is_finite(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number may be too large for ``math.isfinite``.
+    most = sys.float_info.max
+    return isinstance(value, int | float) and value.__class__ is not bool and abs(value) <= most
 
 
 def total(place: str, values: Sequence[float]) -> float:

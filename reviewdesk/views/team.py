@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import EDGE, AlternativeTest, Disagreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import PeopleErr
 from reviewdesk.views.document import (
     Block,
@@ -182,5 +183,5 @@ def chain_name(reviewer: str, desk: str) -> str:
     """Return the owner of a chain of events in words: a person, the programs or the desk itself."""
     short = f"desk {desk[:8]}"
     return {DESK: f"{short} itself", AGENT: f"agents on {short}"}.get(
-        reviewer, f"{reviewer} on {short}"
+        reviewer, f"{show_line(reviewer, 80)} on {short}"
     )

@@ -57,7 +57,7 @@ def test_numbers_too_large_to_add_are_named() -> None:
         mean([1.7e308, 1.7e308])
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf, 10**400])
 def test_a_weight_is_finite_and_above_zero(weight: float) -> None:
     for weights in ([weight], [1.0, weight, 2.0]):
         with pytest.raises(UsageError, match=f"a weight is {weight}"):

@@ -52,6 +52,7 @@ def test_agreement_is_a_count_with_its_weighted_share() -> None:
         ("ann", "ann on desk 223bd6b3"),
         ("@desk", "desk 223bd6b3 itself"),
         ("@agent", "agents on desk 223bd6b3"),
+        ("a\nwhole: 9 events", "a⏎whole: 9 events on desk 223bd6b3"),
     ],
 )
 def test_a_chain_is_named_in_words(reviewer: str, name: str) -> None:
