@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from reviewdesk.domain.assessment.result import (
     WORDS,
     Assessment,
@@ -144,7 +146,7 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     include the reason for a missing decision.
     """
     found = item.assessment
-    reasons = {note.flag: note.reason for note in found.notes}
+    reasons = {note.flag: in_short(item, note.reason) for note in found.notes}
     low = found.band is Band.LOW
     names = [
         "agreement low" if flag is Flag.DERIVED_LOW and low else word
@@ -192,6 +194,14 @@ def short_names(item: Item) -> dict[str, str]:
     return words.short_names(ballot.id for ballot in item.verdict.ballots)
 
 
+def in_short(item: Item, text: str) -> str:
+    """Return a text with the names of a verdict's jurors in short, as the jury's table has them."""
+    names = {whole: short for whole, short in short_names(item).items() if whole != short}
+    longest = sorted(map(re.escape, names), key=len, reverse=True)
+    found = rf"(?<![\w/])(?:{'|'.join(longest)})(?![\w/])"
+    return re.sub(found, lambda name: names[name[0]], text) if names else text
+
+
 def dissents(item: Item) -> list[Seat]:
     """Return the jurors against the decision: trimmed ones first, then the farthest from it."""
     seats = item.assessment.seats
@@ -205,37 +215,34 @@ def dissents(item: Item) -> list[Seat]:
     return sorted(against, key=nearness)
 
 
-def flags(notes: Sequence[FlagNote], lines: Sequence[int] | None = None) -> tuple[Block, ...]:
+def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     """Return each flag with its full reason. Flags that ask for a person come first.
 
     ``lines`` limits the lines of each reason; the other flags are then named on one line.
     """
+    notes = item.assessment.notes
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
-    loud = [note for note in notes if note.flag in _LOUD]
+    loud = loud_flags(item)
     quiet = [note for note in notes if note.flag not in _LOUD]
     if lines is None:
-        return (Facts(tuple(map(_flag, loud + quiet)), column=19),)
+        told = (_flag(item, note, Tone.STRONG, Text("  ")) for note in quiet)
+        return (Facts((*(fact for one in loud for fact in one.rows), *told), column=19),)
     names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
     return (
-        *(Facts((_flag(note),), 19, most) for note, most in zip(loud, lines, strict=True)),
+        *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
         *([Paragraph(joined(names, "  "), lead="  ", indent=2)] if names else []),
     )
 
 
-def loud_flags(notes: Sequence[FlagNote]) -> list[Facts]:
+def loud_flags(item: Item) -> list[Facts]:
     """Return the flags that ask for a person, each with its full reason."""
-    return [Facts((_flag(note),), 19) for note in notes if note.flag in _LOUD]
+    notes = [note for note in item.assessment.notes if note.flag in _LOUD]
+    return [Facts((_flag(item, note, Tone.WARN, _LOST),), column=19) for note in notes]
 
 
-def _flag(note: FlagNote) -> Fact:
-    loud = note.flag in _LOUD
-    return Fact(
-        WORDS[note.flag],
-        outside(note.reason, 20_000),
-        Tone.WARN if loud else Tone.STRONG,
-        mark=_LOST if loud else Text("  "),
-    )
+def _flag(item: Item, note: FlagNote, tone: Tone, mark: Text) -> Fact:
+    return Fact(WORDS[note.flag], outside(in_short(item, note.reason), 20_000), tone, mark)
 
 
 def ranked(item: Item) -> list[Seat]:
@@ -382,8 +389,9 @@ def provenance(item: Item) -> Section:
     """Return the steps from the ballots to the decision that the report states."""
     found = item.assessment
     facts = [Fact(name, text) for name, text in _steps(item)]
-    facts += [Fact("note", outside(text, 2000)) for text in remarks(item.verdict, found)]
-    facts += [Fact("≠ differs", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches]
+    said = [("note", text, Tone.MUTED) for text in remarks(item.verdict, found)]
+    said += [("≠ differs", breach.text, Tone.WARN) for breach in found.breaches]
+    facts += [Fact(name, outside(in_short(item, text), 2000), tone) for name, text, tone in said]
     return Section("Provenance", (Facts(tuple(facts), column=12),))
 
 
@@ -444,6 +452,7 @@ def _trim(item: Item, history: Trail) -> Words:
     words += [] if stated.rounding is None else [f" {stated.rounding.value}"]
     words += [", version ", outside(history.rule_version, 80)] if history.rule_version else []
     if stated.low is not None:
-        gone = joined([outside(name, 80) for name in (*stated.low, *(stated.high or ()))])
+        out = (*stated.low, *(stated.high or ()))
+        gone = joined([outside(in_short(item, name), 80) for name in out])
         words += [", left out ", *(gone or ("nobody",))]
     return (*words, f"; {text}")

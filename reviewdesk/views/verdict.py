@@ -64,9 +64,10 @@ SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 NO_RESPONSE = "no response: the report holds none"
 NOT_TOLD = "labelled by another reviewer: what they gave is shown once you label or reveal it"
 REASONS = "Reasons"
+WHAT_IF = "What if"
 _FIGURES: Mapping[str, Callable[[Item], Section]] = {
     "Numbers": lambda item: juries.numbers(item.assessment, item.verdict.policy),
-    "What if": item_what_if,
+    WHAT_IF: item_what_if,
     "Provenance": provenance,
 }
 FIGURES = frozenset(_FIGURES)
@@ -76,6 +77,7 @@ UNFOLDED = "▿"
 _LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
 _CHECKS = {True: ("✓ pass", Tone.PASS), False: ("✗ fail", Tone.FAIL), None: ("– none", Tone.MUTED)}
 _NOTHING = RerunHistory()
+_NO_KEYS: Mapping[str, str] = {}
 
 
 def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
@@ -105,7 +107,7 @@ def summary(item: Item) -> tuple[Block, ...]:
         *([Paragraph(outside(item.verdict.test))] if own else []),
         *juries.decision(item),
         Flow((label, *_marks(item, blind=False))),
-        *juries.flags(item.assessment.notes),
+        *juries.flags(item),
     )
 
 
@@ -125,25 +127,26 @@ def sections(item: Item, history: RerunHistory = _NOTHING) -> tuple[Section, ...
 def jury(
     item: Item,
     history: RerunHistory = _NOTHING,
-    key: str = "",
+    keys: Mapping[str, str] = _NO_KEYS,
     opened: Container[str] | None = None,
     lines: Mapping[int, int] | None = None,
     flag_lines: Sequence[int] | None = None,
 ) -> Document:
-    """Return the content of the jury's pane; an offer of a re-run names ``key``, which starts it.
+    """Return the content of the jury's pane.
 
-    ``opened`` names the unfolded sections of ``FIGURES``; ``None`` folds nothing. ``lines`` limits
-    the lines of each seat's reason, ``flag_lines`` those of each flag that asks for a person;
-    ``None`` cuts nothing.
+    ``keys`` are those that start a re-run and open what is folded, by the actions ``rerun``,
+    ``what.if`` and ``jury.whole``. ``opened`` names the unfolded sections of ``FIGURES``; ``None``
+    folds nothing. ``lines`` limits the lines of each seat's reason, ``flag_lines`` those of each
+    flag that asks for a person; ``None`` cuts nothing.
     """
     notes = item.assessment.notes
-    flags = (*juries.flags(notes, flag_lines), *offer(item, key))
+    flags = (*juries.flags(item, flag_lines), *offer(item, keys.get("rerun", "")))
     return Document(
         (
             Section("", juries.decision(item)),
             *running(history.running),
             Section("Flags" if notes else "", flags),
-            *_jury(item, history, opened, lines),
+            *_jury(item, history, opened, lines, keys),
         )
     )
 
@@ -153,6 +156,7 @@ def _jury(
     history: RerunHistory,
     opened: Container[str] | None = None,
     lines: Mapping[int, int] | None = None,
+    keys: Mapping[str, str] = _NO_KEYS,
 ) -> tuple[Section, ...]:
     figures = []
     for title, section in _FIGURES.items():
@@ -161,7 +165,8 @@ def _jury(
         elif title in opened:
             figures.append(replace(section(item), title=f"{UNFOLDED} {title}"))
         else:
-            figures.append(Section(f"{FOLDED} {title}", ()))
+            key = keys.get("what.if" if title == WHAT_IF else "jury.whole")
+            figures.append(Section(f"{FOLDED} {title}", (), f"{key} opens" if key else ""))
     return juries.jurors(item, lines), *reruns(item, history, whole=lines is None), *figures
 
 

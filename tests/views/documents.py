@@ -162,7 +162,7 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     listed = [told(desk, desk.item(key)) for key in desk.queue(run)]
     for number, (item, history) in enumerate(listed):
         yield f"verdict {number}", verdict(item, history)
-        yield f"jury {number}", jury(item, history, "R")
+        yield f"jury {number}", jury(item, history, {"rerun": "R"})
         yield f"headline {number}", Document((Section("", headline(item)),))
         yield f"what if {number}", Document((whatif.item_what_if(item),))
         results = what_if_item(item)

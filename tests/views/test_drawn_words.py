@@ -97,7 +97,7 @@ async def test_every_word_that_is_drawn_is_understood(name: str, tmp_path: Path)
         line.plain
         for item in map(desk.item, desk.queue(run)[:12])
         for drawn in (
-            jury_lines(item, RerunHistory(), "R", ReadingOptions(), 76, 1000),
+            jury_lines(item, RerunHistory(), {"rerun": "R"}, ReadingOptions(), 76, 1000),
             painted_item(item, 76, None, hidden=False).lines,
         )
         for line in drawn
@@ -126,7 +126,7 @@ def test_nothing_is_cut_while_rows_are_free(name: str, tmp_path: Path) -> None:
         names = [row.cells[0] for row in juries.jurors(item).blocks[0].rows]  # type: ignore[union-attr]
         assert len(set(names)) == len(names), item.verdict.id
         for room in (20, 44):
-            lines = jury_lines(item, RerunHistory(), "R", ReadingOptions(), 48, room)
+            lines = jury_lines(item, RerunHistory(), {"rerun": "R"}, ReadingOptions(), 48, room)
             # Names are cut so that they stay apart: at their start, or before the other columns.
             cut += [
                 (item.verdict.id, line.plain)

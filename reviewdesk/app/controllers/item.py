@@ -42,7 +42,7 @@ from reviewdesk.views import queue
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document, Paragraph, Section, Text, Tone, outside
 from reviewdesk.views.json import review as shapes
-from reviewdesk.views.verdict import FIGURES, REASONS
+from reviewdesk.views.verdict import FIGURES, REASONS, WHAT_IF
 
 REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
 """The keys that the line of reasons takes while it is open, by Textual's names."""
@@ -438,6 +438,20 @@ def _unfold_jury(core: Core) -> None:
     folds = opened >= JURY
     core.reading = replace(core.reading, open_sections=opened - JURY if folds else opened | JURY)
     core.say("the jury in short" if folds else "the jury in full", Tone.MUTED)
+
+
+def what_if(core: Core) -> None:
+    """Show what other rules decide of the item, or fold it again."""
+    if core.item("apply other rules to") is None:
+        return
+    if core.session.hidden:
+        core.say_here("hidden until the item is labelled: it tells the panel's answers")
+        return
+    opened = core.reading.open_sections ^ {WHAT_IF}
+    core.reading = replace(core.reading, open_sections=opened)
+    if WHAT_IF in opened:
+        core.choose_pane("jury")
+        core.requests.append(Do("jump", WHAT_IF.upper()))
 
 
 def _unfold_texts(core: Core) -> None:

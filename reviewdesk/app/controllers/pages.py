@@ -183,6 +183,10 @@ class CalibrationController:
             self._read(self.page)
         self._core.calm()
 
+    def open(self, name: str) -> None:
+        """Turn to the page of this name."""
+        self.turn([page.name for page in PAGES].index(name) - self.at)
+
     def _read(self, page: CalibrationPageKind) -> None:
         """Read a page in the background, unless the session hides it."""
         core = self._core

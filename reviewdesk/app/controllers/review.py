@@ -120,6 +120,16 @@ def go(core: Core, where: str) -> None:
         runs.arrived()
 
 
+def _what_if(core: Core) -> None:
+    """Show what other rules decide: of the item or, on the other screens, of the run."""
+    if core.where == REVIEW:
+        item.what_if(core)
+        return
+    go(core, CALIBRATION)
+    if core.page is not None and core.where == CALIBRATION:
+        core.page.open("what-if")
+
+
 def _compare(core: Core, name: str) -> None:
     from reviewdesk.app.controllers import pages
 
@@ -372,6 +382,7 @@ VERBS: dict[str, Verb] = {
     "run.load": partial(_command, start="open "),
     "export": partial(_command, start="export "),
     "stop": _stop,
+    "what.if": _what_if,
     "copy": _copy,
     "quit": close,
     "quit.anywhere": close,

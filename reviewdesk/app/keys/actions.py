@@ -84,6 +84,7 @@ _ITEM = (
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW),
     Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW),
+    Action("what.if", ITEM, "What if: what other rules decide", "w", REVIEW | CALIBRATION),
     Action("unfold", ITEM, "Long texts whole, or folded", "semicolon", REVIEW),
 )
 _MOVES = (

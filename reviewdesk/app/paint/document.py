@@ -273,9 +273,12 @@ def _facts(one: Facts, width: int) -> Lines:
         for fact in one.rows
     ]
     column = max([one.column, *(line(name).cell_length + 1 for name in names)])
+    # A column of names that leaves the texts little room is no help: they begin behind the name.
+    narrow = width < 3 * column
     for shown, fact in zip(names, one.rows, strict=True):
-        name = line((pad(shown, column), fact.tone))
-        rows = paragraph(words_line(fact.text), width, first=name, indent=column)
+        name = line((f"{shown}  " if narrow else pad(shown, column), fact.tone))
+        indent = 2 if narrow else column
+        rows = paragraph(words_line(fact.text), width, first=name, indent=indent)
         lines += cut_below(rows, one.lines, width)
     return lines
 

@@ -245,6 +245,8 @@ _LEAST = 3
 _ASKS = "does the response meet it?"
 _DISSENT = 3
 """The least lines of the reason of a dissent."""
+_FLAG = 4
+"""The most lines of a flag's reason where rows are short."""
 _ALL = 1 << 20
 _USUAL = ReadingOptions()
 
@@ -414,9 +416,10 @@ def _stacked(
 
 
 def jury_lines(
-    item: Item, history: RerunHistory, key: str, reading: ReadingOptions, room: int, width: int
-) -> Lines:
-    """Return the whole pane; ``key`` starts a re-run.
+    item: Item, history: RerunHistory, keys: Mapping[str, str], reading: ReadingOptions, room: int,
+    width: int,
+) -> Lines:  # fmt: skip
+    """Return the whole pane; ``keys`` are those of ``verdict.jury``.
 
     Reasons are cut only where the pane has no ``room`` for all lines, and never in a search. The
     rows that are free go to the reasons in reading order, in which dissents are the first.
@@ -424,7 +427,7 @@ def jury_lines(
     opened = reading.open_sections
 
     def drawn(lines: Mapping[int, int] | None, flags: Sequence[int] | None = None) -> Lines:
-        return document_lines(verdict.jury(item, history, key, opened, lines, flags), width)
+        return document_lines(verdict.jury(item, history, keys, opened, lines, flags), width)
 
     whole = drawn(None)
     if len(whole) <= room or reading.find or verdict.REASONS in opened:
@@ -432,8 +435,9 @@ def jury_lines(
     against = juries.dissents(item)
     seats = juries.ranked(item)
     lines = {seat.ballot.seat: _DISSENT if seat in against else 1 for seat in seats}
-    notes = juries.loud_flags(item.assessment.notes)
-    flags = [1] * len(notes)
+    # A sentence that is cut says nothing, so the reasons of flags are whole unless they are long.
+    told = [len(block_lines(note, width)) for note in juries.loud_flags(item)]
+    flags = [min(height, _FLAG) for height in told]
     free = room - len(drawn(lines, flags))
     # Dissents get all the lines they need before the others get a second one.
     for group in (against, [seat for seat in seats if seat not in against]):
@@ -451,8 +455,8 @@ def jury_lines(
                     free -= more
                 else:
                     del growing[place]
-    for at, note in enumerate(notes):
-        more = min(max(0, free), len(block_lines(note, width)) - 1)
+    for at, height in enumerate(told):
+        more = min(max(0, free), height - flags[at])
         flags[at] += more
         free -= more
     return drawn(lines, flags)

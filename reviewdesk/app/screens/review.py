@@ -95,7 +95,7 @@ class ReviewTexts:
         item.show(_item_painter(state, self._screen.front.keymap), keep=keep)
         if before is None or before.scroll != state.scroll:
             item.turn(state.scroll.top)
-        jury.paint(_jury_painter(state, self._screen.front.keymap.first("rerun")), keep=keep)
+        jury.paint(_jury_painter(state, self._screen.front.keymap), keep=keep)
         if before is not None and before.seek != state.seek:
             # Scroll to the first line with one of the words, in the item or else in the jury.
             hits = ((pane, found_line(pane.painted, state.reading.find)) for pane in (item, jury))
@@ -118,12 +118,13 @@ def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
     return lambda width, _height: PaintedItem(painter(width))
 
 
-def _jury_painter(state: ViewState, key: str) -> Painter:
+def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
     session = state.session
     if session.item is None or session.hidden:
         return no_lines
     room = state.panes.height - FRAME
-    return partial(jury_lines, session.item, state.reruns, key, state.reading, room)
+    keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
+    return partial(jury_lines, session.item, state.reruns, keys, state.reading, room)
 
 
 POLL = 1.0
@@ -257,8 +258,11 @@ class ReviewScreen(DeskScreen):
         else:
             widget.move(lines)
 
-    def jump(self, by: int) -> None:
-        """Scroll the item, or the jury if it has the keys, by sections."""
+    def jump(self, by: int | str) -> None:
+        """Scroll the pane that has the keys by sections, or the jury to a section's title."""
+        if isinstance(by, str):
+            self.call_after_refresh(self.text("jury").reach, by)
+            return
         jury = self.drawn is not None and self.drawn.panes.current == "jury"
         self.text("jury" if jury else "item").jump(by)
 

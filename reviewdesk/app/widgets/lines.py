@@ -233,6 +233,10 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         else:
             self.go(next((at for at in reversed(self.stops) if at < top), 0))
 
+    def reach(self, title: str) -> None:
+        """Scroll to the section of this title."""
+        self.go(next((at for at in self.stops if title in self._lines[at].plain), 0))
+
     def go(self, at: int) -> None:
         """Scroll so that line ``at`` is the first in view."""
         self.scroll_to(y=at, animate=False, force=True)

@@ -148,9 +148,10 @@ def painted(review: Review, *, hidden: bool = True) -> str:
 
 def test_nothing_of_a_hidden_jury_unfolds(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.press("jury.whole")
-        assert "hidden" in review.state.notice.text
-        assert not review.state.reading.open_sections
+        for action in ("jury.whole", "what.if"):
+            review.press(action)
+            assert "hidden" in review.state.notice.text
+            assert not review.state.reading.open_sections
         assert not review.hint("deeper")
         review.press("reveal", "jury.whole")
         assert review.state.reading.open_sections == FIGURES | {REASONS}

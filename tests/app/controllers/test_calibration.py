@@ -64,6 +64,8 @@ def test_a_page_says_that_it_is_being_worked_out(review: Review) -> None:
     for start in ("reading", "reading", "working out", "working out"):
         assert text(review).startswith(start)
         review.controller.handle("section.next")
+    review.controller.handle("what.if")
+    assert page(review).page.name == "what-if"
 
 
 def test_an_answer_that_comes_after_the_screen_was_left_is_dropped(review: Review) -> None:

@@ -12,7 +12,7 @@ from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
-from reviewdesk.views.verdict import FIGURES, REASONS
+from reviewdesk.views.verdict import FIGURES, REASONS, WHAT_IF
 from tests.app.builders import SMALL, WIDE, report, verdict
 from tests.app.reviewkit import Review, form_of, reviewing
 
@@ -68,6 +68,13 @@ def test_levels_on_a_small_terminal(tmp_path: Path) -> None:
         assert review.state.panes.current == "jury"
         assert review.state.reading.open_sections == {REASONS} | FIGURES
         review.press("jury.whole")
+        assert review.state.reading.open_sections == set()
+        # One key shows what other rules decide, at its section, and folds it again.
+        review.press("shallower", "what.if")
+        assert review.state.panes.current == "jury"
+        assert review.state.reading.open_sections == {WHAT_IF}
+        assert Do("jump", WHAT_IF.upper()) in review.requests
+        review.press("what.if")
         assert review.state.reading.open_sections == set()
         # After a label the next item's texts are in view, and not its jury alone.
         review.press("label.pass")

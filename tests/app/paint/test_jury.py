@@ -26,7 +26,7 @@ def item(tmp_path: Path) -> Item:
 
 def drawn(item: Item, room: int, width: int = 79, **reading: object) -> str:
     options = ReadingOptions(**reading)  # type: ignore[arg-type]
-    lines = jury_lines(item, RerunHistory(), "R", options, room, width)
+    lines = jury_lines(item, RerunHistory(), {"rerun": "R"}, options, room, width)
     assert all(line.cell_length <= width for line in lines)
     return "\n".join(line.plain for line in lines)
 
@@ -72,6 +72,21 @@ def test_names_of_jurors_differ_however_they_are_cut(tmp_path: Path) -> None:
             at = next(at for at, row in enumerate(rows) if row.lstrip().startswith("juror "))
             shown = [row[2:].split("  ")[0] for row in rows[at + 1 :] if "0.900" in row]
             assert len(set(shown)) == 4
+
+
+def test_flags_are_whole_and_name_jurors_in_short(tmp_path: Path) -> None:
+    jurors = [juror(f"{name}/cot", 0.9) for name in ("gpt-4", "gpt-4o")]
+    jurors.append(juror("a/cot", 0.1, reason=LONG))
+    said = "a long reason " * 4
+    body = verdict(1, jurors=jurors, escalate_for_review=True, escalation_reasons=[said])
+    desk, run = open_run(tmp_path / "d.db", report([body]))
+    with closing(desk):
+        [key] = desk.queue(run)
+        whole = drawn(desk.item(key), 100, 41)
+        assert "the decision turns if any one of gpt-4, gpt-4o turns" in " ".join(whole.split())
+        # Also where no row is free, behind the name of the flag.
+        least = " ".join(drawn(desk.item(key), 1, 41).split())
+        assert f"◆ escalated {said.strip()}" in least
 
 
 def test_a_key_or_a_search_shows_reasons_in_full(item: Item) -> None:

@@ -214,7 +214,7 @@ def whole(item: Item, **more: Any) -> str:
 def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
     body = verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))
     desk, run = open_run(tmp_path / "d.db", report([body]))
-    assert "asks the" not in whole(item_of(desk, run), key="R")
+    assert "asks the" not in whole(item_of(desk, run), keys={"rerun": "R"})
 
 
 def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> None:
