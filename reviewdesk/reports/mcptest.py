@@ -175,7 +175,7 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
 
 _DECISIONS = (
     *("passed", "pass", "verdict", "decision"),
-    *("consensus", "outcome", "final_decision", "final_verdict", "majority"),
+    *("consensus", "outcome", "final", "final_decision", "final_verdict", "majority"),
 )
 _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", "prompt", "question", "query")

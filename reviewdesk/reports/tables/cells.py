@@ -43,7 +43,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "custom_id", "doc_id",
         "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name",
-        "test_case_id", "nr", "no", "no.", "identifiant", "@key",
+        "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "identifiant", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
@@ -97,7 +97,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
-        "expected_response", "expected_answer", "golden_answer", "ideal", "référence", "referenz",
+        "expected_response", "expected_answer", "golden_answer", "target", "targets", "ideal",
+        "référence", "referenz",
         "referencia", "erwartet",
     ),
     "generator": (

@@ -43,6 +43,7 @@ _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
 _BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
+_CERTAIN = ("confidence", "conf", "certainty")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _FAILS = re.compile(
@@ -59,7 +60,7 @@ _NEITHER = re.compile(
 _TEXTS = {
     "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
     "output": re.compile(
-        r"answer|response|output|reply|completion|generated|decoded|summary|translation|hypothesis"
+        r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
         r"|antwort|réponse|respuesta",
         re.IGNORECASE,
     ),
@@ -75,6 +76,8 @@ _HOLDERS = re.compile(
     re.IGNORECASE,
 )
 """The start of a column's name that only says where a fact was."""
+_TASKS = frozenset({"doc", "example", "datasource_item", "dataset_item", "task", "input", "inputs"})
+"""Objects that hold a question and its known answer."""
 _PEOPLE = re.compile(
     r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
     r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?)$",
@@ -245,6 +248,7 @@ class Guesser(TableSample):
         An object under the name of a fact is that fact only if none of its keys is.
         """
         found: dict[str, str] = {}
+        known = {*self.roles.values()}
         row = self.sample[0].cells if self.sample else {}
         for column in self.columns:
             held = row.get(column)
@@ -252,17 +256,27 @@ class Guesser(TableSample):
                 for role in roles_of([column[place.end() :]]).keys() & _INNER:
                     if role not in self.roles:
                         found.setdefault(role, column)
-            texts = held[0] if isinstance(held, list) and len(held) == 1 else held
-            if not isinstance(texts, dict) or column == "^":
-                continue
-            start = f"{column}.0" if isinstance(held, list) else column
-            for role, key in roles_of(texts).items():
-                taken = self.roles.get(role, column) != column or role in found
-                if role in _INNER and not taken and isinstance(texts[key], str | int):
-                    found[role] = f"{start}.{key}"
-            if self.roles.get("item") == column:
+            single = isinstance(held, list) and len(held) == 1
+            texts: Any = held[0] if isinstance(held, list) and single else held
+            if single and isinstance(texts, str) and _TEXTS["output"].search(column):
+                found.setdefault("output", f"{column}.0")
+            if isinstance(texts, dict) and column != "^":
+                self.add_inner(found, column, f"{column}.0" if single else column, texts)
+            if isinstance(texts, dict) and self.roles.get("item") == column:
                 del self.roles["item"]
+                others = roles_of(one for one in self.columns if one not in {column, *known})
+                if "item" in others:
+                    self.roles["item"] = others["item"]
         return found
+
+    def add_inner(self, found: dict[str, str], column: str, start: str, texts: JsonObject) -> None:
+        """Add the facts that the object of a column holds."""
+        for role, key in roles_of(texts).items():
+            free = self.roles.get(role, column) == column and role not in found
+            if role in _INNER and free and isinstance(texts[key], str | int):
+                # What comes with a question is its known answer, not the one that was judged.
+                known = role == "output" and column in _TASKS
+                found["reference" if known else role] = f"{start}.{key}"
 
     def guess(self) -> Guess:
         if missing := [one for one in self.said if one not in self.columns]:
@@ -500,17 +514,18 @@ class Guesser(TableSample):
                 rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
             if "pass" in self.roles and self.roles["pass"] not in named:
                 rule["pass"] = self.roles["pass"]
-        if failed := beside(_ERRORS):
-            rule["error"] = failed
-        if (passed := beside(_VOTES)) and passed != rule["score"]:
-            rule["pass"] = passed
-        return rule
+        more = {"error": _ERRORS, "confidence": _CERTAIN, "pass": _VOTES}
+        found = {role: beside(words) for role, words in more.items()}
+        return rule | {role: one for role, one in found.items() if one not in {"", rule["score"]}}
 
     def answering(self) -> tuple[list[str], list[str]]:
         """Return the columns of no other use, and those of them that hold answers."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not NO_SCORE.search(one)]
+        # How sure each judge is of its answer stands beside the answer.
+        sure = [one for one in free if one.casefold().endswith(_CERTAIN)]
+        free = [one for one in free if one not in sure] or free
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if _stem(one) not in _PAIR]
         people = [one for one in free if one in self.people or one.strip().lower() in TOTALS]

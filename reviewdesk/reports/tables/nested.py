@@ -24,7 +24,8 @@ from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
 NO_SCORE = re.compile(
-    r"^_|^n_|^(?:reason\w*|rationale|explanation|justification|feedback|comments?|begründung)[_ .]"
+    r"^_|^n_|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
+    r"|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     rf"|temperature|#|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
