@@ -261,10 +261,8 @@ class ExpectationModel(SuitePart):
     def _fits(self) -> ExpectationModel:
         span = self.spans[self.target]
         matcher = self.matcher.matcher(self.target, span)
-        tries = [*_scalars(matcher.written), *_VALUES]
-        # A number may be asked for as such: that shows a figure, whatever it is.
-        possible = tries if span.numeric else filter(span.holds, tries)
-        if all(matcher.judge(value).fits for value in possible):
+        tries = filter(span.holds, [*_scalars(matcher.written), *_VALUES])
+        if all(matcher.judge(value).fits for value in tries):
             problem = f"every value of {self.target} fits this, so the gate cannot fail"
             raise FieldError(("matcher",), problem, "Give a limit.")
         self._made = Expectation(self.target, matcher, self.message)

@@ -217,6 +217,11 @@ WRONG: dict[str, tuple[str, int, str]] = {
             ("escalate", "{schema: {type: boolean}}"),
         )
     },
+    "any number": (
+        f"{JUDGE}    expect: [{{target: accuracy, matcher: {{schema: {{type: number}}}}}}]\n",
+        4,
+        "every value of accuracy fits this, so the gate cannot fail",
+    ),
     "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
     "a message of none": (ENTRY + "        message:\n", 7, "message: must have a value"),
     "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
