@@ -101,6 +101,8 @@ class Survey:
         Stored answers are used in the order in which a panel asks, as they may decide the case.
         Raise TransportError if a juror's address cannot be used.
         """
+        # Jurors are listed in the order of their seats, whatever is answered.
+        self._jurors.update(dict.fromkeys((call.juror for call in found.calls), 0))
         is_open = False
         while calls := found.rest() if is_open else found.next():
             answered = [self._is_answered(found, call) for call in calls]

@@ -19,7 +19,7 @@ from reviewdesk.app.controllers.state import Choice, DialogPage, FieldInput, Pag
 from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder
 from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
@@ -418,7 +418,7 @@ def _payloads(ready: ReadyRerun) -> Iterator[Block]:
     if len(ready.held) < len(ready.keys):
         text = f"of the first {len(ready.held):,} verdicts; rerun --dry-run prints all"
         yield Paragraph(text, Tone.NOTE)
-    every = list(payloads(ready.held.values()))
+    every = list(ready.payloads(ready.held.values()))
     many = len({sent["case"] for sent in every}) > 1
     room = MOST
     for place, sent in enumerate(every, start=1):

@@ -61,7 +61,7 @@ def rerun(
     juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
     --max-failed allows.
     """
-    from reviewdesk.desk.live.rerun import RerunOrder, payloads, survey
+    from reviewdesk.desk.live.rerun import RerunOrder, survey
     from reviewdesk.desk.review.items import unfinished
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
@@ -93,13 +93,11 @@ def rerun(
         if not found:
             hint = "Begin one with --filter, or name verdicts."
             raise UsageError("no re-run was cut off", hint)
-        if dry_run:
-            asked = (ready.prepared(desk, key) for ready in found for key in ready.keys)
-            for body in payloads(asked):
-                click.echo(dump(body))
-            return
         for one in found:
-            _carry_out(desk, one, as_json=as_json)
+            if dry_run:
+                _print_payloads(desk, one)
+            else:
+                _carry_out(desk, one, as_json=as_json)
 
 
 def _chosen(
@@ -129,6 +127,11 @@ def _give_up(desk: Desk) -> None:
     for one in unfinished(desk):
         give_up(desk, one)
         say(f"given up: {unfinished_text(one.extent)}")
+
+
+def _print_payloads(desk: Desk, ready: ReadyRerun) -> None:
+    for body in ready.payloads(ready.prepared(desk, key) for key in ready.keys):
+        click.echo(dump(body))
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:

@@ -179,11 +179,6 @@ def prepared(
     )  # fmt: skip
 
 
-def payloads(prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
-    """Yield the body of every request that would be sent."""
-    return sent(call for one in prepared for call in one.calls)
-
-
 @dataclass(frozen=True, slots=True)
 class ReadyRerun:
     """A re-run that waits for consent; nothing has been sent or written.
@@ -200,6 +195,8 @@ class ReadyRerun:
     contracts: tuple[int, ...] = ()
     resumes: UnfinishedRerun | None = None
     plans: Mapping[int, reruns.PlannedRerun] = field(default_factory=dict)
+    stored: frozenset[str] = frozenset()
+    """The keys of the calls that are not made, because their answers are stored."""
     environment: Mapping[str, str] = field(default_factory=lambda: PROCESS, repr=False)
 
     @property
@@ -210,6 +207,11 @@ class ReadyRerun:
     def prepared(self, desk: Desk, key: int) -> PreparedRerun:
         """Return one of its verdicts, prepared again if it is not held."""
         return self.held.get(key) or prepared(desk, key, self.order, self.environment)
+
+    def payloads(self, prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
+        """Yield the body of every request about some verdicts that would be sent."""
+        calls = (call for one in prepared for call in one.calls)
+        return sent(call for call in calls if call.key not in self.stored)
 
     @property
     def consent_facts(self) -> dict[str, Any]:
@@ -251,6 +253,7 @@ def survey(
     keys: list[int] = []
     panels: dict[str, None] = {}
     contracts: set[int | None] = set()
+    stored: set[str] = set()
     left_out: Counter[str] = Counter()
     problem: ReviewDeskError | None = None
     for place, key in enumerate(order.keys):
@@ -277,7 +280,8 @@ def survey(
         if len(made) < HELD:
             made[key] = one
         journal.draw(one.calls, plan.plan if plan else None)
-        calls.add(one.begin())
+        calls.add(begun := one.begin())
+        stored |= begun.answers.keys()
         journal.draw(one.calls, None)
     if problem is not None and not keys:
         raise problem
@@ -289,7 +293,7 @@ def survey(
     )
     return ReadyRerun(
         order, tuple(keys), planned, made, extent, tuple(sorted(filter(None, contracts))),
-        resumes, plans, environment,
+        resumes, plans, frozenset(stored), environment,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, panel_for, payloads
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, panel_for
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.juror import VENDORS, Juror
@@ -115,7 +115,7 @@ async def test_the_plan_is_on_disk_before_the_first_request(
 async def test_preparing_opens_no_connection_and_writes_nothing(desk: Desk, server: Server) -> None:
     _, key = one(desk)
     prepared = ready(desk, key, panel(server.url))
-    sent = list(payloads(prepared.held.values()))
+    sent = list(prepared.payloads(prepared.held.values()))
     assert [one["juror"] for one in sent] == ["j1", "j2", "j3"]
     assert KEY not in json.dumps(sent)
     assert server.connections == 0

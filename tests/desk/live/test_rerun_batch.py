@@ -188,6 +188,8 @@ async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
         # The answers to verdicts that are not finished yet are not asked for again.
         assert plan.plan.stored == stored - 3 * done
         assert plan.plan.calls == 36 - stored
+        # The page of consent and a dry run show what would be sent, and no more.
+        assert len(list(plan.payloads(plan.held.values()))) == 36 - stored
         server.calls.clear()
         summary = await run(again, plan)
         assert (len(server.calls), summary.left) == (36 - stored, 0)
