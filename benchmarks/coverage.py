@@ -17,13 +17,7 @@ import numpy.typing as npt
 
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledRow,
-    LabelledVerdict,
-    RunFigures,
-    stratum,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
@@ -184,15 +178,8 @@ class Drawn:
 
     def label(self, picked: Sequence[int]) -> Sample:
         """Label some verdicts."""
-        run, rank = self.run, self._draw.rank
-        places = {
-            i: LabelledVerdict(
-                self.strata[i], int(rank[i]), Truth.PASS if run.truth[i] else Truth.FAIL
-            )
-            for i in picked
-        }
-        found = [_row(run, i, place) for i, place in places.items()]
-        labels = Labels.of(range(len(self.strata)), self.strata, places)
+        found = [_row(self.run, i, self.strata[i], int(self._draw.rank[i])) for i in picked]
+        labels = Labels.of(range(len(self.strata)), self.strata, found)
         return Sample(make_rows(found, self._figures), labels, self._sums)
 
     def trap(self, flagged: int, *, audit: bool) -> Sample:
@@ -209,12 +196,13 @@ def sums_of(confidence: Floats) -> ConfidenceSums:
     )
 
 
-def _row(run: Run, i: int, place: LabelledVerdict) -> LabelledRow:
+def _row(run: Run, i: int, h: int, rank: int) -> LabelledRow:
     """A verdict as the desk reads it, its score the support of its decision."""
     passed, sure = bool(run.passed[i]), float(run.confidence[i])
     decision = Decision.PASS if passed else Decision.FAIL
     score = sure if passed else 1 - sure
-    return LabelledRow(i, str(i), b"", decision, score, None, None, 1, 1, place)
+    truth = Truth.PASS if run.truth[i] else Truth.FAIL
+    return LabelledRow(i, str(i), b"", decision, score, None, None, 1, 1, h, rank, truth)
 
 
 Ends = tuple[float | None, float | None, float | None]

@@ -25,13 +25,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledRow,
-    LabelledVerdict,
-    RunFigures,
-    stratum,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures, stratum
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Run, Truth
 from reviewdesk.domain.verdict import Decision
@@ -69,10 +63,22 @@ def invent(size: int) -> Invented:
     for i, decided in enumerate(decisions):
         wrong = Decision.FAIL if decided is Decision.PASS else Decision.PASS
         truth = Truth(decided if chance.random() < 0.8 else wrong)
-        place = LabelledVerdict(strata[i], ranks[i], truth)
         item = i.to_bytes(32, "big")
         found.append(
-            LabelledRow(i + 1, ids[i], item, decided, scores[i], None, None, 2, 3, place),
+            LabelledRow(
+                i + 1,
+                ids[i],
+                item,
+                decided,
+                scores[i],
+                None,
+                None,
+                2,
+                3,
+                strata[i],
+                ranks[i],
+                truth,
+            )
         )
     order = sorted(range(size), key=drawn.order.__getitem__)
     passed = decisions.count(Decision.PASS)
@@ -86,7 +92,7 @@ def invent(size: int) -> Invented:
 def enter(desk: Desk, invented: Invented) -> Run:
     """The run in a desk, without the reading of a report."""
     figures, verdicts = invented.figures, invented.verdicts
-    flagged = sum(one.place.stratum < FIRST_REST for one in verdicts)
+    flagged = sum(one.stratum < FIRST_REST for one in verdicts)
     run = {
         "key": 1, "hash": RUN, "name": RUN, "file": RUN, "file_hash": "", "format": "", "seed": RUN,
         "options": "{}", "loaded_at": desk.at(), "header": "{}", "notes": "[]", "ballots": 0,
@@ -97,7 +103,7 @@ def enter(desk: Desk, invented: Invented) -> Run:
     rows = (
         (
             one.key, 1, one.key - 1, one.id, "", one.item, one.decision, one.score, one.passes,
-            one.answered, one.answered, 0, one.place.stratum, one.place.rank, place, place, 0,
+            one.answered, one.answered, 0, one.stratum, one.rank, place, place, 0,
         )
         for place, one in zip(invented.draws, verdicts, strict=True)
     )  # fmt: skip
@@ -121,7 +127,7 @@ def label(desk: Desk, verdicts: Sequence[LabelledRow]) -> None:
     """Append one label for each of some verdicts."""
     at = desk.at()
     entries = [
-        NewEvent("label", at, run=RUN, verdict=one.id, item=one.item, label=one.place.truth)
+        NewEvent("label", at, run=RUN, verdict=one.id, item=one.item, label=one.truth)
         for one in verdicts
     ]
     with writing(desk.conn, desk.path):

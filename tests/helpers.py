@@ -16,8 +16,10 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Calibration, Event, Run, Truth
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
 from reviewdesk.reports.labels.reader import LabelRow
@@ -242,6 +244,16 @@ def drop_label_state(conn: sqlite3.Connection) -> None:
     undraw_contents(conn)
     for name in ("current_events", "label_marks", "tag_uses", "event_places"):
         conn.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def placed(h: int, rank: int, truth: Truth, score: float | None = 0.8, **more: Any) -> LabelledRow:
+    """A labelled verdict at a place of the draw, decided as its stratum says."""
+    fields: dict[str, Any] = {
+        "key": 1000 * h + rank, "id": "v", "item": b"",
+        "decision": {0: Decision.PASS, 1: Decision.FAIL}.get(h % 3), "score": score,
+        "stated_score": None, "confidence": None, "passes": 2, "answered": 3,
+    }  # fmt: skip
+    return LabelledRow(**fields | {"stratum": h, "rank": rank, "truth": truth} | more)
 
 
 def label_row(

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.segments import SegmentVerdict
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
-from reviewdesk.domain.verdict import Decision, content_digest
+from reviewdesk.domain.verdict import content_digest
 from reviewdesk.store.connect import decision, record
 from reviewdesk.store.events import COUNTER, to_event
 from reviewdesk.store.queue import NUMBER, code, filled
@@ -31,7 +31,7 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
            ON v.item = t.item AND v.run = ? ORDER BY v.draw""",
         (run,),
     )
-    return [_to_labelled_row(row, Truth(row["truth"]), seen=bool(row["seen"])) for row in rows]
+    return [record(LabelledRow, row) for row in rows]
 
 
 def at_places(
@@ -75,13 +75,6 @@ def label_columns(
     return {"key": keys, "mark": given, **dict(zip(_COLUMNS, filled(made, rows), strict=True))}
 
 
-def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledRow:
-    made = decision(row)
-    decided = made in {Decision.PASS, Decision.FAIL}
-    place = LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen, row["item"])
-    return record(LabelledRow, row, place=place)
-
-
 def of_items(
     conn: sqlite3.Connection, run: int, truths: Mapping[bytes, Truth] | None = None
 ) -> list[LabelledRow]:
@@ -91,7 +84,7 @@ def of_items(
     """
     rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
     return [
-        _to_labelled_row(row, Truth.UNSURE if truths is None else truths[row["item"]], seen=True)
+        record(LabelledRow, row, truth=truths[row["item"]] if truths else Truth.UNSURE)
         for row in rows
         if truths is None or row["item"] in truths
     ]

@@ -18,7 +18,8 @@ from reviewdesk.domain.jury.scores import (
     votes_agreement,
     weighted_average,
 )
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, confidence, weigh
+from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.sampling import LabelledRow, confidence
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import (
     Rows,
@@ -33,6 +34,7 @@ from reviewdesk.domain.verdict import Decision, Rounding
 from tests.domain.bodies import values
 from tests.domain.calibration_vectors import CALIBRATION
 from tests.domain.panel_vectors import PANEL
+from tests.helpers import placed
 
 HERE = Path(__file__).parent
 OWN = (HERE / "vectors.json", HERE / "stats" / "calibration_vectors.json")
@@ -83,10 +85,7 @@ def _rows(given: Input) -> Rows:
 def _label_row(given: Input) -> object:
     decision = Decision.PASS if given["verdict_pass"] else Decision.FAIL
     truth = Truth.PASS if given["human_pass"] else Truth.FAIL
-    score = given["score"]
-    row = LabelledRow(
-        1, "v", b"", decision, score, score, None, 0, 0, LabelledVerdict(0, 0, truth)
-    )  # fmt: skip
+    row = placed(0, 0, truth, decision=decision, stated_score=given["score"])
     return {"confidence": confidence(row, "support", scores_stated=True), "correct": row.correct}
 
 
@@ -110,14 +109,14 @@ def _audit_weights(given: Input) -> object:
     """A labelled row takes the next place of its stratum's draw, wherever it stands."""
     numbers = {name: h for h, name in enumerate(sorted(set(given["stratum"])))}
     sizes = {h: given["stratum"].count(name) for name, h in numbers.items()}
-    drawn: list[LabelledVerdict] = []
+    drawn: list[LabelledRow] = []
     taken = dict.fromkeys(sizes, 0)
     for name, labelled in zip(given["stratum"], given["labelled"], strict=True):
         if labelled:
             h = numbers[name]
-            drawn.append(LabelledVerdict(h, taken[h], Truth.PASS))
+            drawn.append(placed(h, taken[h], Truth.PASS))
             taken[h] += 1
-    weights = iter(weigh(drawn, sizes).weights)
+    weights = iter(LabelColumns.of_rows(drawn).weigh(sizes).weights)
     return [next(weights) if labelled else 0.0 for labelled in given["labelled"]]
 
 

@@ -176,11 +176,10 @@ def calibration_page(
         )
     made = make_rows(labels, totals, source)
     found = made.lines
-    places = [verdict.place for verdict in labels]
-    reached = strata(places, made.weighing, totals.sizes, totals.audits, totals.decided)
+    reached = strata(labels, made.weighing, totals.sizes, totals.audits, totals.decided)
     lacking = summary.described(made)
     cells = Counter(
-        (verdict.decision, verdict.place.truth)
+        (verdict.decision, verdict.truth)
         for verdict in labels
         if verdict.decided and verdict.decision is not None
     )

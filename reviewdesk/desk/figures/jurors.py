@@ -70,13 +70,7 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 def _run_labels(desk: Desk, run: Run) -> Labels:
     strata = jurors.strata(desk.conn, run.key)
     first = verdicts.first_key(desk.conn, run.key)
-    rows = labelled(desk, run)
-    return Labels.of(
-        range(first, first + len(strata)),
-        strata,
-        {one.key: one.place for one in rows},
-        {one.key: one.test for one in rows},
-    )
+    return Labels.of(range(first, first + len(strata)), strata, labelled(desk, run))
 
 
 _MOST_VOLATILE = 20
@@ -239,9 +233,9 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
     for row, weight in zip(made.labelled, made.weighing.weights, strict=True):
         score = row.stated_score if made.figures.scores_stated else row.score
-        if row.place.usable and score is not None and lengths[row.key] and (weight or not drawn):
+        if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
             own = weight if drawn else 1.0
-            rows[row.place.truth].append((row.item, own, score, lengths[row.key]))
+            rows[row.truth].append((row.item, own, score, lengths[row.key]))
     position = position_probe(votes)
     made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
     return (*made_of, *([] if position is None else [position]))

@@ -319,16 +319,16 @@ def _placed(
     made = []
     for row in rows:
         h = strata.get(row.item, labels[row.item].stratum)
-        h = row.place.stratum if h is None else h
+        h = row.stratum if h is None else h
         mine = ranks.setdefault(h, {})
         rank = mine.setdefault(row.item, len(mine) + (not drawn))
-        made.append(replace(row, place=replace(row.place, stratum=h, rank=rank)))
+        made.append(replace(row, stratum=h, rank=rank))
     return made
 
 
 def _weighed(made: LabelledRows, labels: Mapping[bytes, DrawnLabel]) -> LabelledRows:
     given = {
-        (row.place.stratum, row.item): labels[row.item].weight or 0.0
+        (row.stratum, row.item): labels[row.item].weight or 0.0
         for row in made.labelled
         if row.item in labels
     }

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled
-from reviewdesk.domain.labels.sampling import weigh
 from reviewdesk.domain.labels.split import (
     KIND,
     Half,
@@ -42,6 +41,9 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
     """
     if run.whole != run.verdicts:
         raise UsageError(f"{run.name} is an archive, which keeps too few verdicts to improve on")
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.labels.label_columns import LabelColumns
+
     sides = {Decision.PASS: True, Decision.FAIL: False}
     halves: dict[Half | None, list[LabelledCase]] = {None: [], **{half: [] for half in Half}}
     left_out = 0
@@ -50,11 +52,11 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
         split = store.split(desk.conn, rubric_name(rubrics))
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
-        weights = weigh([row.place for row in rows], totals.sizes, totals.decided).weights
+        weighing = LabelColumns.of_rows(rows).weigh(totals.sizes, totals.decided)
         blind = figures.blind_by_item(desk.conn)
         texts = store.bodies(desk.conn, [row.key for row in rows])
-        for row, weight in zip(rows, weights, strict=True):
-            if row.place.truth not in {Truth.PASS, Truth.FAIL} or not row.place.seen:
+        for row, weight in zip(rows, weighing.weights, strict=True):
+            if row.truth not in {Truth.PASS, Truth.FAIL} or not row.seen:
                 continue
             if not (blind.get(row.item) or split.open_labels or open_labels):
                 left_out += 1
@@ -67,10 +69,10 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
                     id=row.id,
                     item=row.item.hex(),
                     group=group,
-                    stratum=row.place.stratum,
-                    rank=row.place.rank,
+                    stratum=row.stratum,
+                    rank=row.rank,
                     counts=weight > 0,
-                    should_pass=row.place.truth is Truth.PASS,
+                    should_pass=row.truth is Truth.PASS,
                     decided=sides.get(row.decision) if row.decision else None,
                     tags=tuple(dict.fromkeys(tag for one in told for tag in one["tags"])),
                     notes=tuple(one["note"] for one in told if one["note"]),

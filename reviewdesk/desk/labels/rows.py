@@ -110,7 +110,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         tuned = set(improve.of_groups(desk.conn, run.key, split.tuned))
     rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
-        truth = verdict.place.truth
+        truth = verdict.truth
         if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
             (label, *_) = verdicts.of_item(desk.conn, verdict.item)
@@ -160,7 +160,7 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
         warnings.append(f"{told} left out as unsure; --format full writes them")
     warnings += _confidence_warnings(made)
     left = set(range(len(made.verdicts))).difference(kept)
-    unseen = sum(not made.verdicts[at].place.seen for at in left)
+    unseen = sum(not made.verdicts[at].seen for at in left)
     if waiting := len(left) - unseen:
         warnings.append(
             f"{waiting} labels are left out: an earlier item of the draw has no label yet, and "
@@ -255,7 +255,7 @@ def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict
             "decision": verdict.decision,
             "truth": label["label"],
             "adjudicated": label["adjudicated"],
-            "stratum": STRATA[verdict.place.stratum],
+            "stratum": STRATA[verdict.stratum],
             "pi": made.inclusion[verdict.key],
             "weight": weight,
             "selection": "draw" if made.drawn[verdict.key] else "ad hoc",

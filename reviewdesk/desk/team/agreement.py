@@ -16,7 +16,7 @@ from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.repeats import is_double, self_agreement
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata, weigh
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata
 from reviewdesk.domain.labels.team import (
     Disagreement,
     Labels,
@@ -65,7 +65,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             rater_agreement(strata, names),
             items=sum(len(said) > 1 for said in by_item),
             drawn=drawn,
-            disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
+            disputed=sum(row.truth is Truth.DISPUTED for row in rows),
             adjudicated=reviewers.adjudicated(desk.conn, run.key),
             error=_error(desk, rows, totals, given, names),
             alternative=alternative_test(
@@ -119,7 +119,10 @@ def _strata(
     They stand for the decided verdicts of the run if each of its strata has an item with two labels
     in the labelled part of its draw.
     """
-    weighing = weigh([row.place for row in rows], totals.sizes, totals.decided)
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.labels.label_columns import LabelColumns
+
+    weighing = LabelColumns.of_rows(rows).weigh(totals.sizes, totals.decided)
     held: dict[int, dict[bytes, Labels]] = {
         h: {} for h in decided_strata(totals.sizes, totals.decided)
     }
@@ -128,8 +131,8 @@ def _strata(
         if share and not is_double(row.item, share):
             continue
         found = every[row.item] = tuple(given[row.key].get(name) for name in names)
-        if inside and row.place.stratum in held:
-            held[row.place.stratum][row.item] = found
+        if inside and row.stratum in held:
+            held[row.stratum][row.item] = found
     strata = [RatedStratum(Counter(held[h].values()), totals.sizes[h]) for h in held]
     if strata and all(one.of().n for one in strata):
         return strata, True

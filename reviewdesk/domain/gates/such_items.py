@@ -13,13 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.sampling import (
-    STRATA,
-    LabelledRow,
-    LabelledVerdict,
-    RunFigures,
-    stratum,
-)
+from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, RunFigures, stratum
 from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
@@ -78,7 +72,7 @@ def as_run(
             units[h, content] = mass[h]
             mass[h] += 1
             sizes[h] += weight
-        place = LabelledVerdict(h, units[h, content], truth, content=item)
+        place = h, units[h, content], truth
         row = _row(at, item, passed, float(rows.confidence[at]), place, test)
         own = stratum(row.decision, flagged=name.startswith("flagged"))
         if times[content] == 1 and own != h:
@@ -87,7 +81,7 @@ def as_run(
         given[h, item] = weight
         labelled.append(row)
     for h in mass if rows.content is None else ():
-        mine = rows.weight[[one.place.stratum == h for one in labelled]]
+        mine = rows.weight[[one.stratum == h for one in labelled]]
         if float(np.ptp(mine)) > SLACK * float(mine.max()):
             return None
     whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
@@ -96,7 +90,7 @@ def as_run(
         h = STRATA.index(one.stratum)
         if h in whole:
             item = b"?%d" % at
-            place = LabelledVerdict(h, mass[h], Truth.UNSURE, content=item)
+            place = h, mass[h], Truth.UNSURE
             mass[h] += 1
             labelled.append(_row(at, item, one.passed, one.confidence, place, one.test))
     figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=whole, decided=counts)
@@ -105,10 +99,10 @@ def as_run(
 
 
 def _row(
-    at: int, item: bytes, passed: bool, sure: float, place: LabelledVerdict, test: str
+    at: int, item: bytes, passed: bool, sure: float, place: tuple[int, int, Truth], test: str
 ) -> LabelledRow:
     decision = Decision.PASS if passed else Decision.FAIL
-    return LabelledRow(at, str(at), item, decision, None, None, sure, 0, 0, place, test)
+    return LabelledRow(at, str(at), item, decision, None, None, sure, 0, 0, *place, test=test)
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from statistics import NormalDist
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,9 @@ from reviewdesk.domain.jurors.facts import (
 from reviewdesk.domain.jury.panels import code
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import sheet_of
+from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.question import PANEL, QuestionItems
-from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledVerdict, prefixes
+from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names
@@ -72,14 +72,14 @@ class Labels(Struct, frozen=True):
     def of(
         keys: Sequence[int],
         strata: Sequence[int],
-        placed: Mapping[int, LabelledVerdict],
-        tests: Mapping[int, str] = MappingProxyType({}),
+        labelled: Sequence[LabelledRow],
     ) -> Labels:
-        """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``.
+        """Arrange the labels of a run into columns over all ``keys`` and ``strata``.
 
         A label of an unseen response is left out, so that a stratum with one is not fully labelled.
         """
-        ends = {h: end for h, (end, _) in prefixes(placed.values()).items()}
+        prefixes = LabelColumns.of_rows(labelled).prefixes()
+        placed = {one.key: one for one in labelled}
         truth = np.full(len(keys), NOTHING, np.int8)
         counted = np.zeros(len(keys), np.bool_)
         content, test = np.arange(2 * len(keys)).reshape(2, -1)
@@ -88,9 +88,9 @@ class Labels(Struct, frozen=True):
             mine = placed.get(key)
             if mine is not None and mine.seen and mine.truth in {Truth.PASS, Truth.FAIL}:
                 truth[row] = mine.truth is Truth.PASS
-                counted[row] = mine.rank < ends[mine.stratum]
-                content[row] = known.setdefault(mine.content or row, row)
-                test[row] = known.setdefault(tests.get(key) or (row,), content[row])
+                counted[row] = mine.rank < prefixes[mine.stratum][0]
+                content[row] = known.setdefault(mine.item or row, row)
+                test[row] = known.setdefault(mine.test or (row,), content[row])
         return Labels(np.asarray(strata, np.int64), truth, counted, content, test)
 
 

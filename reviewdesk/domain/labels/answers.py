@@ -274,7 +274,7 @@ def _value(
     row = one.row
     if row is None:
         return None
-    truth = truth or row.place.truth
+    truth = truth or row.truth
     if truth not in (Truth.PASS, Truth.FAIL):
         return None
     passed = truth is Truth.PASS
@@ -316,7 +316,7 @@ def answer(
     )
     every = [one for one in given if one.unit[1] in ranks.get(one.unit[0], ())]
     known = {one.unit: one for one in every if one.before}
-    labels = {one.unit: one for one in every if one.row is not None and one.row.place.seen}
+    labels = {one.unit: one for one in every if one.row is not None and one.row.seen}
     groups = {}
     for h, held in ranks.items():
         before = [value_of(one) for unit, one in known.items() if unit[0] == h]

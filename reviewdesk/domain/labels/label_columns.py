@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +15,12 @@ import numpy.typing as npt
 from reviewdesk.domain.labels.sampling import (
     COPY,
     FIRST_REST,
+    NOT_STATED,
     STRATA,
     TRUTH,
     TRUTHS,
     UNSEEN,
+    Decided,
     LabelledRow,
     RunFigures,
     Weighing,
@@ -26,7 +30,7 @@ from reviewdesk.domain.labels.sampling import (
     gaps,
 )
 from reviewdesk.domain.query.words import CODES
-from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
+from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Floats
@@ -69,7 +73,7 @@ _FAIL = _DECISIONS.index("fail")
 
 
 _SHARES = ("score", "stated_score", "confidence")
-_COUNTS = ("passes", "answered")
+_COUNTS = ("passes", "answered", "stratum", "rank")
 
 
 @dataclass(frozen=True)
@@ -103,10 +107,9 @@ class LabelColumns:
     @staticmethod
     def of_rows(rows: Sequence[LabelledRow]) -> LabelColumns:
         """Arrange labelled verdicts, in their order."""
-        places = [one.place for one in rows]
         contents: dict[object, int] = {}
-        content = [contents.setdefault(one.content or one.unit, len(contents)) for one in places]
-        codes = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) for one in places]
+        content = [contents.setdefault(one.content, len(contents)) for one in rows]
+        codes = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) for one in rows]
         mark = np.array(codes, np.uint8)
         if len(contents) < len(rows):
             mark |= COPY
@@ -115,8 +118,6 @@ class LabelColumns:
         columns: dict[str, Any] = {}
         for name in ("key", *_COUNTS):
             columns[name] = np.array([getattr(one, name) for one in rows], np.int64)
-        for name in ("stratum", "rank"):
-            columns[name] = np.array([getattr(one, name) for one in places], np.int64)
         for name in _SHARES:
             # A missing number becomes NaN.
             columns[name] = np.array([getattr(one, name) for one in rows], np.float64)
@@ -132,7 +133,7 @@ class LabelColumns:
         """Return columns without labels."""
         kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
         kinds |= dict.fromkeys(_SHARES, np.float64)
-        kinds |= dict.fromkeys((*_COUNTS, "stratum", "rank"), np.int32)
+        kinds |= dict.fromkeys(_COUNTS, np.int32)
         return LabelColumns(**{name: np.empty(0, kind) for name, kind in kinds.items()})
 
     def following(
@@ -203,23 +204,28 @@ class LabelColumns:
         return np.where(self.passed, score, 1 - score)
 
     @cached_property
+    def units(self) -> tuple[Ints, Ints]:
+        """The place in the draw of each entry as a number, and the first entry at each place."""
+        return self._distinct(self.rank.astype(np.int64) * len(STRATA) + self.stratum)
+
+    @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """The content of each entry, and the first entry of each content.
+        """The content of each entry as a number, and the first entry of each content.
 
         Those of one content share a place in the draw, unless ``content`` tells them.
         """
+        return self.units if self.content is None else self._distinct(self.content)
+
+    def _distinct(self, codes: Ints) -> tuple[Ints, Ints]:
         if not np.any(self.mark & COPY):
             every = np.arange(len(self))
             return every, every
-        codes = self.content
-        if codes is None:
-            codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
         _, leads, number = np.unique(codes, return_index=True, return_inverse=True)
         return number.reshape(-1), leads
 
-    def any_of(self, found: Bools) -> Bools:
-        """Return for each content whether ``found`` is true for one of its entries."""
-        number, leads = self.contents
+    def any_of(self, found: Bools, of: tuple[Ints, Ints] | None = None) -> Bools:
+        """Return for each content, or each of ``of``, if ``found`` is true for an entry of it."""
+        number, leads = of or self.contents
         made: Bools = np.bincount(number, found, minlength=len(leads)) > 0
         return made
 
@@ -243,28 +249,76 @@ class LabelColumns:
         scoreless = bool((self.judged & np.isnan(score)).any())
         return "vote_share" if scoreless else "support", stated
 
-    def weigh(self, sizes: Mapping[int, int]) -> tuple[Floats, dict[int, int], tuple[DrawGap, ...]]:
-        """Weigh every entry as ``sampling.weigh`` does, if contents were drawn.
+    def prefixes(self) -> dict[int, tuple[int, int]]:
+        """Return by stratum the length of the labelled prefix, and the number of labels.
 
-        Return the weights, how many labels of each stratum count, and the gaps.
+        The prefix consists of the stratum's first places that all have a label; later labels wait.
         """
-        ends: dict[int, tuple[int, int]] = {}
-        counted: dict[int, int] = {}
-        weight = np.zeros(len(self))
-        number, leads = self.contents
-        counts = self.any_of(self.counts)
+        _, leads = self.units
+        found = {}
         # Not np.unique, whose first call imports numpy.ma for 15 ms.
         for h in np.flatnonzero(np.bincount(self.stratum)).tolist():
-            mine = np.flatnonzero((self.stratum[leads] == h) & self.seen[leads])
-            ranks = self.rank[leads[mine]].astype(np.int64)
-            end = int(np.argmin(np.append(np.sort(ranks), -1) == np.arange(len(mine) + 1)))
-            ends[h] = end, len(mine)
-            held = np.zeros(len(leads), np.bool_)
-            held[mine[ranks < end]] = True
-            if count := int((counts & held).sum()):
-                counted[h] = count
-                weight[held[number] & self.counts] = sizes[h] / count
-        return weight, counted, gaps(ends)
+            ranks = np.sort(self.rank[leads[(self.stratum[leads] == h) & self.seen[leads]]])
+            end = np.argmin(np.append(ranks, -1) == np.arange(len(ranks) + 1))
+            found[h] = int(end), len(ranks)
+        return found
+
+    def weigh(self, sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> Weighing:
+        """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``.
+
+        Others weigh 0. ``m_h`` counts the contents in the prefix with a pass or fail label: unsure
+        and disputed labels, and those of undecided verdicts in decided strata, extend the prefix
+        without counting. ``sizes`` is N_h. Where an older version drew verdicts, a content with
+        several weighs ``1/(1 - Π_h C(N_h - n_h, k_h)/C(N_h, k_h))``, k_h the length of the prefix
+        and n_h the number of its verdicts in the stratum, times ``k_h/m_h`` for non-responses.
+        """
+        found = self.prefixes()
+        ends = {h: end for h, (end, _) in found.items()}
+        every = range(len(STRATA))
+        unit, leads = self.units
+        strata = self.stratum[leads]
+        inside = self.rank[leads] < np.array([ends.get(h, 0) for h in every])[strata]
+        counting = inside & self.any_of(self.counts, self.units)
+        counted = Counter(dict(enumerate(np.bincount(strata[counting]).tolist())))
+        each = np.array([sizes.get(h, 0) / counted[h] if counted[h] else 0.0 for h in every])
+        weight = each[self.stratum]
+        drawn = inside[unit]
+        content, first = self.contents
+        if len(first) < len(leads):
+            held = defaultdict[int, Counter[int]](Counter)
+            for one, place in {*zip(content.tolist(), unit.tolist(), strict=True)}:
+                held[one][int(strata[place])] += 1
+            several = {one: n for one, n in held.items() if n.total() > 1}
+            for one, n in several.items():
+                weight[content == one] = _weight(n, sizes, ends, counted)
+            drawn = self.any_of(drawn)[content]
+        inclusion = np.divide(1, weight, out=np.zeros(len(self)), where=weight > 0)
+        strata_of = decided_strata(sizes, decided)
+        usable = self.any_of(self.decided & np.isin(self.stratum, strata_of), self.units).sum()
+        return Weighing(
+            (weight * (drawn & self.counts)).tolist(),
+            drawn.tolist(),
+            inclusion.tolist(),
+            ends,
+            counted,
+            tuple(h for h in strata_of if not counted[h]),
+            design_of(int(usable), {h: sizes[h] for h in strata_of}, counted),
+            gaps(found),
+        )
+
+
+def _weight(
+    units: Counter[int], sizes: Mapping[int, int], ends: Mapping[int, int], counted: Counter[int]
+) -> float:
+    """Return how many contents one with several ``units`` by stratum represents; 0 if none."""
+    missed = math.prod(
+        (sizes[h] - ends[h] - i) / (sizes[h] - i) for h, n in units.items() for i in range(n)
+    )
+    answered = sum(n for h, n in units.items() if counted[h])
+    if not answered or missed >= 1:
+        return 0.0
+    asked = sum(n * ends[h] / counted[h] for h, n in units.items() if counted[h])
+    return asked / answered / (1 - missed)
 
 
 def both_lines(
@@ -277,30 +331,25 @@ def both_lines(
 
     ``labelled`` weighs every row 1, ``population`` weighs by the draw; it is ``None`` unless the
     design is weighted or a census. ``source`` replaces the run's own confidence mapping, and
-    ``weighing`` the weights of the draw, as it must where verdicts were drawn.
+    ``weighing`` the weights of the draw.
     """
     used = chosen_source(figures, source)
     rows, kept = found.rows(used, scores_stated=figures.scores_stated)
-    if weighing is None:
-        weight, counted, waiting = found.weigh(figures.sizes)
-    else:
-        weight, counted = np.array(weighing.weights), weighing.counted
-        waiting = weighing.gaps
+    weighing = weighing or found.weigh(figures.sizes, figures.decided)
+    design = weighing.design
     any_of = found.any_of
     _, leads = found.contents
-    strata = {h: figures.sizes[h] for h in decided_strata(figures.sizes, figures.decided)}
-    usable = int(any_of(found.decided & np.isin(found.stratum, [*strata])).sum())
-    design = design_of(usable, strata, counted)
     line = counters_of(rows).metrics(figures.observed)
     population = None
     if design.stands:
-        population = counters_of(rows.weighted(weight[kept])).metrics(figures.observed)
+        weight = np.array(weighing.weights)[kept]
+        population = counters_of(rows.weighted(weight)).metrics(figures.observed)
     shown = population or line
     warnings = []
     if shown.n == 0:
         warnings.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        warnings.append(coverage_text([h for h in strata if not counted.get(h)], figures))
+        warnings.append(coverage_text(weighing.empty, figures))
     if design is Design.AD_HOC:
         warnings.append("labels outside the draw: they describe themselves only")
     warnings += left_out_warnings(int(any_of(found.decided).sum()) - line.n)
@@ -325,7 +374,7 @@ def both_lines(
         rowless=len(leads) - line.n,
         waiting=line.n - population.n if population else 0,
         warnings=tuple(warnings),
-        gaps=waiting,
+        gaps=weighing.gaps,
     )
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -31,38 +30,6 @@ Decided: TypeAlias = Mapping[int, tuple[int, int]]
 """How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
 was drawn verdict by verdict, and its name states their decision."""
 NOT_STATED: Decided = MappingProxyType({})
-
-
-class LabelledVerdict(Struct, frozen=True):
-    """One labelled verdict, with what its weight depends on.
-
-    ``decided`` is False if the panel decides neither pass nor fail. A verdict that was drawn as a
-    pass or a fail but now is neither keeps its stratum, and its label is a non-response there.
-    """
-
-    stratum: int
-    rank: int
-    """The place in the draw, which all verdicts on a content share where contents were drawn."""
-    truth: Truth
-    decided: bool = True
-    seen: bool = True
-    """False if every label of the item says that the response was not on screen: the verdict then
-    stops its stratum's prefix as if it had no label."""
-    content: bytes = b""
-    """The judged content. Verdicts on one content share a label; empty if no other has it."""
-
-    @property
-    def unit(self) -> tuple[int, int]:
-        return self.stratum, self.rank
-
-    @property
-    def counts(self) -> bool:
-        apart = self.stratum % FIRST_REST == 2
-        return self.truth in {Truth.PASS, Truth.FAIL} and (self.decided or apart)
-
-    @property
-    def usable(self) -> bool:
-        return self.decided and self.truth in {Truth.PASS, Truth.FAIL}
 
 
 class Weighing(Struct, frozen=True):
@@ -113,64 +80,6 @@ def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[i
     return shares
 
 
-def weigh(
-    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], decided: Decided = NOT_STATED
-) -> Weighing:
-    """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``, others 0.
-
-    ``m_h`` counts the contents in the prefix with a pass or fail label. Unsure and disputed labels,
-    and those of undecided verdicts in decided strata, extend the prefix without counting.
-    ``sizes`` is N_h. Where an older version drew verdicts, a content with several weighs
-    ``1/(1 - Π_h C(N_h - n_h, k_h)/C(N_h, k_h))``, k_h the length of the prefix and n_h the number
-    of its verdicts in the stratum, times ``k_h/m_h`` for the non-responses.
-    """
-    found = prefixes(labelled)
-    ends = {h: end for h, (end, _) in found.items()}
-    units: dict[object, set[tuple[int, int]]] = {}
-    counting = set[tuple[int, int]]()
-    for row in labelled:
-        units.setdefault(row.content or row.unit, set()).add(row.unit)
-        if row.counts:
-            counting.add(row.unit)
-    m = Counter(h for h, rank in counting if rank < ends[h])
-    weights = []
-    drawn = []
-    inclusion = []
-    for row in labelled:
-        mine = units[row.content or row.unit]
-        inside = any(rank < ends[h] for h, rank in mine)
-        weight = _weight(mine, sizes, ends, m)
-        drawn.append(inside)
-        weights.append(weight if inside and row.counts else 0.0)
-        inclusion.append(1 / weight if weight else 0.0)
-    held = {h: sizes[h] for h in decided_strata(sizes, decided)}
-    empty = tuple(h for h in held if not m[h])
-    usable = len({row.unit for row in labelled if row.usable and row.stratum in held})
-    design = design_of(usable, held, m)
-    return Weighing(weights, drawn, inclusion, ends, m, empty, design, gaps(found))
-
-
-def _weight(
-    units: Collection[tuple[int, int]],
-    sizes: Mapping[int, int],
-    ends: Mapping[int, int],
-    counted: Mapping[int, int],
-) -> float:
-    """Return how many contents one represents, given its units; 0 if no label counts there."""
-    inside = Counter(h for h, _ in units)
-    if len(units) == 1:
-        (h,) = inside
-        return sizes[h] / counted[h] if counted[h] else 0.0
-    missed = math.prod(
-        (sizes[h] - ends[h] - i) / (sizes[h] - i) for h, n in inside.items() for i in range(n)
-    )
-    answered = sum(n for h, n in inside.items() if counted[h])
-    if not answered or missed >= 1:
-        return 0.0
-    asked = sum(n * ends[h] / counted[h] for h, n in inside.items() if counted[h])
-    return asked / answered / (1 - missed)
-
-
 def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> list[int]:
     """Return the non-empty strata with verdicts that the judge decided as pass or fail."""
     return [h for h, n in sizes.items() if sum(decided_verdicts(h, n, decided))]
@@ -181,22 +90,11 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
     return decided.get(h) or (size if side == 0 else 0, size if side == 1 else 0)
 
 
-def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, tuple[int, int]]:
-    """Return by stratum the length of the labelled prefix, and the number of labels.
-
-    The prefix consists of the stratum's first verdicts that all have a label; later labels wait.
-    """
-    ranks: dict[int, set[int]] = {}
-    for row in labelled:
-        ranks.setdefault(row.stratum, set()).update([row.rank] if row.seen else ())
-    return {h: (next(n for n in count() if n not in held), len(held)) for h, held in ranks.items()}
-
-
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
     """Return where labels wait for an earlier place of the draw, those with the most first.
 
-    ``found`` is what ``prefixes`` returns. Labels of verdicts that the panel did not decide give no
-    row, so that nothing waits for them.
+    ``found`` has the length of each stratum's labelled prefix and the number of its labels. Labels
+    of verdicts that the panel did not decide give no row, so that nothing waits for them.
     """
     made = [
         DrawGap(h, end, many - end)
@@ -277,7 +175,7 @@ class AuditSample(Struct, frozen=True):
 
 
 def strata(
-    labelled: Sequence[LabelledVerdict],
+    labelled: Sequence[LabelledRow],
     weighing: Weighing,
     sizes: Mapping[int, int],
     audits: Mapping[int, int],
@@ -341,7 +239,11 @@ SOURCES = ("support", "score", "reported", "vote_share")
 
 
 class LabelledRow(Struct, frozen=True):
-    """One labelled verdict, with the values that confidence can be taken from."""
+    """One labelled verdict, with its place in the draw and what confidence can be taken from.
+
+    The verdicts on one ``item`` share a label and, where contents were drawn, their place. One that
+    was drawn as a pass or a fail but now is neither keeps its stratum: its label is a non-response.
+    """
 
     key: int
     id: str
@@ -352,29 +254,44 @@ class LabelledRow(Struct, frozen=True):
     confidence: float | None
     passes: int
     answered: int
-    place: LabelledVerdict
+    stratum: int
+    rank: int
+    truth: Truth
+    seen: bool = True
+    """False if every label of the item says that the response was not on screen: the verdict then
+    stops its stratum's prefix as if it had no label."""
     test: str = ""
     """The case, which several contents may share: one for each epoch."""
 
     @property
+    def unit(self) -> tuple[int, int]:
+        return self.stratum, self.rank
+
+    @property
+    def content(self) -> object:
+        return self.item or self.unit
+
+    @property
+    def judged(self) -> bool:
+        # A tuple, because to hash an enum costs more than to compare it.
+        return self.decision in (Decision.PASS, Decision.FAIL)
+
+    @property
     def decided(self) -> bool:
-        # Tuples, because to hash an enum costs more than to compare it.
-        truth = self.place.truth
-        return self.decision in (Decision.PASS, Decision.FAIL) and truth in (Truth.PASS, Truth.FAIL)
+        return self.judged and self.truth in (Truth.PASS, Truth.FAIL)
 
     @property
     def unanswered(self) -> bool:
         """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
-        truth = self.place.truth
-        return self.place.decided and truth in (Truth.UNSURE, Truth.DISPUTED)
+        return self.judged and self.truth in (Truth.UNSURE, Truth.DISPUTED)
 
     @property
     def correct(self) -> bool:
-        return str.__eq__(self.decision or "", self.place.truth)
+        return str.__eq__(self.decision or "", self.truth)
 
     @property
     def cell(self) -> str:
-        if self.place.truth is Truth.PASS:
+        if self.truth is Truth.PASS:
             return "tp" if self.correct else "fn"
         return "tn" if self.correct else "fp"
 

@@ -120,7 +120,7 @@ def should_pass(part: LabelledRows, target: Target) -> Estimate:
 def counted_labels(part: LabelledRows) -> int:
     """Return how many labels count, each content once."""
     pairs = zip(part.labelled, part.weighing.weights, strict=True)
-    return len({one.place.unit for one, weight in pairs if weight and one.place.usable})
+    return len({one.unit for one, weight in pairs if weight and one.decided})
 
 
 def segment_rows(
@@ -139,9 +139,9 @@ def segment_rows(
     kept = sorted(places[one.key] for one in mine if one.key in places)
     labelled = [made.labelled[at] for at in kept]
     counting = {
-        one.place.unit: made.weighing.weights[at]
+        one.unit: made.weighing.weights[at]
         for at, one in zip(kept, labelled, strict=True)
-        if made.weighing.weights[at] and one.place.usable
+        if made.weighing.weights[at] and one.decided
     }
     mass = defaultdict[int, float](float)
     for (h, _), weight in counting.items():
@@ -149,7 +149,7 @@ def segment_rows(
     weights = [
         made.weighing.weights[at] * sizes[h] / mass[h] if mass[h] else 0.0
         for at, one in zip(kept, labelled, strict=True)
-        for h in [one.place.stratum]
+        for h in [one.stratum]
     ]
     drawn = [made.weighing.drawn[at] for at in kept]
     weighing = replace(made.weighing, weights=weights, drawn=drawn, inclusion=[])
@@ -243,7 +243,7 @@ def _composite(
         parts.append(WeighedDimension(name, weight, decided, counted_labels(rows), share, rate))
         counting = zip(rows.labelled, rows.weighing.weights, strict=True)
         named = [(one, one.test or one.id) for one, mass in counting if mass]
-        tests.append([test for one, test in named if one.place.usable])
+        tests.append([test for one, test in named if one.decided])
     subject = next(iter(verdicts.values()))[0].segment
     if lacking := [show_line(one.dimension, 60) for one in parts if not one.verdicts]:
         why = Estimate(None, reason=f"no verdict on {', '.join(lacking)}")

@@ -34,23 +34,23 @@ def simulate(
     fixed.
     """
     rng = np.random.default_rng(0)
-    decided = [one for one in every if one.place.decided]
+    decided = [one for one in every if one.judged]
     units = defaultdict[int, dict[int, list[LabelledRow]]](lambda: defaultdict(list))
     for one in every:
-        units[one.place.stratum][one.place.rank].append(one)
+        units[one.stratum][one.rank].append(one)
     contents: dict[object, tuple[int, float, bool]] = {}
     seen = defaultdict[tuple[int, bool], list[bool]](list)
     for one, weight in zip(made.labelled, made.weighing.weights, strict=True):
-        if weight and one.place.usable:
-            seen[one.place.stratum, one.decision is Decision.PASS].append(one.correct)
+        if weight and one.decided:
+            seen[one.stratum, one.decision is Decision.PASS].append(one.correct)
     for one in decided:
         passed = one.decision is Decision.PASS
-        some = seen[one.place.stratum, passed]
+        some = seen[one.stratum, passed]
         rate = (sum(some) + 0.5) / (len(some) + 1)
-        contents.setdefault(_content(one), (len(contents), rate, passed))
+        contents.setdefault(one.content, (len(contents), rate, passed))
     chance = np.array([rate for _, rate, _ in contents.values()])
     first = np.array([passed for _, _, passed in contents.values()])
-    place = np.array([contents[_content(one)][0] for one in decided])
+    place = np.array([contents[one.content][0] for one in decided])
     passes = np.array([one.decision is Decision.PASS for one in decided])
     sure = [
         confidence(one, made.source, scores_stated=made.figures.scores_stated) for one in decided
@@ -65,7 +65,7 @@ def simulate(
         truths = (Truth.PASS if one else Truth.FAIL for one in good.tolist())
         given = dict(zip(contents, truths, strict=True))
         rows = [
-            replace(one, place=replace(one.place, rank=rank, truth=given.get(_content(one), no)))
+            replace(one, rank=rank, truth=given.get(one.content, no))
             for h, held in units.items()
             for rank, at in enumerate(rng.permutation(len(held))[: made.weighing.counted[h]])
             for one in [*held.values()][at]
@@ -85,10 +85,6 @@ def simulate(
         means = ((estimate - truth).mean(), held.mean(), (high - low).mean())
         made_of.append(SimulatedFigure(name, len(truth), *map(float, means)))
     return tuple(made_of)
-
-
-def _content(one: LabelledRow) -> object:
-    return one.place.content or one.place.unit
 
 
 def _checked(

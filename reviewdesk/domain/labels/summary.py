@@ -26,7 +26,6 @@ from reviewdesk.domain.labels.sampling import (
     chosen_source,
     decided_strata,
     decided_verdicts,
-    weigh,
 )
 from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
@@ -76,10 +75,7 @@ class LabelledRows:
         """Return the rows as they would be if some verdicts, by key, had these truths."""
         if self.again is not None:
             return self.again(truths)
-        labelled = [
-            replace(one, place=replace(one.place, truth=truths.get(one.key, one.place.truth)))
-            for one in self.labelled
-        ]
+        labelled = [replace(one, truth=truths.get(one.key, one.truth)) for one in self.labelled]
         return make_rows(labelled, self.figures, self.source)
 
     def reweighed(
@@ -94,7 +90,7 @@ class LabelledRows:
         units: dict[int, dict[bytes, None]] = {}
         for row in self.labelled:
             if not row.unanswered:
-                units.setdefault(row.place.stratum, {})[row.item] = None
+                units.setdefault(row.stratum, {})[row.item] = None
         weights: dict[tuple[int, bytes], float] = {}
         for h, items in units.items():
             known = [given[h, item] for item in items if (h, item) in given]
@@ -104,7 +100,7 @@ class LabelledRows:
             weights |= {(h, item): weight * scale for item, weight in mine.items()}
 
         def of(rows: Sequence[LabelledRow]) -> list[float]:
-            return [weights.get((row.place.stratum, row.item), 0.0) for row in rows]
+            return [weights.get((row.stratum, row.item), 0.0) for row in rows]
 
         return dataclasses.replace(
             self,
@@ -133,12 +129,12 @@ class LabelledRows:
         rows = [
             (verdict, weight)
             for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
-            if weight and verdict.place.usable
+            if weight and verdict.decided
         ]
-        contents = [one.place.content or one.place.unit for one, _ in rows]
+        contents = [one.content for one, _ in rows]
         tests = [one.test or content for (one, _), content in zip(rows, contents, strict=True)]
         return Clusters.gathered(
-            [one.place.stratum for one, _ in rows],
+            [one.stratum for one, _ in rows],
             contents,
             tests,
             [weight for _, weight in rows],
@@ -152,9 +148,9 @@ class LabelledRows:
         decided = self.figures.decided
         clusters = self.clusters
         cells = Counter(
-            (verdict.place.stratum, verdict.cell)
+            (verdict.stratum, verdict.cell)
             for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
-            if inside and verdict.place.usable
+            if inside and verdict.decided
         )
         made = []
         for h in sorted(decided_strata(sizes, decided)):
@@ -200,8 +196,8 @@ def make_rows(
 ) -> LabelledRows:
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
     columns = LabelColumns.of_rows(labelled)
+    weighing = columns.weigh(figures.sizes, figures.decided)
     rows, kept = columns.rows(source, scores_stated=figures.scores_stated)
     return LabelledRows(
         labelled=labelled,
@@ -305,7 +301,7 @@ def audited(made: LabelledRows) -> list[bool]:
     audits = made.figures.audits
     found: dict[tuple[int, int], bool] = {}
     for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True):
-        h, rank = unit = verdict.place.unit
+        h, rank = unit = verdict.unit
         if inside and verdict.decided and rank < audits.get(h, 0):
             found[unit] = found.get(unit, True) and verdict.correct
     return list(found.values())
@@ -388,7 +384,7 @@ def _losses(
         return None, None
     stratum = np.array(
         [
-            verdict.place.stratum
+            verdict.stratum
             for verdict, weight in zip(made.verdicts, made.weights, strict=True)
             if weight > 0
         ]

@@ -18,7 +18,8 @@ from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
 from reviewdesk.domain.jury.scores import VALUES
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, weigh
+from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small
 from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, seat_names
@@ -95,21 +96,21 @@ class Truths(Struct, frozen=True):
 
 def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
     """Return the labels of a run, weighted like the headline of its calibration page."""
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
+    weighing = LabelColumns.of_rows(labelled).weigh(figures.sizes, figures.decided)
     drawn = weighing.design is Design.WEIGHTED
     first = int(columns.key[0]) if len(columns) else 0
     kept = [
         # The verdicts of a run have consecutive keys.
         (verdict, weight if drawn else 1.0)
         for verdict, weight in zip(labelled, weighing.weights, strict=True)
-        if verdict.place.truth in {Truth.PASS, Truth.FAIL} and (weight or not drawn)
+        if verdict.truth in {Truth.PASS, Truth.FAIL} and (weight or not drawn)
     ]
     return Truths(
         row=np.array([one.key - first for one, _ in kept], np.int64),
-        good=np.array([one.place.truth is Truth.PASS for one, _ in kept], np.bool_),
+        good=np.array([one.truth is Truth.PASS for one, _ in kept], np.bool_),
         weight=np.array([weight for _, weight in kept], np.float64),
         design=weighing.design,
-        content=numbered([one.place.content or one.place.unit for one, _ in kept]),
+        content=numbered([one.content for one, _ in kept]),
     )
 
 

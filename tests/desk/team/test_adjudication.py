@@ -40,7 +40,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 def truth(desk: Desk, name: str = "v1") -> Truth | None:
     run = desk.run()
     (row,) = desk.rows([desk.find(run, name)])
-    found = {one.id: one.place.truth for one in labelled(desk.conn, run.key)}
+    found = {one.id: one.truth for one in labelled(desk.conn, run.key)}
     assert found.get(name) is row.label
     return row.label
 

@@ -19,7 +19,6 @@ from reviewdesk.domain.jurors.strata import (
     voted,
     votes_of,
 )
-from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
@@ -28,6 +27,7 @@ from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision, Policy
 from tests.domain.bodies import body, columns, juror, panel, read
+from tests.helpers import placed
 
 PASS, FAIL, NONE = 1, 0, -1
 
@@ -39,14 +39,14 @@ def small(*votes: int) -> Small:
 def labels(strata: list[int], truths: list[int | None]) -> Labels:
     """Labels in file order, which is the order of every stratum's draw; ``None`` is no label."""
     seen: dict[int, int] = {}
-    placed = {}
+    rows = []
     for row, (h, truth) in enumerate(zip(strata, truths, strict=True)):
         rank = seen.get(h, 0)
         seen[h] = rank + 1
         if truth is not None:
             said = {PASS: Truth.PASS, FAIL: Truth.FAIL, NONE: Truth.UNSURE}[truth]
-            placed[row] = LabelledVerdict(h, rank, said)
-    return Labels.of(range(len(strata)), strata, placed)
+            rows.append(placed(h, rank, said, key=row))
+    return Labels.of(range(len(strata)), strata, rows)
 
 
 def test_only_the_prefix_counts_and_unsure_completes_it() -> None:

@@ -17,10 +17,10 @@ from reviewdesk.domain.jurors.panels import (
     panel_drills,
 )
 from reviewdesk.domain.jurors.strata import Labels
-from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.rates import sign_test
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 P, F, N = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 PASS, FAIL = Truth.PASS, Truth.FAIL
@@ -32,13 +32,13 @@ def compared(
     """Both runs hold the same items in the same order, which is that of each stratum's draw."""
     strata = strata or [3] * len(decisions)
     seen: Counter[int] = Counter()
-    placed = {}
+    rows = []
     for row, (h, truth) in enumerate(zip(strata, truths, strict=True)):
         if truth is not None:
-            placed[row] = LabelledVerdict(h, seen[h], truth)
+            rows.append(placed(h, seen[h], truth, key=row))
         seen[h] += 1
-    labels = Labels.of(range(len(strata)), strata, placed)
-    nothing = Labels.of(range(len(strata)), strata, {})
+    labels = Labels.of(range(len(strata)), strata, rows)
+    nothing = Labels.of(range(len(strata)), strata, [])
     cells: Counter[Cell] = Counter(
         (one, two, truth) for (one, two), truth in zip(decisions, truths, strict=True)
     )
@@ -69,8 +69,8 @@ def test_who_is_right_by_hand() -> None:
 
 
 def test_the_draw_of_the_run_with_more_labels_that_count_is_used() -> None:
-    bare = Labels.of(range(2), [3, 3], {})
-    full = Labels.of(range(2), [3, 3], {0: LabelledVerdict(3, 0, PASS)})
+    bare = Labels.of(range(2), [3, 3], [])
+    full = Labels.of(range(2), [3, 3], [placed(3, 0, PASS, key=0)])
     cells: Counter[Cell] = Counter({(P, F, PASS): 1, (P, P, None): 1})
     a = CommonItems.of("a", "aaaa", bare, {0: (P, F), 1: (P, P)})
     b = CommonItems.of("b", "bbbb", full, {0: (F, P), 1: (P, P)})

@@ -1,18 +1,20 @@
-"""What a label stands for: the weights of ``sampling.weigh`` and the word for the design."""
+"""What a label stands for: the weights of ``LabelColumns.weigh`` and the word for the design."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
+from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Design, Truth
+from tests.helpers import placed
 
 P, F, U, D = Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED
 FLAGGED_PASS, FLAGGED_NONE, REST_PASS, REST_FAIL, REST_NONE = 0, 2, 3, 4, 5
 
 
-def _rows(h: int, *truths: Truth, start: int = 0) -> list[LabelledVerdict]:
-    return [LabelledVerdict(h, start + rank, truth) for rank, truth in enumerate(truths)]
+def _rows(h: int, *truths: Truth, start: int = 0) -> list[LabelledRow]:
+    return [placed(h, start + rank, truth) for rank, truth in enumerate(truths)]
 
 
 SIZES = {FLAGGED_PASS: 2, REST_PASS: 10, REST_FAIL: 5, REST_NONE: 3}
@@ -49,12 +51,13 @@ SIZES = {FLAGGED_PASS: 2, REST_PASS: 10, REST_FAIL: 5, REST_NONE: 3}
          Design.CENSUS),
     ],
 )  # fmt: skip
-def test_the_word_for_the_design(rows: list[LabelledVerdict], design: Design) -> None:
-    assert weigh(rows, SIZES).design is design
+def test_the_word_for_the_design(rows: list[LabelledRow], design: Design) -> None:
+    assert LabelColumns.of_rows(rows).weigh(SIZES).design is design
 
 
 def test_a_run_without_a_rest_is_weighted_by_its_flagged() -> None:
-    assert weigh(_rows(FLAGGED_PASS, P), {FLAGGED_PASS: 4}).design is Design.WEIGHTED
+    columns = LabelColumns.of_rows(_rows(FLAGGED_PASS, P))
+    assert columns.weigh({FLAGGED_PASS: 4}).design is Design.WEIGHTED
 
 
 TRUTHS = st.dictionaries(
@@ -64,9 +67,9 @@ TRUTHS = st.dictionaries(
 
 @given(TRUTHS)
 def test_weights_add_up_to_the_strata_that_have_any(truths: dict[tuple[int, int], Truth]) -> None:
-    rows = [LabelledVerdict(h, rank, truth) for (h, rank), truth in truths.items()]
+    rows = [placed(h, rank, truth) for (h, rank), truth in truths.items()]
     sizes = dict.fromkeys(range(6), 10)
-    made = weigh(rows, sizes)
+    made = LabelColumns.of_rows(rows).weigh(sizes)
     for h in sizes:
         inside = [w for row, w in zip(rows, made.weights, strict=True) if row.stratum == h]
         # Walk the ranks by hand until the first without a label.

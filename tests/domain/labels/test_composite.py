@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.segments import Composite, SegmentVerdict, composite_low, composites
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Part, Target
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 WEIGHTS = {"right": 0.6, "safe": 0.4}
 
@@ -35,12 +36,9 @@ def found(
         frame.append(SegmentVerdict("v2", rank, 3, rank, Decision.PASS))
         dimensions[rank] = name
         if at < labels:
-            place = LabelledVerdict(3, rank, Truth.PASS if good[name][at] else Truth.FAIL)
+            truth = Truth.PASS if good[name][at] else Truth.FAIL
             test = f"t{at}" if shared else f"t{rank}"
-            one = LabelledRow(
-                rank, str(rank), b"", Decision.PASS, 0.9, None, None, 3, 3, place, test
-            )
-            rows.append(one)
+            rows.append(placed(3, rank, truth, key=rank, id=str(rank), test=test))
     totals = RunFigures(size, 0, "support", scores_stated=False, sizes={3: size})
     (made,) = composites(make_rows(rows, totals), frame, dimensions, WEIGHTS, target)
     return made

@@ -15,10 +15,11 @@ from reviewdesk.domain.labels.question import (
     parse_question,
     with_raters,
 )
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
+from tests.helpers import placed
 
 PLACE = tuple[int, int]
 SIZES = {0: 30, 1: 20, 3: 60, 5: 8}
@@ -30,9 +31,8 @@ QUESTION = RunQuestion("accuracy", ">=", 0.8, guesses={0: 0.7, 1: 0.7, 3: 0.95})
 def row(place: PLACE, truth: Truth) -> LabelledRow:
     h, rank = place
     decision = Decision.FAIL if h % 3 == 1 else Decision.PASS
-    of = LabelledVerdict(h, rank, truth)
     score = 0.2 if decision is Decision.FAIL else 0.9
-    return LabelledRow(0, f"{h}/{rank}", b"", decision, score, None, None, 1, 1, of)
+    return placed(h, rank, truth, score, id=f"{h}/{rank}", decision=decision)
 
 
 def right(place: PLACE) -> Truth:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels import draw as drawing
+from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.sampling import (
     AUDIT_SHARE,
     FIRST_REST,
     STRATA,
     LabelledRow,
-    LabelledVerdict,
     RunFigures,
     Stratum,
     audit,
@@ -23,20 +23,20 @@ from reviewdesk.domain.labels.sampling import (
     strata,
     stratum,
     upper_bound,
-    weigh,
 )
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 SIZES = st.dictionaries(st.integers(0, 5), st.one_of(st.integers(0, 40), st.integers(0, 3000)))
 RUNS = st.lists(st.integers(0, 5), max_size=150)
 
 
 def reached(
-    labelled: list[LabelledVerdict], sizes: dict[int, int], audits: dict[int, int]
+    labelled: list[LabelledRow], sizes: dict[int, int], audits: dict[int, int]
 ) -> tuple[Stratum, ...]:
-    return strata(labelled, weigh(labelled, sizes), sizes, audits)
+    return strata(labelled, LabelColumns.of_rows(labelled).weigh(sizes), sizes, audits)
 
 
 @dataclass
@@ -178,10 +178,10 @@ def test_it_equals_the_draw_of_one_verdict_after_another(
 FLAGGED_PASS, FLAGGED_FAIL, REST_PASS, REST_FAIL, REST_NONE = 0, 1, 3, 4, 5
 
 
-def rows(stratum: int, *truths: str | None) -> list[LabelledVerdict]:
+def rows(stratum: int, *truths: str | None) -> list[LabelledRow]:
     """Labels by rank; ``None`` is a verdict without one."""
     return [
-        LabelledVerdict(stratum, rank, Truth(truth))
+        placed(stratum, rank, Truth(truth))
         for rank, truth in enumerate(truths)
         if truth is not None
     ]
@@ -211,7 +211,7 @@ def test_the_weights_are_those_of_the_draw() -> None:
         *rows(REST_FAIL, "fail", None, "fail"),
     ]
     sizes = {FLAGGED_PASS: 7, REST_PASS: 100, REST_FAIL: 9}
-    weights = weigh(labelled, sizes).weights
+    weights = LabelColumns.of_rows(labelled).weigh(sizes).weights
     found = {stratum.name: stratum.weight for stratum in reached(labelled, sizes, {})}
     # 7/2; 100/3, for a disputed one is no answer; 9/1, for the other stands outside.
     assert found == {"flagged/pass": 3.5, "rest/pass": pytest.approx(100 / 3), "rest/fail": 9.0}
@@ -222,25 +222,19 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
     # Drawn as passes, ranks 0 to 3 have labels; rank 1 is decided neither way since. Its label
     # carries the prefix on and counts for nothing, so three labels stand for twelve.
     labelled = rows(REST_PASS, "pass", "pass", "fail", "pass")
-    labelled[1] = replace(labelled[1], decided=False)
+    labelled[1] = replace(labelled[1], decision=None)
     (found,) = reached(labelled, {REST_PASS: 12}, {})
     assert (found.prefix, found.counted, found.unanswered, found.weight) == (4, 3, 1, 4.0)
-    weighing = weigh(labelled, {REST_PASS: 12})
+    columns = LabelColumns.of_rows(labelled)
+    weighing = columns.weigh({REST_PASS: 12})
     assert weighing.weights == [4.0, 0.0, 4.0, 4.0]
     assert weighing.drawn == [True] * 4
     assert weighing.design is Design.WEIGHTED
-    verdicts = [
-        LabelledRow(
-            place.rank, "v", b"", Decision.PASS if place.decided else None,
-            0.8, None, None, 1, 1, place,
-        )
-        for place in labelled
-    ]  # fmt: skip
     figures = RunFigures(12, 0, "support", scores_stated=False, sizes={REST_PASS: 12})
-    (part,) = make_rows(verdicts, figures).pass_parts
+    (part,) = make_rows(labelled, figures).pass_parts
     assert (part.size, part.labelled, part.hits) == (12, 3, 2)
     # All four labelled are no census: one of them says nothing of a decision.
-    assert weigh(labelled, {REST_PASS: 4}).design is Design.WEIGHTED
+    assert columns.weigh({REST_PASS: 4}).design is Design.WEIGHTED
     # A verdict that was drawn as undecided stays as it was.
     assert one(REST_NONE, 4, "pass").counted == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.segments import (
     FEW,
     SegmentFigures,
@@ -18,6 +18,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Part, Target
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 FLAGGED, REST = 0, 3
 SIZES = {FLAGGED: 60, REST: 200}
@@ -35,9 +36,7 @@ def run(*, unsure: bool = False) -> tuple[LabelledRows, list[SegmentVerdict]]:
             if rank < LABELS[h]:
                 truth = Truth.FAIL if h == FLAGGED and rank < 9 else Truth.PASS
                 truth = Truth.UNSURE if unsure and rank == 20 else truth
-                place = LabelledVerdict(h, rank, truth)
-                one = LabelledRow(key, "", b"", Decision.PASS, 0.9, None, None, 3, 3, place)
-                rows.append(one)
+                rows.append(placed(h, rank, truth))
     totals = RunFigures(260, 0, "support", scores_stated=False, sizes=SIZES)
     return make_rows(rows, totals), frame
 
@@ -119,9 +118,7 @@ def test_segments_hold_the_truth() -> None:
                 frame.append(SegmentVerdict(name, key, h, rank, Decision.PASS))
                 right += [correct] if name == "weak" else []
                 if rank < labels:
-                    place = LabelledVerdict(h, rank, Truth.PASS if correct else Truth.FAIL)
-                    one = LabelledRow(key, "", b"", Decision.PASS, 0.9, None, None, 3, 3, place)
-                    rows.append(one)
+                    rows.append(placed(h, rank, Truth.PASS if correct else Truth.FAIL))
         totals = RunFigures(300, 0, "support", scores_stated=False, sizes={FLAGGED: 100, REST: 200})
         table = segment_table(make_rows(rows, totals), frame, "tag")
         found = next(one.accuracy for one in table if one.segment == "weak")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.simulation import FIGURES, simulate
 from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import ConfidenceSums, SimulatedFigure
-from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 SIZES = {0: 30, 1: 20, 3: 60, 4: 20}
 
@@ -22,12 +22,9 @@ def checked(labels: int, runs: int) -> dict[str, SimulatedFigure]:
             passed = h % 3 == 0
             wrong = rank % (4 if h < 3 else 10) == 0
             truth = Truth.PASS if passed is not wrong else Truth.FAIL
-            place = LabelledVerdict(h, rank, truth)
-            score = 0.8 if passed else 0.2
-            said = Decision.PASS if passed else Decision.FAIL
-            every.append(LabelledRow(100 * h + rank, "", b"", said, score, None, None, 3, 3, place))
+            every.append(placed(h, rank, truth, 0.8 if passed else 0.2))
     totals = RunFigures(90, 40, "support", scores_stated=False, sizes=SIZES)
-    made = make_rows([one for one in every if one.place.rank < labels], totals)
+    made = make_rows([one for one in every if one.rank < labels], totals)
     sums = {
         h: ConfidenceSums(n, (0.8 * n, 0.64 * n, 0.512 * n, 0.4096 * n), 0.8, 0.8)
         for h, n in SIZES.items()

@@ -10,21 +10,16 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
-from reviewdesk.domain.labels.sampling import (
-    SOURCES,
-    UNSEEN,
-    LabelledRow,
-    LabelledVerdict,
-    RunFigures,
-)
+from reviewdesk.domain.labels.sampling import SOURCES, UNSEEN, LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import TRUTHS as MARKS
 from reviewdesk.domain.labels.summary import alone, make_rows
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 DECISIONS = (Decision.PASS, Decision.FAIL, None)
 UNDECIDED = st.sampled_from([None, Decision.INCONCLUSIVE, Decision.ERROR])
@@ -46,11 +41,11 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
     Unless they are ``standing``, some are decided otherwise than they were drawn.
     """
     sizes = {h: draw(st.integers(0, 4)) for h in draw(st.sets(st.integers(0, 5)))}
-    places = [LabelledVerdict(h, rank, Truth.PASS) for h, n in sizes.items() for rank in range(n)]
+    places = [(h, rank) for h, n in sizes.items() for rank in range(n)]
     verdicts = []
-    for key, place in enumerate(places, start=1):
+    for key, (h, rank) in enumerate(places, start=1):
         votes = draw(st.integers(0, 3))
-        made = DECISIONS[place.stratum % 3] or draw(UNDECIDED)
+        made = DECISIONS[h % 3] or draw(UNDECIDED)
         verdicts.append(
             LabelledRow(
                 key=key,
@@ -63,7 +58,9 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
                 confidence=draw(CONFIDENCES),
                 passes=draw(st.integers(0, votes)),
                 answered=votes,
-                place=place,
+                stratum=h,
+                rank=rank,
+                truth=Truth.PASS,
             )
         )
     figures = RunFigures(
@@ -74,13 +71,6 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
         sizes=sizes,
     )
     return figures, verdicts
-
-
-def labelled(verdict: LabelledRow, truth: Truth, *, seen: bool = True) -> LabelledRow:
-    decided = verdict.decision in {Decision.PASS, Decision.FAIL}
-    place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth, decided, seen)
-    fields = {name: getattr(verdict, name) for name in verdict.__struct_fields__ if name != "place"}
-    return LabelledRow(**fields, place=place)
 
 
 def close(found: Metrics | None, expected: Metrics | None) -> None:
@@ -110,7 +100,7 @@ def columns(labels: Iterable[LabelledRow]) -> LabelColumns:
 def arrays(labels: Iterable[LabelledRow]) -> dict[str, array[Any]]:
     """The labels as a desk reads them at once."""
     made = sorted(labels, key=lambda one: one.key)
-    marks = [MARKS.index(one.place.truth) | UNSEEN * (not one.place.seen) for one in made]
+    marks = [MARKS.index(one.truth) | UNSEEN * (not one.seen) for one in made]
     codes = [CODES["decision"].index(one.decision) if one.decision else -1 for one in made]
     found: dict[str, array[Any]] = {
         "key": array("q", [one.key for one in made]),
@@ -119,10 +109,8 @@ def arrays(labels: Iterable[LabelledRow]) -> dict[str, array[Any]]:
     for name in ("score", "stated_score", "confidence"):
         values = [getattr(one, name) for one in made]
         found[name] = array("d", [math.inf if value is None else value for value in values])
-    for name in ("passes", "answered"):
+    for name in ("passes", "answered", "stratum", "rank"):
         found[name] = array("i", [getattr(one, name) for one in made])
-    for name in ("stratum", "rank"):
-        found[name] = array("i", [getattr(one.place, name) for one in made])
     return {**found, "decision": array("b", codes)}
 
 
@@ -136,7 +124,7 @@ def test_any_labels(
 ) -> None:
     figures, verdicts = run
     pairs = zip(verdicts[::-1], given, strict=False)
-    held = [labelled(one, truth, seen=seen) for one, (truth, seen) in pairs]
+    held = [replace(one, truth=truth, seen=seen) for one, (truth, seen) in pairs]
     found = columns(held)
     same(both_lines(figures, found, source), make_rows(held, figures, source).lines)
     close(labelled_alone(found), alone(held, {}).metrics)
@@ -154,7 +142,7 @@ def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
             verdict = verdicts[which % len(verdicts)]
             held.pop(verdict.key, None)
             if truth is not None:
-                held[verdict.key] = labelled(verdict, truth, seen=seen)
+                held[verdict.key] = replace(verdict, truth=truth, seen=seen)
         anew = columns(held.values())
         marks = bytearray(len(verdicts))
         for key, mark in zip(anew.key.tolist(), anew.mark.tolist(), strict=True):
@@ -168,16 +156,13 @@ def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
             np.testing.assert_array_equal(getattr(followed, name), getattr(anew, name), name)
 
 
-def at_rank(rank: int, truth: Truth = Truth.PASS, *, seen: bool = True) -> LabelledRow:
-    place = LabelledVerdict(3, rank, truth, seen=seen)
-    return LabelledRow(rank, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
-
-
 def test_a_label_of_an_unseen_response_stops_the_prefix_until_one_of_a_seen_stands() -> None:
     figures = RunFigures(3, 0, "support", scores_stated=False, sizes={3: 3})
 
     def given(*seen: bool) -> Calibration:
-        return lines(figures, [at_rank(rank, seen=one) for rank, one in enumerate(seen)])
+        return lines(
+            figures, [placed(3, rank, Truth.PASS, seen=one) for rank, one in enumerate(seen)]
+        )
 
     # The first and the last count, or wait: the label between them stops the prefix at 1.
     found = given(True, False, True)

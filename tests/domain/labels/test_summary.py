@@ -11,7 +11,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures, confidence
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, confidence
 from reviewdesk.domain.labels.summary import alone, audited, make_rows, panel_intervals, split
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
@@ -23,7 +23,7 @@ from reviewdesk.domain.stats.stratified import NO_LABEL, share
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
-from tests.helpers import load, open_desk, report, verdict
+from tests.helpers import load, open_desk, placed, report, verdict
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
 FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS, REST_FAIL, REST_NONE = range(6)
@@ -33,19 +33,8 @@ def _labelled(
     decision: Decision | None, truth: str, score: float | None = 0.8, **more: Any
 ) -> LabelledRow:
     side = {PASS: REST_PASS, FAIL: REST_FAIL}.get(decision, REST_NONE) if decision else REST_NONE
-    fields: dict[str, Any] = {
-        "key": 1,
-        "id": "v",
-        "item": b"",
-        "decision": decision,
-        "score": score,
-        "stated_score": None,
-        "confidence": None,
-        "passes": 2,
-        "answered": 3,
-    }
-    place = LabelledVerdict(more.pop("stratum", side), more.pop("rank", 0), Truth(truth))
-    return LabelledRow(**(fields | more), place=place)
+    place = more.pop("stratum", side), more.pop("rank", 0)
+    return placed(*place, Truth(truth), score, **{"key": 1, "decision": decision} | more)
 
 
 def _figures(passed: int = 8, failed: int = 2, **more: Any) -> RunFigures:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 import pytest
 
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum, weigh
+from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, stratum
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 DRAWS = 300
 
@@ -50,12 +52,10 @@ class Population:
         if audit:
             picked += [i for i in range(1_000) if made.audit[i]]
         places = [
-            LabelledVerdict(
-                self.strata[i], int(made.rank[i]), Truth.PASS if self.truth[i] else Truth.FAIL
-            )
+            placed(self.strata[i], int(made.rank[i]), Truth.PASS if self.truth[i] else Truth.FAIL)
             for i in picked
         ]
-        weighing = weigh(places, made.sizes)
+        weighing = LabelColumns.of_rows(places).weigh(made.sizes)
         weights = weighing.weights if audit else [1.0] * len(picked)
         rows = Rows.of(
             [self.confidence[i] for i in picked],
@@ -77,7 +77,7 @@ class Population:
         )
 
     @staticmethod
-    def _part(h: int, size: int, places: list[LabelledVerdict]) -> Part:
+    def _part(h: int, size: int, places: list[LabelledRow]) -> Part:
         inside = [place.truth is Truth.PASS for place in places if place.stratum == h]
         return Part(size, len(inside), sum(inside))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.clusters import Clusters
@@ -11,7 +11,7 @@ from reviewdesk.domain.stats.correction import RIGHT, WRONG
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.stats.stratified import stratified_rates
-from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 TP, FN = 0, 1
 """A right and a wrong decision, as indices of cells."""
@@ -73,9 +73,8 @@ def _simulated(rng: np.random.Generator, labels: int, rho: float, accuracy: floa
     rows = []
     for rank, at in enumerate(rng.permutation(200)[:labels].tolist()):
         truth = Truth.PASS if right[at] else Truth.FAIL
-        place = LabelledVerdict(3, rank, truth, content=b"%d" % at)
-        decision = Decision.PASS
-        rows.append(LabelledRow(at, "", b"", decision, 0.9, 0.9, None, 1, 1, place, f"t{at // 5}"))
+        more = {"key": at, "stated_score": 0.9, "item": b"%d" % at, "test": f"t{at // 5}"}
+        rows.append(placed(3, rank, truth, **more))
     return make_rows(rows, RunFigures(200, 0, "support", scores_stated=True, sizes={3: 200}))
 
 

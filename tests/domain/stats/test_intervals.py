@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.sampling import LabelledRow, LabelledVerdict, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
@@ -22,7 +22,7 @@ from reviewdesk.domain.stats.intervals import (
 from reviewdesk.domain.stats.rates import midp, wilson
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval, stratified_ratio
-from reviewdesk.domain.verdict import Decision
+from tests.helpers import placed
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -175,18 +175,8 @@ SIZES = {0: 10, 1: 5, 3: 60, 4: 25}
 
 def one(stratum: int, rank: int, *, right: bool, score: float = 0.8) -> LabelledRow:
     passed = stratum % 3 == 0
-    return LabelledRow(
-        key=stratum * 1000 + rank,
-        id=f"{stratum}/{rank}",
-        item=f"{stratum}/{rank}".encode(),
-        decision=Decision.PASS if passed else Decision.FAIL,
-        score=score if passed else 1 - score,
-        stated_score=None,
-        confidence=None,
-        passes=3,
-        answered=3,
-        place=LabelledVerdict(stratum, rank, Truth.PASS if passed is right else Truth.FAIL),
-    )
+    truth = Truth.PASS if passed is right else Truth.FAIL
+    return placed(stratum, rank, truth, score if passed else 1 - score)
 
 
 def labels(**counts: tuple[int, int]) -> list[LabelledRow]:
