@@ -35,8 +35,21 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a terminal, signal o
 START = datetime(2025, 1, 31, 12, tzinfo=UTC)
 THRESHOLD = 0.6
 
-SINCE_MEASURES = schema.MIGRATIONS[schema.MIGRATIONS.index(schema.add_measures) :]
-"""The migrations that ``unmeasure`` takes back."""
+
+STEPS = schema.MIGRATIONS
+"""All steps, also while a test has an older version of the layout."""
+
+
+def steps_from(name: str) -> tuple[schema.Migration, ...]:
+    """The steps of the layout from the one with this name on."""
+    return STEPS[[one.name for one in STEPS].index(name) :]
+
+
+def set_back(conn: sqlite3.Connection, name: str) -> None:
+    """Let a desk say that it lacks the steps from the one with this name on."""
+    later = steps_from(name)
+    conn.execute(f"PRAGMA user_version={len(STEPS) - len(later)}")
+    conn.executemany("DELETE FROM migrations WHERE name = ?", [(one.name,) for one in later])
 
 
 @dataclass
@@ -203,10 +216,7 @@ def unmeasure(conn: sqlite3.Connection) -> None:
     conn.execute("ALTER TABLE runs DROP COLUMN human_labels")
     unload(conn)
     drop_label_state(conn)
-    # Five migrations came before.
-    conn.execute("PRAGMA user_version=5")
-    later = [(made.__name__,) for made in SINCE_MEASURES]
-    conn.executemany("DELETE FROM migrations WHERE name = ?", later)
+    set_back(conn, "add_measures")
 
 
 def drawn_by_verdict(conn: sqlite3.Connection) -> None:

@@ -259,7 +259,7 @@ def _place_problems(conn: sqlite3.Connection) -> Iterator[str]:
 def _migration_problems(conn: sqlite3.Connection) -> list[str]:
     """Report where the record of migrations does not match the schema's version."""
     version = value(conn, "PRAGMA user_version")
-    made = {migration.__name__ for migration in schema.MIGRATIONS[:version]}
+    made = {migration.name for migration in schema.MIGRATIONS[:version]}
     found = set(first_column(conn, "SELECT name FROM migrations"))
     gone = [f"the record of the migration {name} is gone" for name in made - found]
     return sorted(gone) + [f"{len(found - made)} migrations are not ours"] * bool(found - made)

@@ -162,11 +162,6 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     } | archive_tallies(conn, run)
 
 
-def keep_archives(conn: sqlite3.Connection) -> None:
-    """Add the statistics of a whole archive, whose run holds only some of its verdicts."""
-    conn.execute("ALTER TABLE runs ADD COLUMN archive TEXT")
-
-
 def archive_text(conn: sqlite3.Connection, key: int) -> str | None:
     """Return the statistics of an archive as JSON; ``None`` for any other run."""
     # A desk of an older layout, which a migration reads, holds no archives.
@@ -256,16 +251,6 @@ def was_drawn_by_verdict(conn: sqlite3.Connection, run_hash: str) -> bool:
     """Return True if the log states that an older version drew a run; its rows may be lost."""
     said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
     return bool(said) and "drawn" not in said[-1]
-
-
-def draw_contents(conn: sqlite3.Connection) -> None:
-    """Add the number of contents that were drawn, and the decided verdicts of each stratum.
-
-    They are NULL for existing runs, which keep their draw of verdicts.
-    """
-    conn.execute("ALTER TABLE runs ADD COLUMN contents INTEGER")
-    for name in ("passed", "failed"):
-        conn.execute(f"ALTER TABLE strata ADD COLUMN {name} INTEGER")
 
 
 def count_decided(conn: sqlite3.Connection, key: int) -> None:

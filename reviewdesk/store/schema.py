@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import events, reruns, runs
@@ -24,7 +26,24 @@ from reviewdesk.store.connect import (
 )  # fmt: skip
 from reviewdesk.store.load import ingest
 
-Migration = Callable[[sqlite3.Connection], None]
+
+class Migration(Struct, frozen=True):
+    """One step of the layout: statements, and what is computed ``then``.
+
+    A step without either changed nothing but views, which are made anew after all steps.
+    """
+
+    name: str
+    sql: str = ""
+    then: Callable[[sqlite3.Connection], object] | None = None
+
+    def __call__(self, conn: sqlite3.Connection) -> None:
+        for statement in filter(None, self.sql.split(";")):
+            conn.execute(statement)
+        if self.then is not None:
+            self.then(conn)
+
+
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
 
 _GUARDS = (
@@ -43,161 +62,13 @@ _GUARDS = (
 )
 
 
-def create_runs(conn: sqlite3.Connection) -> None:
-    """Create tables for runs, their verdicts as narrow rows, and the bodies as canonical JSON."""
-    _run(
-        conn,
-        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-        """CREATE TABLE runs (
-            key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE,
-            file TEXT NOT NULL, file_hash TEXT NOT NULL, format TEXT NOT NULL,
-            options TEXT NOT NULL, loaded_at TEXT NOT NULL, seed TEXT NOT NULL,
-            header TEXT NOT NULL, notes TEXT NOT NULL, verdicts INTEGER NOT NULL,
-            ballots INTEGER NOT NULL, failed_ballots INTEGER NOT NULL, flagged INTEGER NOT NULL,
-            audit INTEGER NOT NULL, skipped INTEGER NOT NULL, passed INTEGER NOT NULL,
-            failed INTEGER NOT NULL, escalation_stated INTEGER NOT NULL,
-            confidence_source TEXT NOT NULL, scores_stated INTEGER NOT NULL,
-            opened INTEGER NOT NULL, removed_at TEXT)""",
-        """CREATE TABLE verdicts (
-            key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs(key),
-            pos INTEGER NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, item BLOB NOT NULL,
-            decision TEXT, score REAL, stated_score REAL, confidence REAL, agreement REAL,
-            band TEXT, margin REAL, passes INTEGER NOT NULL, answered INTEGER NOT NULL,
-            seated INTEGER NOT NULL, flags INTEGER NOT NULL, stratum INTEGER NOT NULL,
-            rank INTEGER NOT NULL, draw INTEGER NOT NULL, mix INTEGER NOT NULL,
-            audit INTEGER NOT NULL)""",
-        """CREATE TABLE bodies (
-            verdict INTEGER PRIMARY KEY REFERENCES verdicts(key), body TEXT NOT NULL)""",
-        """CREATE TABLE strata (
-            run INTEGER NOT NULL REFERENCES runs(key), stratum INTEGER NOT NULL,
-            size INTEGER NOT NULL, audit INTEGER NOT NULL, PRIMARY KEY (run, stratum))
-            WITHOUT ROWID""",
-        "CREATE UNIQUE INDEX verdicts_by_id ON verdicts (run, id)",
-        "CREATE INDEX verdicts_by_draw ON verdicts (run, draw)",
-        "CREATE INDEX verdicts_by_item ON verdicts (item, run)",
-    )
+def _give_id(conn: sqlite3.Connection) -> None:
     conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
 
 
-def create_label_log(conn: sqlite3.Connection) -> None:
-    """Create the append-only log of label events, and the last views."""
-    _run(
-        conn,
-        """CREATE TABLE label_events (
-            key INTEGER PRIMARY KEY AUTOINCREMENT, desk TEXT NOT NULL, reviewer TEXT NOT NULL,
-            seq INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, run TEXT, verdict TEXT,
-            item BLOB, label TEXT, author TEXT NOT NULL, tentative INTEGER NOT NULL,
-            detail TEXT NOT NULL, action INTEGER NOT NULL, target INTEGER,
-            prev_hash TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq))""",
-        *_GUARDS,
-        "CREATE INDEX label_events_by_item ON label_events (item, kind)",
-        """CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
-            WHERE target IS NOT NULL""",
-        """CREATE TABLE views (
-            run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
-            state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID""",
-    )
-
-
-def create_drafts(conn: sqlite3.Connection) -> None:
-    """Create the table of unsaved notes, which are not in the log until they are saved."""
-    conn.execute(
-        """CREATE TABLE drafts (
-            item BLOB NOT NULL, reviewer TEXT NOT NULL, text TEXT NOT NULL,
-            PRIMARY KEY (item, reviewer)) WITHOUT ROWID"""
-    )
-
-
-def add_search(conn: sqlite3.Connection) -> None:
-    """Add the full-text index, the reports' tags as rows, saved filters, and the items seen."""
-    _run(
-        conn,
-        """CREATE TABLE seen (
-            reviewer TEXT NOT NULL, item BLOB NOT NULL, PRIMARY KEY (reviewer, item))
-            WITHOUT ROWID""",
-        """CREATE INDEX label_events_deferred ON label_events (reviewer, item)
-            WHERE kind = 'defer'""",
-        """CREATE VIRTUAL TABLE search USING fts5(
-            name, rubric, input, output, reasons, content='',
-            tokenize='unicode61 remove_diacritics 2')""",
-        """CREATE TABLE indexed_runs (
-            run INTEGER PRIMARY KEY REFERENCES runs(key), verdicts INTEGER NOT NULL)""",
-        """CREATE TABLE case_tags (
-            run INTEGER NOT NULL REFERENCES runs(key), tag TEXT NOT NULL,
-            verdict INTEGER NOT NULL REFERENCES verdicts(key), PRIMARY KEY (run, tag, verdict))
-            WITHOUT ROWID""",
-        """CREATE TABLE filters (
-            reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
-            PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
-    )
-    runs.tag_verdicts(conn)
-
-
-def add_measures(conn: sqlite3.Connection) -> None:
-    """Add packed ballots and alphas per run, and range, variance mass and breaches per verdict."""
-    _run(
-        conn,
-        "ALTER TABLE verdicts ADD COLUMN range REAL",
-        "ALTER TABLE verdicts ADD COLUMN mass REAL",
-        "ALTER TABLE verdicts ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",
-        """CREATE TABLE packed (
-            run INTEGER NOT NULL REFERENCES runs(key), first INTEGER NOT NULL,
-            scores BLOB NOT NULL, votes BLOB NOT NULL, stated BLOB NOT NULL,
-            failed BLOB NOT NULL, weights BLOB NOT NULL, juror BLOB NOT NULL,
-            seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
-            strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
-            decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first))""",
-        """CREATE TABLE measures (
-            run INTEGER PRIMARY KEY REFERENCES runs(key), names TEXT NOT NULL,
-            quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL, alpha_high REAL,
-            alpha_votes REAL, alpha_ordinal REAL, reasons TEXT NOT NULL)""",
-    )
-
-
-def add_reruns(conn: sqlite3.Connection) -> None:
-    """Add every reply of live panels as it came, and the verdicts made from them.
-
-    ``plan`` is the key of the event that committed the panel before the first request.
-    """
-    _run(
-        conn,
-        """CREATE TABLE replies (
-            key INTEGER PRIMARY KEY AUTOINCREMENT, plan INTEGER NOT NULL, seat INTEGER NOT NULL,
-            juror TEXT NOT NULL, call TEXT NOT NULL, attempt INTEGER NOT NULL, nonce TEXT NOT NULL,
-            at TEXT NOT NULL, ms REAL NOT NULL, status INTEGER, body TEXT NOT NULL,
-            headers TEXT NOT NULL, problem TEXT)""",
-        "CREATE INDEX replies_by_plan ON replies (plan, seat)",
-        """CREATE TABLE reruns (
-            plan INTEGER PRIMARY KEY, verdict INTEGER NOT NULL REFERENCES verdicts(key),
-            ended_at TEXT NOT NULL, stopped INTEGER NOT NULL, body TEXT NOT NULL)""",
-        "CREATE INDEX reruns_by_verdict ON reruns (verdict)",
-    )
-
-
-def add_human_labels(conn: sqlite3.Connection) -> None:
-    """Add the count of verdicts whose report holds a person's label, for each run."""
-    _run(
-        conn,
-        "ALTER TABLE runs ADD COLUMN human_labels INTEGER NOT NULL DEFAULT 0",
-        # The plain text search comes first, so that most bodies are not parsed as JSON.
-        """UPDATE runs SET human_labels =
-             (SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
-              WHERE v.run = runs.key AND instr(b.body, '"human"')
-                AND json_type(b.body, '$.human') = 'object')""",
-    )
-
-
-def pair_agreement_and_band(conn: sqlite3.Connection) -> None:
-    """Add the source of agreement and band, and a column for our own band.
-
-    Loaded runs are derived again.
-    """
-    _run(
-        conn,
-        "ALTER TABLE verdicts ADD COLUMN agreement_source TEXT NOT NULL DEFAULT 'ours'",
-        "ALTER TABLE verdicts ADD COLUMN ours_band TEXT",
-    )
-    _derive_again(conn)
+def _guard_log(conn: sqlite3.Connection) -> None:
+    for trigger in _GUARDS:
+        conn.execute(trigger)
 
 
 def _derive_again(conn: sqlite3.Connection, which: str = "") -> None:
@@ -206,53 +77,11 @@ def _derive_again(conn: sqlite3.Connection, which: str = "") -> None:
     derive_again(conn, which)
 
 
-def measure_every_run(conn: sqlite3.Connection) -> None:
-    """Measure the runs that were loaded before runs were measured."""
+def _measure_every_run(conn: sqlite3.Connection) -> None:
     _derive_again(conn, "WHERE key NOT IN (SELECT run FROM measures)")
 
 
-def add_kept_settings(conn: sqlite3.Connection) -> None:
-    """Add the choices of each reviewer on the screen: values as JSON, by name."""
-    conn.execute(
-        """CREATE TABLE IF NOT EXISTS kept_settings (
-            reviewer TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
-            PRIMARY KEY (reviewer, name)) WITHOUT ROWID"""
-    )
-
-
-def add_loads(conn: sqlite3.Connection) -> None:
-    """Add the runs that are being loaded, which are hidden, and the content hash of a run."""
-    _run(
-        conn,
-        """CREATE TABLE loads (
-            run INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, file TEXT NOT NULL, first INTEGER
-            NOT NULL, made TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, token TEXT
-            NOT NULL, bodies INTEGER NOT NULL, rows INTEGER NOT NULL, share REAL NOT NULL)""",
-        "ALTER TABLE runs ADD COLUMN content TEXT",
-    )
-
-
-def keep_label_state(conn: sqlite3.Connection) -> None:
-    """Add the tables of the current labels, tags and marks."""
-    _run(
-        conn,
-        """CREATE TABLE current_events (
-                item BLOB NOT NULL, slot TEXT NOT NULL, author TEXT NOT NULL, key INTEGER NOT NULL,
-                label TEXT, tentative INTEGER NOT NULL, seen INTEGER NOT NULL,
-                PRIMARY KEY (item, slot, author)) WITHOUT ROWID""",
-        # Labels are left out: nearly all rows are labels, and each would cost one more page.
-        """CREATE INDEX current_events_by_slot ON current_events (slot, author)
-                WHERE label IS NULL""",
-        """CREATE TABLE label_marks (
-                window INTEGER PRIMARY KEY,
-                marks BLOB NOT NULL CHECK (typeof(marks) = 'blob' AND length(marks) = 4096))""",
-        """CREATE TABLE tag_uses (
-                author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
-                PRIMARY KEY (author, tag)) WITHOUT ROWID""",
-    )
-
-
-def cover_runs(conn: sqlite3.Connection) -> None:
+def _cover_runs(conn: sqlite3.Connection) -> None:
     """Append an event for each loaded run and each re-run, so that the head depends on them."""
     if now := lookup(conn, "SELECT at FROM migrations WHERE name = 'cover_runs'"):
         runs.cover_old(conn, now)
@@ -260,14 +89,12 @@ def cover_runs(conn: sqlite3.Connection) -> None:
             reruns.cover(conn, plan, now, covered_since=now)
 
 
-def add_counters(conn: sqlite3.Connection) -> None:
+def _add_counters(conn: sqlite3.Connection) -> None:
     """Number the events, so that the order of several desks' events does not depend on clocks.
 
     Existing events keep their hashes: their counters are their places in the log, which one new
     event holds.
     """
-    conn.execute(events.PLACES)
-    conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
     # Key and seq grow alike as long as one chain continues without a gap in the keys.
     desk = events.desk_id(conn)
     spans = conn.execute(
@@ -284,22 +111,6 @@ def add_counters(conn: sqlite3.Connection) -> None:
     if places:
         at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
         events.append(conn, DESK, [events.NewEvent(COUNTED, at, detail={"chains": places})])
-
-
-def keep_orders(conn: sqlite3.Connection) -> None:
-    """Keep the drawn orders of each run in a table instead of an index."""
-    _run(conn, ingest.LAYOUT, "DROP INDEX IF EXISTS verdicts_by_draw")
-    ingest.rebuild(conn)
-
-
-def derive_by_rules_2(conn: sqlite3.Connection) -> None:
-    """Derive the runs again by rules that compare labels as labels and count missing answers."""
-    _derive_again(conn)
-
-
-def derive_by_rules_4(conn: sqlite3.Connection) -> None:
-    """Derive the runs again by rules that count position flips and votes without a score."""
-    _derive_again(conn)
 
 
 _FLAGS = (
@@ -424,20 +235,11 @@ _PUBLIC_VIEWS = (
 )
 
 
-def _only_views(name: str) -> Migration:
-    """Return a step that changed nothing but views, which are made anew after all steps."""
-
-    def step(_: sqlite3.Connection) -> None:
-        pass
-
-    step.__name__ = name
-    return step
-
-
 def make_views(conn: sqlite3.Connection) -> None:
     """Make every view anew, and fill the tables of the current state through them."""
     drop_views(conn)
-    _run(conn, *_STATE_VIEWS, *_PUBLIC_VIEWS)
+    for view in (*_STATE_VIEWS, *_PUBLIC_VIEWS):
+        conn.execute(view)
     if lookup(conn, "SELECT 1 FROM label_events LIMIT 1"):
         events.fill(conn)
 
@@ -448,50 +250,182 @@ def drop_views(conn: sqlite3.Connection) -> None:
         conn.execute(f"DROP VIEW IF EXISTS {name}")
 
 
-def add_reply_costs(conn: sqlite3.Connection) -> None:
-    """Add the booked cost of each reply, and an index of replies by their call."""
-    _run(
-        conn,
-        "ALTER TABLE replies ADD COLUMN usd REAL",
-        "DROP INDEX replies_by_plan",
-        "CREATE INDEX replies_by_call ON replies (plan, call)",
-    )
-
-
-def add_claims(conn: sqlite3.Connection) -> None:
-    """Add the table of the items that each reviewer has open."""
-    conn.execute(
-        """CREATE TABLE IF NOT EXISTS claims (
-            item BLOB PRIMARY KEY, reviewer TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""
-    )
-
-
 MIGRATIONS: tuple[Migration, ...] = (
-    create_runs,
-    create_label_log,
-    create_drafts,
-    _only_views("add_tags_and_marks"),
-    add_search,
-    add_measures,
-    add_reruns,
-    add_human_labels,
-    pair_agreement_and_band,
-    measure_every_run,
-    add_kept_settings,
-    _only_views("let_repeats_stand"),
-    add_loads,
-    keep_label_state,
-    cover_runs,
-    keep_orders,
-    _only_views("add_adjudications"),
-    runs.keep_archives,
-    add_claims,
-    add_counters,
-    derive_by_rules_2,
-    runs.draw_contents,
-    _only_views("add_public_views"),
-    add_reply_costs,
-    derive_by_rules_4,
+    Migration(
+        "create_runs",
+        """CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE runs ( key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL UNIQUE, file TEXT NOT NULL, file_hash TEXT NOT NULL,
+            format TEXT NOT NULL, options TEXT NOT NULL, loaded_at TEXT NOT NULL,
+            seed TEXT NOT NULL, header TEXT NOT NULL, notes TEXT NOT NULL,
+            verdicts INTEGER NOT NULL, ballots INTEGER NOT NULL,
+            failed_ballots INTEGER NOT NULL, flagged INTEGER NOT NULL, audit INTEGER NOT NULL,
+            skipped INTEGER NOT NULL, passed INTEGER NOT NULL, failed INTEGER NOT NULL,
+            escalation_stated INTEGER NOT NULL, confidence_source TEXT NOT NULL,
+            scores_stated INTEGER NOT NULL, opened INTEGER NOT NULL, removed_at TEXT);
+        CREATE TABLE verdicts ( key INTEGER PRIMARY KEY,
+            run INTEGER NOT NULL REFERENCES runs(key), pos INTEGER NOT NULL, id TEXT NOT NULL,
+            test TEXT NOT NULL, item BLOB NOT NULL, decision TEXT, score REAL,
+            stated_score REAL, confidence REAL, agreement REAL, band TEXT, margin REAL,
+            passes INTEGER NOT NULL, answered INTEGER NOT NULL, seated INTEGER NOT NULL,
+            flags INTEGER NOT NULL, stratum INTEGER NOT NULL, rank INTEGER NOT NULL,
+            draw INTEGER NOT NULL, mix INTEGER NOT NULL, audit INTEGER NOT NULL);
+        CREATE TABLE bodies ( verdict INTEGER PRIMARY KEY REFERENCES verdicts(key),
+            body TEXT NOT NULL);
+        CREATE TABLE strata ( run INTEGER NOT NULL REFERENCES runs(key),
+            stratum INTEGER NOT NULL, size INTEGER NOT NULL, audit INTEGER NOT NULL,
+            PRIMARY KEY (run, stratum)) WITHOUT ROWID;
+        CREATE UNIQUE INDEX verdicts_by_id ON verdicts (run, id);
+        CREATE INDEX verdicts_by_draw ON verdicts (run, draw);
+        CREATE INDEX verdicts_by_item ON verdicts (item, run)""",
+        _give_id,
+    ),
+    Migration(
+        "create_label_log",
+        """CREATE TABLE label_events ( key INTEGER PRIMARY KEY AUTOINCREMENT,
+            desk TEXT NOT NULL, reviewer TEXT NOT NULL, seq INTEGER NOT NULL,
+            kind TEXT NOT NULL, at TEXT NOT NULL, run TEXT, verdict TEXT, item BLOB, label TEXT,
+            author TEXT NOT NULL, tentative INTEGER NOT NULL, detail TEXT NOT NULL,
+            action INTEGER NOT NULL, target INTEGER, prev_hash TEXT NOT NULL,
+            hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq));
+        CREATE INDEX label_events_by_item ON label_events (item, kind);
+        CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
+            WHERE target IS NOT NULL;
+        CREATE TABLE views ( run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
+            state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID""",
+        _guard_log,
+    ),
+    # Unsaved notes, which are not in the log until they are saved.
+    Migration(
+        "create_drafts",
+        """CREATE TABLE drafts ( item BLOB NOT NULL, reviewer TEXT NOT NULL,
+            text TEXT NOT NULL, PRIMARY KEY (item, reviewer)) WITHOUT ROWID""",
+    ),
+    Migration("add_tags_and_marks"),
+    Migration(
+        "add_search",
+        """CREATE TABLE seen ( reviewer TEXT NOT NULL, item BLOB NOT NULL,
+            PRIMARY KEY (reviewer, item)) WITHOUT ROWID;
+        CREATE INDEX label_events_deferred ON label_events (reviewer, item)
+            WHERE kind = 'defer';
+        CREATE VIRTUAL TABLE search USING fts5( name, rubric, input, output, reasons,
+            content='', tokenize='unicode61 remove_diacritics 2');
+        CREATE TABLE indexed_runs ( run INTEGER PRIMARY KEY REFERENCES runs(key),
+            verdicts INTEGER NOT NULL);
+        CREATE TABLE case_tags ( run INTEGER NOT NULL REFERENCES runs(key), tag TEXT NOT NULL,
+            verdict INTEGER NOT NULL REFERENCES verdicts(key),
+            PRIMARY KEY (run, tag, verdict)) WITHOUT ROWID;
+        CREATE TABLE filters ( reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
+            PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
+        runs.tag_verdicts,
+    ),
+    Migration(
+        "add_measures",
+        """ALTER TABLE verdicts ADD COLUMN range REAL;
+        ALTER TABLE verdicts ADD COLUMN mass REAL;
+        ALTER TABLE verdicts ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE packed ( run INTEGER NOT NULL REFERENCES runs(key), first INTEGER NOT NULL,
+            scores BLOB NOT NULL, votes BLOB NOT NULL, stated BLOB NOT NULL,
+            failed BLOB NOT NULL, weights BLOB NOT NULL, juror BLOB NOT NULL,
+            seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
+            strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
+            decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first));
+        CREATE TABLE measures ( run INTEGER PRIMARY KEY REFERENCES runs(key),
+            names TEXT NOT NULL, quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL,
+            alpha_high REAL, alpha_votes REAL, alpha_ordinal REAL, reasons TEXT NOT NULL)""",
+    ),
+    # ``plan`` is the key of the event that committed the panel before the first request.
+    Migration(
+        "add_reruns",
+        """CREATE TABLE replies ( key INTEGER PRIMARY KEY AUTOINCREMENT, plan INTEGER NOT NULL,
+            seat INTEGER NOT NULL, juror TEXT NOT NULL, call TEXT NOT NULL,
+            attempt INTEGER NOT NULL, nonce TEXT NOT NULL, at TEXT NOT NULL, ms REAL NOT NULL,
+            status INTEGER, body TEXT NOT NULL, headers TEXT NOT NULL, problem TEXT);
+        CREATE INDEX replies_by_plan ON replies (plan, seat);
+        CREATE TABLE reruns ( plan INTEGER PRIMARY KEY,
+            verdict INTEGER NOT NULL REFERENCES verdicts(key), ended_at TEXT NOT NULL,
+            stopped INTEGER NOT NULL, body TEXT NOT NULL);
+        CREATE INDEX reruns_by_verdict ON reruns (verdict)""",
+    ),
+    # The plain text search comes first, so that most bodies are not parsed as JSON.
+    Migration(
+        "add_human_labels",
+        """ALTER TABLE runs ADD COLUMN human_labels INTEGER NOT NULL DEFAULT 0;
+        UPDATE runs SET human_labels = (SELECT count(*) FROM verdicts v
+            JOIN bodies b ON b.verdict = v.key
+            WHERE v.run = runs.key AND instr(b.body, '"human"')
+              AND json_type(b.body, '$.human') = 'object')""",
+    ),
+    Migration(
+        "pair_agreement_and_band",
+        """ALTER TABLE verdicts ADD COLUMN agreement_source TEXT NOT NULL DEFAULT 'ours';
+        ALTER TABLE verdicts ADD COLUMN ours_band TEXT""",
+        _derive_again,
+    ),
+    Migration("measure_every_run", then=_measure_every_run),
+    Migration(
+        "add_kept_settings",
+        """CREATE TABLE IF NOT EXISTS kept_settings ( reviewer TEXT NOT NULL,
+            name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (reviewer,
+            name)) WITHOUT ROWID""",
+    ),
+    Migration("let_repeats_stand"),
+    Migration(
+        "add_loads",
+        """CREATE TABLE loads ( run INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE,
+            file TEXT NOT NULL, first INTEGER NOT NULL, made TEXT NOT NULL,
+            pid INTEGER NOT NULL, started TEXT NOT NULL, token TEXT NOT NULL,
+            bodies INTEGER NOT NULL, rows INTEGER NOT NULL, share REAL NOT NULL);
+        ALTER TABLE runs ADD COLUMN content TEXT""",
+    ),
+    # The index leaves labels out: nearly all rows are labels, and each would cost one more page.
+    Migration(
+        "keep_label_state",
+        """CREATE TABLE current_events ( item BLOB NOT NULL, slot TEXT NOT NULL,
+            author TEXT NOT NULL, key INTEGER NOT NULL, label TEXT, tentative INTEGER NOT NULL,
+            seen INTEGER NOT NULL, PRIMARY KEY (item, slot, author)) WITHOUT ROWID;
+        CREATE INDEX current_events_by_slot ON current_events (slot,
+            author) WHERE label IS NULL;
+        CREATE TABLE label_marks ( window INTEGER PRIMARY KEY,
+            marks BLOB NOT NULL CHECK (typeof(marks) = 'blob' AND length(marks) = 4096));
+        CREATE TABLE tag_uses ( author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
+            PRIMARY KEY (author, tag)) WITHOUT ROWID""",
+    ),
+    Migration("cover_runs", then=_cover_runs),
+    Migration(
+        "keep_orders", f"{ingest.LAYOUT};DROP INDEX IF EXISTS verdicts_by_draw", ingest.rebuild
+    ),
+    Migration("add_adjudications"),
+    # The statistics of a whole archive, whose run holds only some of its verdicts.
+    Migration("keep_archives", "ALTER TABLE runs ADD COLUMN archive TEXT"),
+    Migration(
+        "add_claims",
+        """CREATE TABLE IF NOT EXISTS claims ( item BLOB PRIMARY KEY, reviewer TEXT NOT NULL,
+            until TEXT NOT NULL) WITHOUT ROWID""",
+    ),
+    Migration(
+        "add_counters",
+        f"{events.PLACES};INSERT INTO event_places SELECT key, key FROM label_events",
+        _add_counters,
+    ),
+    # Labels are compared as labels, and missing answers are counted.
+    Migration("derive_by_rules_2", then=_derive_again),
+    # NULL for the runs of before, which keep their draw of verdicts.
+    Migration(
+        "draw_contents",
+        """ALTER TABLE runs ADD COLUMN contents INTEGER;
+        ALTER TABLE strata ADD COLUMN passed INTEGER;
+        ALTER TABLE strata ADD COLUMN failed INTEGER""",
+    ),
+    Migration("add_public_views"),
+    Migration(
+        "add_reply_costs",
+        """ALTER TABLE replies ADD COLUMN usd REAL;
+        DROP INDEX replies_by_plan;
+        CREATE INDEX replies_by_call ON replies (plan, call)""",
+    ),
+    # Position flips are counted, and votes without a score.
+    Migration("derive_by_rules_4", then=_derive_again),
 )
 
 
@@ -516,7 +450,7 @@ def migrate(
         return
     held = lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = 'migrations'")
     recorded = first_column(conn, "SELECT name FROM migrations") if held else []
-    if {one.__name__ for one in MIGRATIONS[max(version, 0) :]}.intersection(recorded):
+    if {one.name for one in MIGRATIONS[max(version, 0) :]}.intersection(recorded):
         raise DeskError(
             f"{path}: its schema number was changed to {version}", "Restore a backup of it."
         )
@@ -532,14 +466,14 @@ def migrate(
         for number, migration in enumerate(MIGRATIONS[:last], start=1):
             if number > version:
                 # Recorded first, so that a migration can read its own time.
-                conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
+                conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.name, at))
                 try:
                     migration(conn)
                 except (ReviewDeskError, sqlite3.Error, OSError):
                     raise
                 except Exception as fault:
                     what = f"{type(fault).__name__}: {fault}"
-                    problem = f"{migration.__name__} cannot read it: {what}"
+                    problem = f"{migration.name} cannot read it: {what}"
                     raise damaged(path, problem) from fault
                 conn.execute(f"PRAGMA user_version={number}")
         if last in {None, len(MIGRATIONS)}:
@@ -555,8 +489,3 @@ def is_current(path: Path) -> bool:
         return False
     found = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
     return found == (APPLICATION_ID, len(MIGRATIONS))
-
-
-def _run(conn: sqlite3.Connection, *statements: str) -> None:
-    for statement in statements:
-        conn.execute(statement)

@@ -13,9 +13,9 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.result import Flag, names
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
-from reviewdesk.store import audit, runs, schema
+from reviewdesk.store import audit
 from tests.docs.pages import DOCS
-from tests.helpers import load, open_desk, report, undraw_contents, verdict
+from tests.helpers import load, open_desk, report, set_back, undraw_contents, verdict
 
 PAGE = (DOCS / "reference" / "desk-file.md").read_text(encoding="utf-8")
 VIEWS = ("labels", "verdicts_flat", "ballots")
@@ -75,7 +75,7 @@ def test_the_views_say_what_the_queue_says(desk: Desk) -> None:
 def test_a_desk_of_the_schema_before_gets_the_views_when_it_is_opened(desk: Desk) -> None:
     made = {view: columns(desk, view) for view in VIEWS}
     undraw_contents(desk.conn)
-    desk.conn.execute(f"PRAGMA user_version = {schema.MIGRATIONS.index(runs.draw_contents)}")
+    set_back(desk.conn, "draw_contents")
     with closing(open_desk(desk.path)) as again:
         assert {view: columns(again, view) for view in VIEWS} == made
         assert audit.layout_problems(again.conn) == ([], [])

@@ -20,7 +20,6 @@ from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load import rederive
 from tests.helpers import (
     SAMPLES,
-    SINCE_MEASURES,
     contents,
     drop_label_state,
     figures_of,
@@ -29,6 +28,8 @@ from tests.helpers import (
     numbered,
     open_desk,
     report,
+    set_back,
+    steps_from,
     tag,
     unload,
     unmeasure,
@@ -68,12 +69,9 @@ def outdated(desk: Desk) -> None:
     schema.drop_views(desk.conn)
     for name in ("agreement_source", "ours_band"):
         desk.conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
-    place = schema.MIGRATIONS.index(schema.pair_agreement_and_band)
     unload(desk.conn)
     drop_label_state(desk.conn)
-    desk.conn.execute(f"PRAGMA user_version={place}")
-    for later in schema.MIGRATIONS[place:]:
-        desk.conn.execute("DELETE FROM migrations WHERE name = ?", (later.__name__,))
+    set_back(desk.conn, "pair_agreement_and_band")
 
 
 def rows(desk: Desk, table: str) -> list[dict[str, Any]]:
@@ -173,7 +171,7 @@ def test_a_run_without_measures_is_measured(tmp_path: Path) -> None:
         assert desk.rows(desk.queue(desk.run(), "id~share"))[0].band is None
 
 
-SINCE_LABELS = {schema.keep_label_state, schema.add_counters}
+SINCE_LABELS = {"keep_label_state", "add_counters"}
 
 
 @dataclass(frozen=True)
@@ -203,8 +201,8 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk.conn.execute(events.PLACES)
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
-        for later in SINCE_MEASURES:
-            if later not in SINCE_LABELS:
+        for later in steps_from("add_measures"):
+            if later.name not in SINCE_LABELS:
                 later(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")

@@ -21,7 +21,7 @@ def test_a_new_desk_has_every_migration_and_the_pragmas_of_durability(tmp_path: 
     desk = open_desk(path)
     assert desk.runs() == []
     names = [row["name"] for row in desk.conn.execute("SELECT * FROM migrations ORDER BY rowid")]
-    assert names == [migration.__name__ for migration in schema.MIGRATIONS]
+    assert names == [migration.name for migration in schema.MIGRATIONS]
     version = desk.conn.execute("PRAGMA user_version").fetchone()[0]
     assert version == len(schema.MIGRATIONS) >= 2
     # 2 is FULL: NORMAL (1) loses acknowledged labels when the power goes.
@@ -55,9 +55,7 @@ def test_an_older_desk_is_backed_up_then_brought_up_to_date(
     desk.label(desk.find(run, "v1"), Truth.PASS)
     desk.close()
 
-    def add_colours(conn: sqlite3.Connection) -> None:
-        conn.execute("CREATE TABLE colours (name TEXT)")
-
+    add_colours = schema.Migration("add_colours", "CREATE TABLE colours (name TEXT)")
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_colours))
     desk = open_desk(path)
     version = len(schema.MIGRATIONS)
@@ -78,10 +76,7 @@ def test_a_migration_that_fails_changes_nothing(
     path = tmp_path / "desk.db"
     open_desk(path).close()
 
-    def half_done(conn: sqlite3.Connection) -> None:
-        conn.execute("CREATE TABLE half (name TEXT)")
-        conn.execute("SELECT * FROM nowhere")
-
+    half_done = schema.Migration("half", "CREATE TABLE half (name TEXT);SELECT * FROM nowhere")
     known = schema.MIGRATIONS
     monkeypatch.setattr(schema, "MIGRATIONS", (*known, half_done))
     for _ in range(2):

@@ -28,6 +28,7 @@ from tests.helpers import (
     numbered,
     open_desk,
     report,
+    set_back,
     uncover,
 )
 from tests.helpers import verdict as body
@@ -208,10 +209,7 @@ def test_an_older_desk_is_covered_and_its_heads_stay_valid(tmp_path: Path) -> No
         drop_label_state(desk.conn)
         uncover(desk.conn)
         head = audit.head(desk.conn)
-        place = schema.MIGRATIONS.index(schema.keep_label_state)
-        for later in schema.MIGRATIONS[place:]:
-            desk.conn.execute("DELETE FROM migrations WHERE name = ?", (later.__name__,))
-        desk.conn.execute(f"PRAGMA user_version={place}")
+        set_back(desk.conn, "keep_label_state")
     assert head.startswith("1:")
     with closing(open_desk(path)) as desk:
         assert desk.verify(head).problems == ()

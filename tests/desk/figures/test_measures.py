@@ -19,7 +19,6 @@ from reviewdesk.domain.run import window as windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.details import RunAlphas, Undefined
 from reviewdesk.reports import Source
-from reviewdesk.store import schema
 from reviewdesk.views.json import figures
 from tests.domain.bodies import columns
 from tests.helpers import (
@@ -31,6 +30,7 @@ from tests.helpers import (
     numbered,
     open_desk,
     report,
+    set_back,
     unload,
     unmeasure,
     verdict,
@@ -149,12 +149,9 @@ def test_a_run_that_the_migration_before_left_unmeasured(path: Path) -> None:
         whole = contents(desk)
         for table in ("packed", "measures"):
             desk.conn.execute(f"DELETE FROM {table} WHERE run = ?", (other.key,))
-        place = schema.MIGRATIONS.index(schema.measure_every_run)
         unload(desk.conn)
         drop_label_state(desk.conn)
-        desk.conn.execute(f"PRAGMA user_version={place}")
-        later = [(made.__name__,) for made in schema.MIGRATIONS[place:]]
-        desk.conn.executemany("DELETE FROM migrations WHERE name = ?", later)
+        set_back(desk.conn, "measure_every_run")
     with closing(open_desk(path)) as desk:
         assert rows(contents(desk)) == rows(whole)
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth, View
-from reviewdesk.store import schema
-from tests.helpers import drop_label_state, load, numbered, open_desk, unload
+from tests.helpers import drop_label_state, load, numbered, open_desk, set_back, unload
 
 
 def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> None:
@@ -34,13 +33,10 @@ def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
     run = load(desk, numbered(3))
     desk.label(desk.find(run, "v1"), Truth.PASS)
     desk.save_view(run, View(order="score"))
-    place = schema.MIGRATIONS.index(schema.add_kept_settings)
     desk.conn.execute("DROP TABLE kept_settings")
-    names = [(made.__name__,) for made in schema.MIGRATIONS[place:]]
-    desk.conn.executemany("DELETE FROM migrations WHERE name = ?", names)
     unload(desk.conn)
     drop_label_state(desk.conn)
-    desk.conn.execute(f"PRAGMA user_version={place}")
+    set_back(desk.conn, "add_kept_settings")
     desk.close()
     before = path.read_bytes()
     # A look does not migrate.

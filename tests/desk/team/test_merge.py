@@ -20,9 +20,9 @@ from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
-from reviewdesk.store import audit, connect, events, schema
+from reviewdesk.store import audit, connect, events
 from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, make, open_on, state, take
-from tests.helpers import drawn_by_verdict, load, numbered, open_desk, undraw_contents
+from tests.helpers import drawn_by_verdict, load, numbered, open_desk, set_back, undraw_contents
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
 Act = tuple[str, str, str, str, Truth]
@@ -343,11 +343,8 @@ def without_counters(path: Path) -> None:
             conn.execute(guard["sql"])
         conn.execute("DROP TABLE event_places")
         undraw_contents(conn)
-        place = [one.__name__ for one in schema.MIGRATIONS].index("add_counters")
-        later = [(one.__name__,) for one in schema.MIGRATIONS[place:]]
-        conn.executemany("DELETE FROM migrations WHERE name = ?", later)
         conn.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))
-        conn.execute(f"PRAGMA user_version={place}")
+        set_back(conn, "add_counters")
 
 
 def test_older_events_count_as_their_place_in_the_log_of_their_desk(desks: dict[str, Path]) -> None:
