@@ -95,8 +95,7 @@ def verify(
 ) -> Verification:
     """Check file, schema, chains, kept labels and runs, and compare the log with a head.
 
-    With ``full``, also decide every verdict again from its body, and compare the full-text index
-    with the bodies.
+    With ``full``, also decide every verdict again and compare the full-text index with the bodies.
     """
     harmful, other = layout_problems(conn)
     if harmful:
@@ -108,11 +107,10 @@ def verify(
     problems = list(other)
     older = list[str]()
     checks: list[Check] = [
-        _file_problems, _place_problems, _chain_problems, state_problems,
+        _record_problems, _chain_problems, state_problems,
         lambda conn: (text for _, text in run_problems(conn)),
         lambda conn: (text for _, text in rerun_problems(conn)),
-        _migration_problems, _kind_problems, hidden_runs.problems,
-        _table_problems,
+        _kind_problems, hidden_runs.problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search
@@ -157,8 +155,7 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
 def objects(conn: sqlite3.Connection) -> Objects:
     """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
 
-    The wording of the SQL of SQLite's own tables depends on its version, so it is replaced by
-    their columns and by the clauses that act.
+    That of SQLite's own tables, which depends on its version, is replaced by what acts in it.
     """
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL
@@ -191,7 +188,6 @@ def made_by(migrations: tuple[schema.Migration, ...]) -> list[Objects]:
 
 
 def layout_hash(found: Objects) -> str:
-    """Return the sha256 of objects."""
     return hashlib.sha256(canonical_json([[*key, sql] for key, sql in found.items()])).hexdigest()
 
 
@@ -236,17 +232,12 @@ def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _file_problems(conn: sqlite3.Connection) -> list[str]:
+def _record_problems(conn: sqlite3.Connection) -> Iterator[str]:
+    """Report damage of the file, gaps in the keys, and records that do not match their contents."""
     # A quick check would not compare the indexes, by which most statements read, with the tables.
     found = first_column(conn, "PRAGMA integrity_check(5)")
-    return [] if found == ["ok"] else [f"the file is damaged: {text}" for text in found]
-
-
-def _place_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Report a gap in the keys, which count from 1, and a desk id that no event names.
-
-    Removing a whole chain leaves a gap.
-    """
+    yield from (f"the file is damaged: {text}" for text in found if text != "ok")
+    # The keys count from 1. Removing a whole chain leaves a gap.
     count, highest = conn.execute("SELECT count(*), max(key) FROM label_events").fetchone()
     given = lookup(conn, "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'")
     last = max(highest or 0, given or 0)
@@ -254,31 +245,24 @@ def _place_problems(conn: sqlite3.Connection) -> Iterator[str]:
         yield f"{last} events were written and {count} are there"
     if value(conn, "SELECT max(desk = ?) FROM label_events", (desk_id(conn),)) == 0:
         yield "the desk's id is in no event of the log"
-
-
-def _migration_problems(conn: sqlite3.Connection) -> list[str]:
-    """Report where the record of migrations does not match the schema's version."""
     version = value(conn, "PRAGMA user_version")
     made = {migration.name for migration in schema.MIGRATIONS[:version]}
-    found = set(first_column(conn, "SELECT name FROM migrations"))
-    gone = [f"the record of the migration {name} is gone" for name in made - found]
-    return sorted(gone) + [f"{len(found - made)} migrations are not ours"] * bool(found - made)
-
-
-def _table_problems(conn: sqlite3.Connection) -> Iterator[str]:
-    """Report the small tables that changed after the last transaction of a reviewdesk."""
+    recorded = set(first_column(conn, "SELECT name FROM migrations"))
+    for name in sorted(made - recorded):
+        yield f"the record of the migration {name} is gone"
+    if recorded - made:
+        yield f"{len(recorded - made)} migrations are not ours"
     stated = json.loads(lookup(conn, connect.STATED) or "{}")
-    made = connect.table_hashes(conn) if stated else {}
-    for table in sorted(stated.keys() | made.keys()):
-        if stated.get(table) != made.get(table):
+    now = connect.table_hashes(conn) if stated else {}
+    for table in sorted(stated.keys() | now.keys()):
+        if stated.get(table) != now.get(table):
             yield f"{table} is not as it was written"
 
 
 def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Report values in our tables whose kind is not that of their column.
 
-    A hash over bytes cannot tell a text from a blob, and some tables that are read have no hash.
-    Foreign objects are never read.
+    A hash over bytes cannot tell a text from a blob, and some tables have no hash.
     """
     for table in [name for kind, name in made_by(schema.MIGRATIONS)[-1] if kind == "table"]:
         columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
@@ -321,10 +305,7 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def run_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
-    """Yield each difference between the runs and their events, with the key of the run.
-
-    The key is ``None`` for a run that is not in the desk.
-    """
+    """Yield each difference between the runs and their events, with the key of the run, if any."""
     covers: dict[str, list[Event]] = {}
     for event in of_desk(conn, "run", "rules"):
         covers.setdefault(event.run or "", []).append(event)
@@ -403,10 +384,7 @@ def _decided_again(told: CheckedCall, older: list[str], conn: sqlite3.Connection
 
 
 def rerun_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
-    """Yield each difference between the re-runs and the events that hold their hashes.
-
-    Each comes with the plan of the re-run, or ``None`` if that is not in the desk.
-    """
+    """Yield each difference between the re-runs and their events, with the plan, if any."""
     covers = {event.detail["plan"]: event for event in of_desk(conn, "rerun")}
     for plan in reruns.plans(conn):
         run, verdict, held = reruns.hashes(conn, plan)

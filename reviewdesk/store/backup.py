@@ -11,7 +11,7 @@ from time import sleep
 
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.file_output import whole_path
-from reviewdesk.store.connect import explained
+from reviewdesk.store.connect import explained, is_busy
 
 
 def is_own_file(desk: Path, path: Path) -> bool:
@@ -118,5 +118,5 @@ def is_in_use(path: Path) -> bool:
             conn.execute("BEGIN EXCLUSIVE")
             conn.execute("ROLLBACK")
         except sqlite3.Error as error:
-            return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            return is_busy(error)
     return False

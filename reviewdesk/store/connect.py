@@ -35,7 +35,7 @@ def value(conn: sqlite3.Connection, query: str, values: Any = ()) -> Any:
 
 
 def lookup(conn: sqlite3.Connection, query: str, values: Any = ()) -> Any:
-    """Return the first column of the first row of a query, or ``None`` without a row."""
+    """Return the first column of the first row, or ``None`` without a row."""
     row = conn.execute(query, values).fetchone()
     return None if row is None else row[0]
 
@@ -48,16 +48,12 @@ def first_column(conn: sqlite3.Connection, query: str, values: Any = ()) -> list
 def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> T:
     """Build a record from the columns that its fields are named after, and ``more`` fields.
 
-    Texts and numbers become the enumerations and truth values that the record declares.
-
-    Raises:
-        ValueError: a value does not fit its field, as in a damaged desk.
+    Raise ValueError if a value does not fit its field, as in a damaged desk.
     """
     return convert({**dict(row), **more}, kind, strict=False)
 
 
 def decision(row: sqlite3.Row | Mapping[str, Any]) -> Decision | None:
-    """Return the decision in a row, or ``None`` if the verdict has no decision."""
     return Decision(row["decision"]) if row["decision"] else None
 
 
@@ -71,10 +67,7 @@ def insert(conn: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int 
 def in_pages(
     conn: sqlite3.Connection, query: str, wanted: Sequence[Any], *before: Any
 ) -> Iterator[sqlite3.Row]:
-    """Yield the rows of a query in which each ``IN (*)`` takes any number of wanted values.
-
-    The values ``before`` are bound before the wanted ones.
-    """
+    """Yield the rows of a query in which ``IN (*)`` takes any number of values after ``before``."""
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
         places = range(len(before) + 1, len(before) + len(page) + 1)
@@ -147,12 +140,14 @@ def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterat
     try:
         yield
     except sqlite3.Error as error:
-        if was_stopped(error) and not ran_long():
-            raise interruption() from error
-        text = str(error).lower()
-        # The low byte is the error code; the bytes above it give the kind of busy error.
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+        stopped = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+        if stopped and not ran_long():
+            # A signal handler ran inside SQLite, which cannot pass its error on.
+            number = asked_to_end()
+            raise (KeyboardInterrupt() if number is None else Ended(number)) from error
+        if is_busy(error):
             raise busy(path) from error
+        text = str(error).lower()
         for sign, sentence, hint in _SENTENCES:
             if sign in text:
                 raise DeskError(f"{path}: {sentence}", hint) from error
@@ -192,24 +187,16 @@ _SENTENCES = (
 _NO_TEXT = "bytes that are not UTF-8 stand where a text should"
 
 
-def was_stopped(error: sqlite3.Error) -> bool:
-    """Return True if a statement was stopped while it ran."""
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
-
-
-def interruption() -> KeyboardInterrupt:
-    """Return the error of a signal handler that ran inside SQLite, which cannot pass it on."""
-    number = asked_to_end()
-    return KeyboardInterrupt() if number is None else Ended(number)
+def is_busy(error: sqlite3.Error) -> bool:
+    # The low byte is the error code; the bytes above it give the kind of busy error.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def busy(path: Path) -> BusyError:
-    """Return the error of a write that found the lock taken."""
     return BusyError(f"{path}: {_BUSY[0]}", _BUSY[1])
 
 
 def damaged(path: Path, problem: str) -> DeskError:
-    """Return the error of a desk that cannot be read as it is."""
     return DeskError(
         f"{path}: the desk is damaged: {problem}", "Run desk restore BACKUP, or desk repair."
     )
@@ -237,7 +224,6 @@ class ExplainedCursor(sqlite3.Cursor):
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         """Yield the rest of the rows."""
         with self._explained():
-            # ``super().__iter__`` returns the cursor itself; this calls its C method for each row.
             yield from iter(super().__next__, None)
 
 
@@ -265,16 +251,11 @@ _WAIT = f"PRAGMA busy_timeout={1000 * BUSY_SECONDS}"
 _WAIT_NOT = "PRAGMA busy_timeout=0"
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
-    # The low byte is the error code; the bytes above it give the kind of busy error.
-    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-
-
 class ExplainedConnection(sqlite3.Connection):
-    """A connection whose failing statements raise an error with a readable sentence.
+    """A connection whose failing statements raise a DeskError or UsageError.
 
-    A statement that keeps SQLite busy for too long is stopped. Time between two rows does not
-    count, so a long walk over many rows is not stopped.
+    A statement that keeps SQLite busy for too long is stopped; time between two rows does not
+    count.
     """
 
     path = Path()
@@ -312,8 +293,14 @@ class ExplainedConnection(sqlite3.Connection):
         self.set_progress_handler(too_long, _STEPS)
 
     def ran_long(self) -> bool:
-        """Return True if the last statement kept SQLite busy for too long."""
         return self._busy > BUSIEST
+
+    def refuse_changed(self) -> None:
+        """Raise DeskError if the file changed while it is read without its log."""
+        if self.stamp not in {None, _stamp(self.path)}:
+            raise DeskError(
+                f"{self.path}: changed while it was read", "Close it and open it again."
+            )
 
     def close(self) -> None:
         """Close the desk, and give up the place among the waiting writers."""
@@ -326,17 +313,15 @@ class ExplainedConnection(sqlite3.Connection):
         return super().cursor(factory)
 
     def execute(self, *args: Any) -> sqlite3.Cursor:
-        """Run one statement; raise DeskError or UsageError if it fails."""
         self._busy = 0.0
         self._last = monotonic()
         with explained(self.path, self.ran_long):
-            if self.stamp is not None:
-                _refuse_changed(self.path, self.stamp)
+            self.refuse_changed()
             found: sqlite3.Cursor
             try:
                 found = self.cursor().execute(*args)
             except sqlite3.OperationalError as error:
-                if self.waits or not _is_busy(error) or args[0] == _BEGIN:
+                if self.waits or not is_busy(error) or args[0] == _BEGIN:
                     raise
                 super().execute(_WAIT)
                 try:
@@ -346,7 +331,6 @@ class ExplainedConnection(sqlite3.Connection):
             return found
 
     def executemany(self, *args: Any) -> sqlite3.Cursor:
-        """Run one statement for many rows; raise DeskError or UsageError if it fails."""
         self._busy = 0.0
         self._last = monotonic()
         with explained(self.path, self.ran_long):
@@ -354,12 +338,9 @@ class ExplainedConnection(sqlite3.Connection):
 
 
 def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
-    """Open or create a desk file with the pragmas that make it durable.
+    """Open or create a desk file durably; raise DeskError if it is not a desk or cannot be opened.
 
     With ``read_only`` the file must exist, and nothing is written to it or beside it.
-
-    Raises:
-        DeskError: the path is not a desk file, or cannot be opened.
     """
     with explained(path):
         if not read_only:
@@ -373,8 +354,12 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
         if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)
-        # One that only reads leaves no file beside the desk.
-        alone = unwritten and _is_alone(path)
+        # A file whose header says that it has a log, but has none, is read without: SQLite would
+        # create a missing log, and nobody would remove it.
+        alone = False
+        if unwritten and not path.with_name(f"{path.name}-wal").exists():
+            with path.open("rb") as file:
+                alone = file.read(_HEADER_SIZE)[18:19] == b"\x02"
         mode = f"?mode=ro{'&immutable=1' * alone}" if unwritten else ""
         conn = sqlite3.connect(
             path.resolve().as_uri() + mode,
@@ -406,35 +391,17 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
 def connect_read_only(path: Path) -> Iterator[ExplainedConnection]:
     """Open a desk file so that no statement can write to it, and leave no file beside it.
 
-    Raises:
-        DeskError: there is no desk file, it cannot be read, or it changed while it was read.
+    Raise DeskError if there is no desk file, it cannot be read, or it changed while it was read.
     """
     with closing(connect(path, read_only=True)) as conn:
         conn.watch()
         yield conn
-    if conn.stamp is not None:
-        _refuse_changed(path, conn.stamp)
-
-
-def _is_alone(path: Path) -> bool:
-    """Return True if the file has no log, though its header says that it is written through one.
-
-    SQLite creates a missing log when it reads the file, and nobody would remove that log.
-    """
-    if path.with_name(f"{path.name}-wal").exists():
-        return False
-    with path.open("rb") as file:
-        return file.read(_HEADER_SIZE)[18:19] == b"\x02"
+    conn.refuse_changed()
 
 
 def _stamp(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_mtime_ns, found.st_size
-
-
-def _refuse_changed(path: Path, before: tuple[int, int]) -> None:
-    if _stamp(path) != before:
-        raise DeskError(f"{path}: changed while it was read", "Close it and open it again.")
 
 
 _UNSAVED = "so labels and notes cannot be saved"
@@ -468,9 +435,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
     """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging.
 
-    Several processes may do this at once. SQLite does not wait for others at this point, so this
-    function retries. Where the file system cannot share the log (a network disk), SQLite keeps its
-    rollback journal, which is as durable and slower.
+    Several processes may do this at once, and SQLite does not wait for others at this point. Where
+    the file system cannot share the log (a network disk), SQLite keeps its rollback journal.
     """
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()
@@ -488,7 +454,7 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
             conn.logged = run("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
             break
         except sqlite3.OperationalError as error:
-            if not _is_busy(error) or monotonic() > deadline:
+            if not is_busy(error) or monotonic() > deadline:
                 raise
             sleep(0.01)
     conn.execute("PRAGMA synchronous=FULL")
@@ -499,10 +465,7 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
 
 
 def _refuse_other(path: Path, *, missing: bool) -> None:
-    """Raise DeskError if the file is not a desk, because SQLite may write to a file it opens.
-
-    With ``missing``, raise it also if the file does not exist.
-    """
+    """Raise DeskError if the file is not a desk, as SQLite may write to it, or if it is missing."""
     # Checked in this order, because another process may be creating the file.
     if not (there := path.exists()) and not missing:
         return
@@ -532,8 +495,7 @@ def still_there(conn: ExplainedConnection, path: Path) -> None:
 def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> Iterator[None]:
     """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
 
-    If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers. A
-    transaction that reads first and then writes would fail at once if a second writer is active.
+    If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers.
     """
     refuse_read_only(conn)
     still_there(conn, path)
@@ -552,8 +514,8 @@ def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> It
 def _take_lock(conn: ExplainedConnection, path: Path) -> None:
     """Begin a transaction that may write; raise BusyError if the lock is not free in time.
 
-    SQLite serves waiting writers in a random order. This function serves them in the order of their
-    arrival, and a writer that gave up keeps its place for the next attempt.
+    Writers are served in the order of their arrival, where SQLite picks one at random; one that
+    gave up keeps its place for the next attempt.
     """
     begun = monotonic()
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.

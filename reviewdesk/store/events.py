@@ -39,6 +39,8 @@ from reviewdesk.store.connect import (
 )
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
+_OF_CHAIN = "WHERE desk = ?1 AND reviewer = ?2"
+_OWN = f"FROM label_events {_OF_CHAIN} AND kind IN ({_KINDS}, 'undo', 'redo')"
 
 
 class NewEvent(Struct, frozen=True):
@@ -60,16 +62,11 @@ class NewEvent(Struct, frozen=True):
 
 
 def desk_id(conn: sqlite3.Connection) -> str:
-    """Return the id of this desk, which is part of every chain's key."""
     return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
 
 
 def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
-    """Append entries as one action, so that one undo takes all of them back.
-
-    Must run inside a write transaction, because the next number and the previous hash are read and
-    used under its lock.
-    """
+    """Append entries as one action, which one undo takes back, inside a write transaction."""
     # Events carry no counters while a migration is on its way to them.
     counters = f"ifnull(({ENDS}), 0)" if are_kept(conn) else "NULL"
     last = "FROM label_events WHERE desk = value AND reviewer = ?1 ORDER BY seq DESC LIMIT 1"
@@ -137,19 +134,14 @@ def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> E
 
 def of_desk(conn: sqlite3.Connection, *kinds: str) -> Iterator[Event]:
     """Yield the events of these kinds that this desk itself recorded, oldest first."""
-    marks = ", ".join("?" * len(kinds))
-    rows = conn.execute(
-        f"""SELECT * FROM label_events WHERE desk = ? AND reviewer = ? AND kind IN ({marks})
-            ORDER BY seq""",
-        (desk_id(conn), DESK, *kinds),
-    )
-    yield from map(to_event, rows)
+    query = f"SELECT * FROM label_events {_OF_CHAIN} AND kind IN (*) ORDER BY seq"
+    yield from map(to_event, in_pages(conn, query, kinds, desk_id(conn), DESK))
 
 
 def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     """Return the reviewer's newest action that still stands, or ``None``."""
-    query = """SELECT action FROM standing_events WHERE desk = ? AND reviewer = ? AND seq = action
-               ORDER BY seq DESC LIMIT 1"""
+    query = f"""SELECT action FROM standing_events {_OF_CHAIN} AND seq = action
+                ORDER BY seq DESC LIMIT 1"""
     found: int | None = lookup(conn, query, (desk_id(conn), reviewer))
     return found
 
@@ -157,8 +149,7 @@ def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
 def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     """Return the action that a redo brings back: the oldest one undone since the last new action.
 
-    Undoing goes backwards, so the oldest was undone last. An action undone before a new one stays
-    undone, so a new label clears redo without further work.
+    Undoing goes backwards, so the oldest was undone last.
     """
     found: int | None = value(
         conn,
@@ -174,10 +165,6 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     return found
 
 
-_OWN = f"""FROM label_events
-          WHERE desk = ? AND reviewer = ? AND kind IN ({_KINDS}, 'undo', 'redo')"""
-
-
 def last_action(conn: sqlite3.Connection, reviewer: str) -> str:
     """Return the hash of a reviewer's last event, even an undo or redo; empty without events."""
     query = f"SELECT hash {_OWN} ORDER BY seq DESC LIMIT 1"
@@ -190,10 +177,10 @@ def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[st
     The result is ``None`` if no event has this hash.
     """
     whose = desk_id(conn), reviewer
-    seq = lookup(conn, f"SELECT seq {_OWN} AND hash = ?", (*whose, last))
+    seq = lookup(conn, f"SELECT seq {_OWN} AND hash = ?3", (*whose, last))
     if seq is None and last:
         return None
-    query = f"SELECT json_extract(detail, '$.once') {_OWN} AND seq > ? ORDER BY seq"
+    query = f"SELECT json_extract(detail, '$.once') {_OWN} AND seq > ?3 ORDER BY seq"
     return first_column(conn, query, (*whose, seq or 0))
 
 
@@ -224,10 +211,8 @@ def _rows_of_action(
     conn: sqlite3.Connection, desk: str, reviewer: str, action: int
 ) -> Iterator[sqlite3.Row]:
     """Yield the events of an action, which follow each other in their chain."""
-    rows = conn.execute(
-        "SELECT * FROM label_events WHERE desk = ? AND reviewer = ? AND seq >= ? ORDER BY seq",
-        (desk, reviewer, action),
-    )
+    query = f"SELECT * FROM label_events {_OF_CHAIN} AND seq >= ?3 ORDER BY seq"
+    rows = conn.execute(query, (desk, reviewer, action))
     return takewhile(lambda row: bool(row["action"] == action), rows)
 
 
@@ -239,16 +224,16 @@ def import_of(conn: sqlite3.Connection, reviewer: str, action: int) -> str | Non
 
 def batches(conn: sqlite3.Connection, reviewer: str, action: int) -> list[int]:
     """Return the actions of the import that an action is part of."""
-    query = """SELECT action FROM label_events WHERE desk = ? AND reviewer = ? AND seq = action
-                 AND json_extract(detail, '$.import') = ? ORDER BY seq"""
+    query = f"""SELECT action FROM label_events {_OF_CHAIN} AND seq = action
+                 AND json_extract(detail, '$.import') = ?3 ORDER BY seq"""
     return first_column(conn, query, (desk_id(conn), reviewer, import_of(conn, reviewer, action)))
 
 
 def is_undone(conn: sqlite3.Connection, reviewer: str, action: int) -> bool:
     """Return True if an action was taken back and not brought back since."""
-    query = """SELECT kind FROM label_events WHERE target = ? AND desk = ? AND reviewer = ?
+    query = f"""SELECT kind FROM label_events {_OF_CHAIN} AND target = ?3
                ORDER BY seq DESC LIMIT 1"""
-    return bool(lookup(conn, query, (action, desk_id(conn), reviewer)) == "undo")
+    return bool(lookup(conn, query, (desk_id(conn), reviewer, action)) == "undo")
 
 
 _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
@@ -257,10 +242,7 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
 
 
 def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
-    """Return all events about an item, oldest first, each marked if it was undone.
-
-    Events of several desks are in the order of their counters, which do not depend on clocks.
-    """
+    """Return all events about an item in the order of their counters, marked if undone."""
     order = f"{COUNTER}, e.desk, e.reviewer, e.seq"
     return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
 
@@ -271,9 +253,8 @@ def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | N
     The second label of an item counts, because it must look the same as a first one.
     """
     rows = conn.execute(
-        f"""{_EVENTS} WHERE e.desk = ? AND e.reviewer = ? AND e.run = ?
-              AND e.kind IN ('label', 'repeat')
-              AND json_extract(e.detail, '$.imported') IS NULL ORDER BY e.seq DESC LIMIT 1""",
+        f"""{_EVENTS} {_OF_CHAIN} AND run = ?3 AND kind IN ('label', 'repeat')
+              AND json_extract(detail, '$.imported') IS NULL ORDER BY seq DESC LIMIT 1""",
         (desk_id(conn), reviewer, run),
     )
     return next(iter(_to_events(rows)), None)
@@ -284,7 +265,6 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
 
 
 def head(conn: sqlite3.Connection) -> Head:
-    """Return the newest event of the log."""
     row = conn.execute("SELECT key, hash FROM label_events ORDER BY key DESC LIMIT 1").fetchone()
     return Head(row["key"], row["hash"]) if row else Head()
 
@@ -306,9 +286,8 @@ def touched(
 ) -> tuple[Head, set[bytes], set[bytes]] | None:
     """Return the newest event, and the items whose labels may have changed since ``seen``.
 
-    The first set holds those that only ``reviewer`` has labelled or revealed since, the second all
-    others. The result is ``None`` if ``seen`` was never the newest event of this log, or if more
-    than ``limit`` events or items were added.
+    First those that only ``reviewer`` has labelled or revealed since, then all others; ``None`` if
+    ``seen`` was never the newest event, or if more than ``limit`` events or items were added.
     """
     rows = conn.execute(
         """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
@@ -340,9 +319,6 @@ def _items_of_action(
     """Return the items of an action, of at most ``limit`` events."""
     rows = islice(_rows_of_action(conn, desk, reviewer, action), limit)
     return {row["item"] for row in rows if row["item"] is not None}
-
-
-# The current state of the labels, kept beside the log
 
 
 WINDOW = 4096
@@ -392,8 +368,7 @@ def are_kept(conn: sqlite3.Connection) -> bool:
 
 def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
     """Return which events of a desk get their counters from its own event, by reviewer."""
-    query = """SELECT detail FROM label_events WHERE desk = ? AND reviewer = ? AND kind = ?
-               ORDER BY seq LIMIT 1"""
+    query = f"SELECT detail FROM label_events {_OF_CHAIN} AND kind = ?3 ORDER BY seq LIMIT 1"
     found = lookup(conn, query, (desk, DESK, COUNTED))
     return covered(json.loads(found)) if found else {}
 
@@ -403,16 +378,14 @@ def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
     query = "SELECT desk FROM label_events WHERE reviewer = ? AND kind = ? GROUP BY desk"
     for desk in first_column(conn, query, (DESK, COUNTED)):
         for reviewer, one in coverage(conn, desk).items():
-            rows = """SELECT key, ? + seq - ? FROM label_events
-                      WHERE desk = ? AND reviewer = ? AND seq >= ? AND seq < ?"""
-            starts = (*one.places, (one.seq + 1, 0))
-            for (start, counter), (end, _) in pairwise(starts):
-                found = conn.execute(rows, (counter, start, desk, reviewer, start, end))
-                yield from map(tuple, found)
+            rows = f"""SELECT key, ?3 + seq - ?4 FROM label_events {_OF_CHAIN}
+                       AND seq >= ?4 AND seq < ?5"""
+            for (start, counter), (end, _) in pairwise((*one.places, (one.seq + 1, 0))):
+                yield from map(tuple, conn.execute(rows, (desk, reviewer, counter, start, end)))
 
 
 def rebuild(conn: sqlite3.Connection) -> None:
-    """Fill the tables of the current state and the counters from the log, replacing all rows."""
+    """Fill the counters and the tables of the current state from the log, replacing all rows."""
     conn.execute("DELETE FROM event_places")
     conn.executemany("INSERT INTO event_places VALUES (?, ?)", sorted(_stated(conn)))
     fill(conn)
@@ -478,7 +451,6 @@ def displace_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
 
 
 def _bytes_of(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[int, int]:
-    """Return the bytes of the verdicts of labelled items among those given, by key."""
     return dict(map(tuple, in_pages(conn, f"{_BYTES} WHERE t.item IN (*)", items)))
 
 
@@ -515,7 +487,6 @@ def _windows(changes: Mapping[int, int], held: Mapping[int, bytes]) -> dict[int,
 
 
 def _tags(rows: Iterator[sqlite3.Row] | sqlite3.Cursor) -> Counter[tuple[str, str]]:
-    """Count the items that carry each tag, by author and tag."""
     return Counter((author, tag) for _, author, tag in rows)
 
 
@@ -525,9 +496,6 @@ def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> No
            ON CONFLICT DO UPDATE SET items = items + excluded.items""",
         [(author, tag, more) for (author, tag), more in changes.items() if more],
     )
-
-
-# The comparison that verify makes.
 
 
 def state_problems(conn: sqlite3.Connection) -> Iterator[str]:

@@ -74,10 +74,7 @@ def working_copy(desk: Path, folder: Path) -> Path:
 
 
 def _mend_header(copy: Path) -> None:
-    """Write the parts of the header that are the same in every desk, and the number of pages.
-
-    The pages themselves stay as they are; reading does not need the list of free ones.
-    """
+    """Write the parts of the header that are the same in every desk, and the number of pages."""
     size = connect.PAGE_SIZE
     with copy.open("r+b") as file:
         pages = max(1, -(-file.seek(0, os.SEEK_END) // size))
@@ -98,26 +95,25 @@ def _mend_header(copy: Path) -> None:
 @contextmanager
 def reading_copy(copy: Path) -> Iterator[sqlite3.Connection]:
     """Open a working copy so that its schema runs nothing; damage raises an error row by row."""
+
+    def text(data: bytes) -> str | bytes:
+        """Return a text, or the bytes that are none, so that only their row is lost."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data
+
     with closing(sqlite3.connect(copy, isolation_level=None)) as conn:
-        conn.text_factory = _text
+        conn.text_factory = text
         for pragma in ("trusted_schema=OFF", "writable_schema=ON", "cell_size_check=ON"):
             conn.execute(f"PRAGMA {pragma}")
         yield conn
 
 
-def _text(data: bytes) -> str | bytes:
-    """Return a text, or the bytes that are none, so that only their row is lost."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
-
-
 def stated_version(copy: Path, latest: int) -> int:
     """Return the schema version of a working copy, or the latest if that cannot be read.
 
-    Raises:
-        DeskError: a newer version of reviewdesk made it.
+    Raise DeskError if a newer version of reviewdesk made it.
     """
     with copy.open("rb") as file:
         stated = int.from_bytes(file.read(64)[60:])
@@ -134,10 +130,7 @@ def stated_version(copy: Path, latest: int) -> int:
 def carry(
     source: sqlite3.Connection, target: sqlite3.Connection, tables: Sequence[str], told: Told
 ) -> list[str]:
-    """Insert the readable rows of some tables into a new desk; return the tables with losses.
-
-    Tables that the source does not have hold no rows.
-    """
+    """Insert the readable rows of some tables into a new desk; return the tables with losses."""
     damaged = []
     for number, table in enumerate(tables):
         if table == "meta":
@@ -182,10 +175,7 @@ def _fits(row: Row, kinds: Sequence[tuple[type, ...]], parsed: Sequence[int]) ->
 def _readable(
     source: sqlite3.Connection, target: sqlite3.Connection, table: str, names: Sequence[str]
 ) -> Iterator[Row]:
-    """Yield rows from the first up to the damage, then from the last back to it.
-
-    If there is damage, an empty row follows.
-    """
+    """Yield rows from the first up to the damage, then from the last back, and then an empty one."""
     layout = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
     keys = ["rowid"]
     if "WITHOUT ROWID" in value(target, layout, (table,)):
@@ -377,8 +367,7 @@ def drop(target: sqlite3.Connection, runs: Sequence[int], plans: Sequence[int]) 
     target.executemany("DELETE FROM runs WHERE key = ?", [(run,) for run in runs])
     if plans:
         target.executemany("DELETE FROM reruns WHERE plan = ?", [(plan,) for plan in plans])
-    of_run = ("verdicts", "packed", "measures", "strata", "views", "case_tags", "orders")
-    for table in of_run:
+    for table in ("verdicts", "packed", "measures", "strata", "views", "case_tags", "orders"):
         if table in there:
             target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT key FROM runs)")
     for table in {"bodies", "reruns"} & there:
