@@ -386,7 +386,7 @@ class Desk:
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""
-        return reviewers.view(self.conn, run.key, self.reviewer)
+        return reviewers.views(self.conn, self.reviewer).get(run.name)
 
     def save_view(self, run: Run, view: View) -> None:
         """Store what the reviewer has on screen, for the next session, if the desk is writable."""

@@ -182,7 +182,10 @@ def made_by(migrations: tuple[schema.Migration, ...]) -> list[Objects]:
     """Return the objects that each version makes, the newest last."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.execute(schema.RECORDED)
-        found = [objects(fresh) for migration in migrations if migration(fresh) is None]
+        found = []
+        for migration in migrations:
+            migration(fresh)
+            found.append(objects(fresh))
         schema.make_views(fresh)
         return [*found[:-1], objects(fresh)]
 

@@ -36,13 +36,9 @@ def back_up(
 ) -> None:
     """Copy the whole desk with its log to a file, which is checked before it gets its name.
 
-    The copy is private to the owner, or to the group that may write the desk. ``go_on`` is called
-    between short steps.
-
-    Raises:
-        Cancelled: ``go_on`` returned False; nothing is left of the copy.
-        DeskError: the target exists and is not to be replaced, its folder does not exist, or the
-            copy is damaged.
+    The copy is private to the owner, or to the group that may write the desk. If ``go_on``, called
+    between short steps, returns False, raise Cancelled. Raise DeskError if the target exists and is
+    not to be replaced, if its folder does not exist, or if the copy is damaged.
     """
     if is_own_file(desk, target):
         raise DeskError(f"{target}: is the desk itself", "Name a new file.")
@@ -102,7 +98,6 @@ def _copy_pages(
 
 
 def copy_into(source: sqlite3.Connection, part: Path) -> None:
-    """Copy a whole desk into an empty file."""
     with closing(sqlite3.connect(part)) as copy:
         source.backup(copy)
 

@@ -37,10 +37,7 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
 def at_places(
     conn: sqlite3.Connection, run: int, places: Collection[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[int, str]]:
-    """Return the key and the id of the first verdict at each place of the draw.
-
-    A place is a stratum and a rank.
-    """
+    """Return key and id of the first verdict at each place of the draw, a stratum and a rank."""
     rows = conn.execute(
         """SELECT stratum, rank, min(key) AS key, id FROM verdicts
            WHERE run = ? AND (stratum, rank) IN (
@@ -80,7 +77,7 @@ def of_items(
 ) -> list[LabelledRow]:
     """Return the run's verdicts on these items in draw order, as if they had the given labels.
 
-    Without ``truths``, return every verdict, as if no label said pass or fail.
+    Without ``truths``, return all, as if unsure.
     """
     rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
     return [
@@ -109,7 +106,6 @@ def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
 
 
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
-    """Return the run's totals and the sizes of its strata."""
     row = conn.execute("SELECT * FROM runs WHERE key = ?", (run,)).fetchone()
     query = "SELECT stratum, size, audit, passed, failed FROM strata WHERE run = ?"
     strata = conn.execute(query, (run,)).fetchall()
@@ -156,10 +152,7 @@ def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVe
 def confidence_sums(
     conn: sqlite3.Connection, run: int, source: str, *, scores_stated: bool
 ) -> dict[int, ConfidenceSums]:
-    """Return the confidences of all decided verdicts by stratum, as ``rows.confidence`` gives them.
-
-    Verdicts without a confidence by this source are left out, as are strata of only such verdicts.
-    """
+    """Sum up the confidences of all decided verdicts by stratum; see ``sampling.confidence``."""
     sure = "stated_score" if scores_stated else "score"
     if source == "vote_share":
         sure = "1.0 * passes / nullif(answered, 0)"
@@ -182,10 +175,7 @@ def confidence_sums(
 
 
 def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
-    """Return for each labelled item whether all its labels were given blind.
-
-    The value is ``None`` if no label of the item states whether it was blind.
-    """
+    """Return for each labelled item if all its labels were given blind, ``None`` if none says."""
     rows = conn.execute(
         """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,
                   count(json_extract(detail, '$.blind')) AS said

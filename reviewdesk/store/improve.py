@@ -42,7 +42,6 @@ def steps(conn: sqlite3.Connection) -> Iterator[tuple[int, Step, Mapping[str, An
 
 
 def split(conn: sqlite3.Connection, rubric: str) -> Split:
-    """Return the split of a rubric as it stands."""
     return replay(rubric, (step for _, step, _ in steps(conn)))
 
 
@@ -91,6 +90,5 @@ def rubric_of(conn: sqlite3.Connection, run: int) -> str:
 
 
 def bodies(conn: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
-    """Return the stored bodies of some verdicts by key."""
     query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
     return dict(map(tuple, in_pages(conn, query, sorted(keys))))

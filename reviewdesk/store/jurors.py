@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.store.connect import decision, first_column, in_pages, record, value
+from reviewdesk.store.connect import decision, in_pages, record, value
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
 
@@ -21,8 +21,7 @@ _PANELS = 200
 class RepeatedCase(Struct, frozen=True):
     """A case of a run, with its panel score in one of the runs that judged the same item.
 
-    Where that run judged the item several times, the score is the mean, and the decision is
-    ``None`` unless all of them agree.
+    Of several verdicts of that run the score is the mean; they have a decision if all agree.
     """
 
     key: int
@@ -65,11 +64,6 @@ def unparsed(conn: sqlite3.Connection, failed: Sequence[int]) -> Iterator[tuple[
     yield from map(tuple, in_pages(conn, query, failed, Status.PARSE_FAIL.value))
 
 
-def strata(conn: sqlite3.Connection, run: int) -> list[int]:
-    """Return the stratum of every verdict of a run, in file order."""
-    return first_column(conn, "SELECT stratum FROM verdicts WHERE run = ? ORDER BY key", (run,))
-
-
 def places(conn: sqlite3.Connection, run: int) -> list[tuple[int, int]]:
     """Return the stratum and the rank of every verdict of a run, in file order."""
     query = "SELECT stratum, rank FROM verdicts WHERE run = ? ORDER BY key"
@@ -77,7 +71,7 @@ def places(conn: sqlite3.Connection, run: int) -> list[tuple[int, int]]:
 
 
 def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
-    """Return the bodies of the given verdicts that may state which jurors were trimmed, by key."""
+    """Return those bodies of the given verdicts that may state trimmed jurors, by key."""
     query = """SELECT verdict, body FROM bodies WHERE verdict IN (*)
                AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))"""
     return dict(map(tuple, in_pages(conn, query, keys)))
@@ -99,10 +93,7 @@ _SCORES = """SELECT mine.key, mine.id, v.run, avg(v.score) AS score,
 
 
 def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], int]:
-    """Return the keys of the cases whose scores vary most between runs, and a total.
-
-    The total counts the cases with scores in two runs or more; at most ``most`` keys are returned.
-    """
+    """Return ``most`` keys of the cases whose scores vary most between runs, and how many do."""
     if value(conn, "SELECT count(*) FROM runs WHERE removed_at IS NULL") < 2:
         return [], 0
     rows = conn.execute(
@@ -128,7 +119,6 @@ def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Re
 
 
 def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
-    """Return the ids of the given verdicts by key."""
     query = "SELECT key, id FROM verdicts WHERE key IN (*)"
     return dict(map(tuple, in_pages(conn, query, keys)))
 

@@ -31,7 +31,6 @@ _ROUNDING = 1e-9
 
 
 def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> None:
-    """Write a window's columns, inside the caller's transaction."""
     conn.execute(
         f"INSERT OR REPLACE INTO packed (run, first, {_NAMES}) VALUES (?, ?, {_MARKS})",
         (run, window.first, *(window.packed[name] for name in COLUMNS)),
@@ -63,7 +62,6 @@ def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedR
 
 
 def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
-    """Write the figures of a run, inside the caller's transaction."""
     conn.execute("DELETE FROM measures WHERE run = ?", (run,))
     insert(conn, "measures", {"run": run, **_row(found)})
 
@@ -77,7 +75,6 @@ def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
 
 
 def _row(found: RunMeasures) -> dict[str, Any]:
-    """Return the figures of a run as a row holds them."""
     texts = {"names": found.names, "quorums": found.quorums, "reasons": found.alphas.reasons}
     row: dict[str, Any] = {name: json.dumps(made) for name, made in texts.items()}
     figures = {name: getattr(found.alphas, name) for name in _ALPHAS}
@@ -97,13 +94,12 @@ def holds(conn: sqlite3.Connection, run: int, found: RunMeasures) -> bool:
 
 
 def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:
-    """Return the alphas of every measured run, or of one, by run key."""
     rows = conn.execute("SELECT * FROM measures WHERE run = ifnull(?, run)", (run,))
     return {row["run"]: record(RunAlphas, row, reasons=json.loads(row["reasons"])) for row in rows}
 
 
 def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
-    """Count the ballots with an answer that could not be read, by run key."""
+    """Count the ballots whose answer could not be read, by run key."""
     found: Counter[int] = Counter()
     where = SHOWN if run is None else f"run = {int(run)}"
     for key, failed in conn.execute(f"SELECT run, failed FROM packed WHERE {where}"):

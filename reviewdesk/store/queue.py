@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FLAGGED, STRATA, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
@@ -42,10 +42,7 @@ class DecidedKeys(Struct, frozen=True):
     waiting: frozenset[int] = frozenset()
 
     def __contains__(self, key: object) -> bool:
-        """Return True if the verdict with this key had a label."""
-        if not isinstance(key, int) or key in self.waiting:
-            return False
-        return self.marks[key - self.first] > 0
+        return isinstance(key, int) and key not in self.waiting and self.marks[key - self.first] > 0
 
 
 class RunLabels:
@@ -133,7 +130,6 @@ class RunLabels:
             self._left += (not now) - (not was)
 
     def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
-        """Return the verdicts that have a label at this moment, without those ``waiting``."""
         return DecidedKeys(self._first, bytes(self._marks), waiting)
 
     def progress(
@@ -233,10 +229,7 @@ def _contents(conn: sqlite3.Connection, run: Run) -> array[int] | None:
 def _deferred(
     conn: sqlite3.Connection, run: Run, reviewer: str
 ) -> list[tuple[int, tuple[int, int]]]:
-    """Return the run's verdicts that a reviewer deferred and has not labelled, oldest first.
-
-    Each is given by its key, and by the stratum and the rank of its content.
-    """
+    """Return key and place in the draw of the verdicts that a reviewer deferred, oldest first."""
     rows = conn.execute(
         """SELECT v.key, v.stratum, v.rank
            FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
@@ -252,27 +245,24 @@ DEFERRED = """SELECT item FROM current_events
 
 
 class Mark(Struct, frozen=True):
-    """The truth of one item by its labels.
-
-    ``seen`` is False if every label says that its response was not on screen.
-    """
+    """The truth of one item; ``seen`` is False if no label says that its response was on screen."""
 
     truth: Truth
     seen: bool
 
 
 class _ReviewerItems(Struct, frozen=True):
-    """The items that the reviewer deferred and marked, and who wrote a note on each item."""
+    """The items that the reviewer deferred and marked, and the notes on each item by author."""
 
-    deferred: set[bytes]
-    marked: set[bytes]
-    noted: dict[bytes, dict[str, str]]
     reviewer: str
     withheld: Withheld
+    deferred: set[bytes] = field(default_factory=set)
+    marked: set[bytes] = field(default_factory=set)
+    noted: dict[bytes, dict[str, str]] = field(default_factory=dict)
 
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
-    """Return the truth of each given item by its labels; items without a label are absent."""
+    """Return the truth of each given item that has a label."""
     query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
     return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
 
@@ -280,8 +270,7 @@ def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]
 def _own(
     conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
 ) -> _ReviewerItems:
-    """Read the marks, deferrals and standing notes that people gave some items."""
-    found = _ReviewerItems(set(), set(), {}, reviewer, withheld)
+    found = _ReviewerItems(reviewer, withheld)
     query = """SELECT c.item, c.slot, c.author, e.detail
                FROM current_events c JOIN label_events e ON e.key = c.key
                WHERE c.slot IN ('mark', 'defer', 'note') AND c.item IN (*)"""
@@ -303,7 +292,7 @@ def row_and_note(
     reviewer: str,
     withheld: Withheld,
 ) -> tuple[QueueRow, str | None]:
-    """Return the queue row of a verdict, given as it is stored, and the reviewer's note on it.
+    """Return the queue row of a stored verdict, and the reviewer's note on it.
 
     ``known`` holds its item if the log has any event about it.
     """
@@ -319,7 +308,7 @@ def rows(
     reviewer: str,
     withheld: Withheld = NOT_WITHHELD,
 ) -> list[QueueRow]:
-    """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped.
+    """Return the queue rows of the given verdicts, in that order, without the unknown ones.
 
     The row of a ``withheld`` item leaves out the labels and notes of others.
     """
@@ -404,7 +393,6 @@ class RunKeys(Struct, frozen=True):
 
 
 def span(conn: sqlite3.Connection, run: int) -> RunKeys:
-    """Return the keys of a run's verdicts."""
     size = int(value(conn, "SELECT verdicts FROM runs WHERE key = ?", (run,)))
     return RunKeys(run, first_key(conn, run), size)
 
@@ -427,7 +415,9 @@ def read_columns(
         columns = ", ".join(f"{_COLUMNS[name]} AS {name}" for name in plain)
         query = f"""SELECT {columns} FROM verdicts
                     WHERE key >= :first AND key < :end AND +run = :run ORDER BY key"""
-        made = [_blank(name, of.size) for name in plain]
+        # Multiplied, as a growing array takes more memory than it needs, and leaves gaps.
+        blank: list[array[Any]] = [array(TYPES[name], [0]) for name in plain]
+        made = [one * of.size for one in blank]
         if is_number:
             filled(made, conn.execute(query, of.values))
         else:
@@ -439,10 +429,7 @@ def read_columns(
 def _fill_codes(
     conn: sqlite3.Connection, of: RunKeys, query: str, made: Mapping[str, array[float]]
 ) -> None:
-    """Read columns of whole numbers as one text per piece, twice as fast as row by row.
-
-    SQLite concatenates in the order of the rows.
-    """
+    """Read columns of whole numbers as one text per piece, twice as fast as row by row."""
     joined = ", ".join(f"group_concat({name})" for name in made)
     for at in range(0, of.size, _PIECE):
         first = of.first + at
@@ -454,12 +441,6 @@ def _fill_codes(
             values: array[float] = array(column.typecode)
             values.extend(map(int, text.split(",") if text else ()))
             column[at : at + len(values)] = values
-
-
-def _blank(name: str, size: int) -> array[float]:
-    """Return a column to fill; a growing one takes more memory than it needs, and leaves gaps."""
-    made: array[float] = array(TYPES[name], [0])
-    return made * size
 
 
 def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:

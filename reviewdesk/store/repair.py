@@ -175,7 +175,7 @@ def _fits(row: Row, kinds: Sequence[tuple[type, ...]], parsed: Sequence[int]) ->
 def _readable(
     source: sqlite3.Connection, target: sqlite3.Connection, table: str, names: Sequence[str]
 ) -> Iterator[Row]:
-    """Yield rows from the first up to the damage, then from the last back, and then an empty one."""
+    """Yield rows from the first up to the damage, then from the last back, then an empty one."""
     layout = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
     keys = ["rowid"]
     if "WITHOUT ROWID" in value(target, layout, (table,)):

@@ -41,7 +41,6 @@ class StoredRerun(Struct, frozen=True):
 
 
 def keep_reply(conn: sqlite3.Connection, plan: int, reply: Mapping[str, Any]) -> None:
-    """Insert one complete reply, inside the caller's transaction."""
     row = {**reply, "plan": plan, "headers": json.dumps(dict(reply["headers"]))}
     insert(conn, "replies", row)
 
@@ -74,7 +73,7 @@ class PlannedRerun(Struct, frozen=True):
 
 
 def this_process() -> dict[str, Any]:
-    """Return the number and the start of this process, which a re-run uses to name its worker."""
+    """Return the number and the start of this process."""
     return {"pid": os.getpid(), "started": process_start(os.getpid())}
 
 
@@ -87,13 +86,13 @@ _WHOLE = """SELECT * FROM label_events
 
 
 def of_reviewer(conn: sqlite3.Connection, reviewer: str) -> list[Event]:
-    """Return the events of whole re-runs, which are not about a single item, the oldest first."""
+    """Return a reviewer's events of whole re-runs, the oldest first."""
     query = f"{_WHOLE} AND desk = ? AND reviewer = ? ORDER BY seq"
     return list(map(events.to_event, conn.execute(query, (events.desk_id(conn), reviewer))))
 
 
 def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
-    """Return the events of the whole run whose events share a word, the oldest first."""
+    """Return the events of the whole re-run whose events share a word, the oldest first."""
     query = f"{_WHOLE} AND json_extract(detail, '$.batch') = ? ORDER BY key"
     return list(map(events.to_event, conn.execute(query, (word,))))
 
@@ -122,7 +121,7 @@ def replies(
 ) -> list[dict[str, Any]]:
     """Return the replies to a plan, or to one of its calls, the oldest first.
 
-    Those ``unbooked`` have no cost, as they are from versions before ``add_reply_costs``.
+    Those ``unbooked`` are from versions that booked no costs.
     """
     query = f"""SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
                 WHERE plan = ?1 AND (?2 IS NULL OR call = ?2) {"AND usd IS NULL" * unbooked}
@@ -139,9 +138,7 @@ def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
 
 def kept_values(conn: sqlite3.Connection, prefix: str) -> dict[str, str]:
     """Return the values whose keys begin with a prefix, by key without the prefix."""
-    query = (
-        "SELECT substr(key, 1 + length(?1)), value FROM meta WHERE substr(key, 1, length(?1)) = ?1"
-    )
+    query = "SELECT substr(key, 1 + length(?1)), value FROM meta WHERE instr(key, ?1) = 1"
     return dict(map(tuple, conn.execute(query, (prefix,))))
 
 
@@ -154,7 +151,6 @@ def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
 
 
 def plans(conn: sqlite3.Connection) -> list[int]:
-    """Return the plans of all finished re-runs, the oldest first."""
     return first_column(conn, "SELECT plan FROM reruns ORDER BY plan")
 
 
@@ -178,7 +174,6 @@ _STORED = """SELECT r.plan, r.verdict, r.stopped, r.body, e.at, e.reviewer, e.de
 
 
 def of_verdict(conn: sqlite3.Connection, verdict: int) -> list[StoredRerun]:
-    """Return the re-runs of one verdict, oldest first."""
     return _read(conn.execute(f"{_STORED} WHERE r.verdict = ? ORDER BY r.plan", (verdict,)))
 
 
@@ -206,8 +201,8 @@ def filed(conn: sqlite3.Connection, first: int, end: int) -> list[int]:
 def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) -> list[int]:
     """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
 
-    A re-run of this desk is newer than those of the report, which are in the verdicts ``came``.
-    It states its decision itself; the report's rule decides a re-run of the report.
+    A re-run of this desk states its decision, and is newer than those that ``came`` with the report
+    and are decided by its rule.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess

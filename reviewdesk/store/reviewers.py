@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -35,27 +35,12 @@ from reviewdesk.store.schema import MIGRATIONS
 
 
 def check_name(name: str, place: str = "") -> None:
-    """Raise UsageError for a reviewer's name that begins like the name of the desk's own chain."""
+    """Raise UsageError for a name that begins like that of the desk's own chain."""
     if name.startswith("@"):
         raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
 
 
-def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
-    """Return the last view of a reviewer in a run, or ``None``."""
-    query = "SELECT state FROM views WHERE run = ? AND reviewer = ?"
-    return _view(lookup(conn, query, (run, reviewer)) or "")
-
-
-def _view(text: str) -> View | None:
-    """Read a stored view, or return ``None`` if it is damaged."""
-    try:
-        return msgspec.json.decode(text, type=View)
-    except (RecursionError, TypeError, ValueError):
-        return None
-
-
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
-    """Save the view of a reviewer in a run."""
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
     )
@@ -68,8 +53,11 @@ def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
            WHERE v.reviewer = ? AND r.removed_at IS NULL ORDER BY r.key""",
         (reviewer,),
     )
-    read = {row[0]: _view(row[1]) for row in rows}
-    return {name: view for name, view in read.items() if view is not None}
+    found = {}
+    for name, text in rows:
+        with suppress(RecursionError, TypeError, ValueError):  # a damaged view counts as none
+            found[name] = msgspec.json.decode(text, type=View)
+    return found
 
 
 Named = Literal["filters", "kept_settings"]
@@ -88,7 +76,6 @@ def named_texts(conn: sqlite3.Connection, table: Named, reviewer: str) -> dict[s
 def keep_texts(
     conn: sqlite3.Connection, table: Named, reviewer: str, texts: Mapping[str, str]
 ) -> None:
-    """Store texts by name, replacing older ones of those names."""
     query = f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)"
     conn.executemany(query, [(reviewer, *one) for one in texts.items()])
 
@@ -102,7 +89,6 @@ def forget_texts(
 
 
 def draft(conn: sqlite3.Connection, key: int, reviewer: str) -> str | None:
-    """Return the reviewer's unfinished note on a verdict's content, or ``None``."""
     query = """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
                WHERE v.key = ? AND d.reviewer = ?"""
     found: str | None = lookup(conn, query, (key, reviewer))
@@ -188,19 +174,12 @@ class WorkEvent(Struct, frozen=True):
     target: int | None
 
 
-def last_seq(conn: sqlite3.Connection, reviewer: str) -> int:
-    """Return the number of the reviewer's newest event, or 0 without events."""
-    query = "SELECT ifnull(max(seq), 0) FROM label_events WHERE desk = ? AND reviewer = ?"
-    return int(value(conn, query, (desk_id(conn), reviewer)))
-
-
 def work(
     conn: sqlite3.Connection, reviewer: str, run: str, after: int, last: int
 ) -> Iterator[WorkEvent]:
-    """Yield the labels, repeats and deferrals of a reviewer on screen in a run, oldest first.
+    """Yield a reviewer's labels, repeats and deferrals on screen in a run, and all undos and redos.
 
-    Undos and redos of any action are included. The events are those with a ``seq`` above ``after``
-    and up to ``last``.
+    They are those with a ``seq`` above ``after`` and up to ``last``, oldest first.
     """
     rows = conn.execute(
         """SELECT seq, key, kind, verdict, item, label,
@@ -338,7 +317,7 @@ def others_labels(
 ) -> Iterator[FewLabels]:
     """Yield the items, of the given ones or all, that at most ``most`` others labelled.
 
-    Items with an adjudication, or with a label that the reviewer gave or imported, are left out.
+    Without those with an adjudication, or with a label that the reviewer gave or imported.
     """
     who = (reviewer,) * 2
     rows: Iterable[sqlite3.Row] = ()
@@ -354,7 +333,7 @@ _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
 
 
 def said_of(conn: sqlite3.Connection, run_hash: str) -> list[Mapping[str, Any]]:
-    """Return the facts of each event in which this desk or another covers a run."""
+    """Return the facts of each event in which a desk covers a run."""
     query = f"SELECT detail FROM label_events WHERE {_ABOUT} ORDER BY key"
     return list(map(json.loads, first_column(conn, query, (DESK, run_hash))))
 
@@ -402,12 +381,10 @@ def claim_where(
 
 
 def held(conn: sqlite3.Connection, reviewer: str) -> frozenset[bytes]:
-    """Return the items that a reviewer has claimed."""
     return frozenset(first_column(conn, "SELECT item FROM claims WHERE reviewer = ?", (reviewer,)))
 
 
 def release(conn: ExplainedConnection, path: Path, reviewer: str) -> None:
-    """Give up every claim of a reviewer."""
     if held(conn, reviewer):
         with _quickly(conn, path):
             conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
@@ -468,11 +445,7 @@ def hash_at(conn: sqlite3.Connection, desk: str, reviewer: str, seq: int) -> str
 
 
 def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:
-    """Yield the events of a chain, the oldest first.
-
-    Raises:
-        ChainProblem: a row of another desk's file is not an event.
-    """
+    """Yield the events of a chain; raise ChainProblem if a row of another file is not an event."""
     query = f"""SELECT {", ".join(COLUMNS)} FROM label_events WHERE desk = ? AND reviewer = ?
                 ORDER BY seq"""
     for place, row in enumerate(conn.execute(query, (desk, reviewer)), 1):
@@ -488,13 +461,10 @@ def begin(conn: sqlite3.Connection, at: str) -> None:
 
 
 def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
-    """Put the next events of a chain, and return how many were new.
+    """Put the next events of a chain inside a write transaction; return how many were new.
 
-    Each is given with its counter, unless it carries one itself. Must run inside a write
-    transaction. Events that another process has put meanwhile stay as they are.
-
-    Raises:
-        ChainProblem: they do not continue the chain in this desk.
+    Each is given with its counter, unless it carries one itself. Raise ChainProblem if they do not
+    continue the chain in this desk.
     """
     desk = found[0][0].desk
     reviewer = found[0][0].reviewer
@@ -517,8 +487,7 @@ def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]
 def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the desk file of another person for reading, after a check that it can do no harm.
 
-    Raises:
-        DeskError: it is not a desk, holds foreign objects, or is of another version.
+    Raise DeskError if it is not a desk, holds foreign objects, or is of another version.
     """
     with connect_read_only(path) as conn, explained(path):
         conn.execute("PRAGMA trusted_schema=OFF")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, count, groupby
 from pathlib import PurePath
@@ -33,7 +33,6 @@ _BATCH = 500
 
 
 def to_run(row: sqlite3.Row) -> Run:
-    """Build a run record from a stored row."""
     # A desk of an older layout, which a migration reads, has no column of contents or archives.
     held = dict(row)
     contents = held.get("contents")
@@ -57,9 +56,7 @@ def all_runs(conn: sqlite3.Connection) -> list[Run]:
 def find(conn: sqlite3.Connection, name: str | None) -> Run:
     """Return the run with this name or unique hash prefix; for ``None``, the run opened last.
 
-    Raises:
-        NotFoundError: no run fits.
-        UsageError: several runs fit.
+    Raise NotFoundError if no run fits, and UsageError if several do.
     """
     if name is None:
         last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
@@ -102,23 +99,18 @@ UNANIMOUS = {
 """SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
-def labelled(conn: sqlite3.Connection) -> dict[int, int]:
-    """Count the labelled contents of each run; runs without any are absent."""
+def truths(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Counter[Truth]]:
+    """Count the labelled contents of all runs, or of one, by run key and truth."""
     rows = conn.execute(
-        """SELECT v.run, count(*) FROM truths t CROSS JOIN verdicts v ON v.item = t.item
-           WHERE v.run IN (SELECT key FROM runs) AND v.audit < 2 GROUP BY v.run"""
+        f"""SELECT v.run, t.truth, count(*) FROM truths t CROSS JOIN verdicts v ON v.item = t.item
+            WHERE v.run {"= ?" if run else "IN (SELECT key FROM runs)"} AND v.audit < 2
+            GROUP BY v.run, t.truth""",
+        (run,) if run else (),
     )
-    return dict(map(tuple, rows))
-
-
-def truths(conn: sqlite3.Connection, run: int) -> dict[Truth, int]:
-    """Count the labelled contents of a run by truth."""
-    rows = conn.execute(
-        """SELECT t.truth, count(*) FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ? WHERE v.audit < 2 GROUP BY t.truth""",
-        (run,),
-    )
-    return {Truth(truth): n for truth, n in rows}
+    found = defaultdict[int, Counter[Truth]](Counter)
+    for key, truth, n in rows:
+        found[key][Truth(truth)] = n
+    return found
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
@@ -150,29 +142,27 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
         both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
         unanimous.setdefault(key, Counter()).update(both)
     unknown = measures.unknown_ballots(conn, run)
-    return {
+    found = {
         key: DecisionCounts(
-            dict(found),
+            dict(counts),
             dict(flags[key]),
             dict(breaches[key]),
             unknown_ballots=unknown.get(key, 0),
             **unanimous[key],
         )
-        for key, found in decisions.items()
-    } | archive_tallies(conn, run)
+        for key, counts in decisions.items()
+    }
+    query = "SELECT key FROM runs WHERE archive IS NOT NULL AND key = ifnull(?, key)"
+    for key in first_column(conn, query, (run,)):
+        if stats := archive_stats(conn, key):
+            found[key] = stats.decision_counts()
+    return found
 
 
 def archive_text(conn: sqlite3.Connection, key: int) -> str | None:
     """Return the statistics of an archive as JSON; ``None`` for any other run."""
     # A desk of an older layout, which a migration reads, holds no archives.
     return dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()).get("archive")
-
-
-def archive_tallies(conn: sqlite3.Connection, run: int | None) -> dict[int, DecisionCounts]:
-    """Count the verdicts of all archives, or of the run if it is one, by run key."""
-    query = "SELECT key FROM runs WHERE archive IS NOT NULL AND key = ifnull(?, key)"
-    found = ((key, archive_stats(conn, key)) for key in first_column(conn, query, (run,)))
-    return {key: stats.decision_counts() for key, stats in found if stats}
 
 
 def archive_stats(conn: sqlite3.Connection, key: int) -> Stats | None:
@@ -224,7 +214,7 @@ def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
 
 
 def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
-    """Return the oldest loaded run read from the same bytes with any options, or ``None``."""
+    """Return the oldest loaded run read from the same bytes, or ``None``."""
     where = "file_hash = ? AND removed_at IS NULL ORDER BY key"
     return next(_runs(conn, where, file_hash), None)
 
@@ -243,7 +233,6 @@ def options(conn: sqlite3.Connection, key: int) -> Any:
 
 
 def file_hash(conn: sqlite3.Connection, key: int) -> str:
-    """Return the sha256 of the report file that a run was read from."""
     return str(value(conn, "SELECT file_hash FROM runs WHERE key = ?", (key,)))
 
 
@@ -273,10 +262,7 @@ def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
 
 
 def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
-    """Return a name that no other run has: the report's own or else the file's stem.
-
-    If that is taken, ``#2``, ``#3`` and so on is appended.
-    """
+    """Return the report's own name or else the file's stem, with ``#2``, ``#3`` if it is taken."""
     base = wanted or PurePath(file).name.split(".")[0] or file
     taken = first_column(conn, "SELECT name FROM runs")
     names = chain([base], (f"{base}#{number}" for number in count(2)))
@@ -355,7 +341,7 @@ def digest(conn: sqlite3.Connection, key: int) -> RunDigest:
 
 
 def packed_digest(conn: sqlite3.Connection, key: int, found: RunDigest | None = None) -> RunDigest:
-    """Hash the packed ballots of a run, in addition to what is already hashed."""
+    """Hash the packed ballots of a run, after what is already hashed."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = found or RunDigest()
@@ -405,7 +391,6 @@ ABOUT = ("name", "file", "loaded_at", "skipped", "notes")
 
 
 def about(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """Return the columns ``ABOUT`` of a run."""
     query = f"SELECT {', '.join(ABOUT)} FROM runs WHERE key = ?"
     return dict(conn.execute(query, (key,)).fetchone())
 
@@ -413,7 +398,7 @@ def about(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
 def cover(
     conn: sqlite3.Connection, key: int, at: str, kind: str, hashes: Mapping[str, Any]
 ) -> None:
-    """Append the event that makes the log's head depend on a run: its hashes and its row."""
+    """Append the event that makes the log's head depend on a run."""
     run = by_key(conn, key)
     drawn = {} if run.by_verdict else {"drawn": "contents"}
     detail = {**about(conn, key), **hashes, **drawn}
@@ -456,7 +441,6 @@ def cover_again(conn: sqlite3.Connection, key: int) -> None:
 
 
 def tag_verdicts(conn: sqlite3.Connection) -> None:
-    """Fill in the reports' tags from the bodies."""
     # SQLite's JSON functions end a text at NUL, so Python parses the lists.
     tagged = conn.execute(
         """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')

@@ -37,7 +37,7 @@ CheckedCall = Callable[[float, int], object]
 
 
 def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
-    """Return the number of a run's indexed verdicts, and the number of all its verdicts."""
+    """Return the number of a run's indexed verdicts, and of all its verdicts."""
     row = conn.execute(
         """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
            LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?""",
@@ -73,7 +73,6 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[IndexRow]) -
 
 
 def add(conn: sqlite3.Connection, batch: list[IndexRow]) -> None:
-    """Put the texts of verdicts into an index, inside the caller's transaction."""
     marks = ", ".join("?" * (len(COLUMNS) + 1))
     conn.executemany(f"INSERT INTO search (rowid, {', '.join(COLUMNS)}) VALUES ({marks})", batch)
 
@@ -89,8 +88,8 @@ def find(
 ) -> array[int]:
     """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
 
-    ``blind`` leaves out the jurors' reasons and all notes except those of ``reviewer``. Notes of
-    others on ``withheld`` items are always left out.
+    ``blind`` leaves out jurors' reasons and the notes of others than ``reviewer``; notes of others
+    on ``withheld`` items are always left out.
     """
     sought = parse_search(text)
     kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
@@ -108,10 +107,7 @@ def find(
 def notes(
     conn: sqlite3.Connection, run: int, withheld: Withheld = NOT_WITHHELD
 ) -> list[tuple[int, str, str]]:
-    """Return verdict key, author and text of each author's newest standing note on each item.
-
-    Notes of others on ``withheld`` items are left out.
-    """
+    """Return verdict key, author and text of each note, without others' on ``withheld`` items."""
     rows = conn.execute(
         """SELECT v.key, c.author, c.item, e.detail FROM current_events c
            CROSS JOIN label_events e ON e.key = c.key
@@ -181,9 +177,6 @@ def _keys_by_note(
         ]
 
 
-# Comparison with the bodies
-
-
 def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
     """Report whether the index differs from the bodies."""
     found = list[str]()
@@ -220,9 +213,9 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
 
 
 def _sum(conn: sqlite3.Connection, table: str) -> int:
-    """Return the sum of the hashes of all words, each with its verdict and place.
+    """Return the sum of the hashes of all words with their verdicts and places.
 
-    Python keys hashes of bytes anew in each process, so nobody can choose words whose sums agree.
+    Python keys hashes anew in each process, so nobody can choose words whose sums agree.
     """
     # A plain cursor, without explained errors, because nothing else reads so many rows.
     cursor = conn.cursor(sqlite3.Cursor)
@@ -269,9 +262,7 @@ class FilterContext(Struct, frozen=True):
 def matching(context: FilterContext, term: Term) -> Iterable[int]:
     """Return the keys of the verdicts that match a term, ignoring its negation.
 
-    Raises:
-        FilterError: the term names a run that the desk does not hold.
-        UsageError: the term needs a search index that is not complete yet.
+    Raise FilterError for an unknown run, UsageError if the search index is not complete yet.
     """
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
     return _CONDITIONS[name](context, term)
@@ -334,7 +325,7 @@ def _half(context: FilterContext, term: Term) -> Iterable[int]:
 
 def _tag(context: FilterContext, term: Term) -> Iterable[int]:
     # SQLite folds the case of ASCII letters only, so tags are compared here.
-    known = verdicts.tags(context.conn, context.run)
+    known = [*verdicts.case_tags(context.conn, context.run), *verdicts.used_tags(context.conn)]
     equal = [tag for tag in known if str(tag).casefold() == term.value.casefold()]
     marks = ", ".join("?" * len(equal))
     query = f"SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks})"

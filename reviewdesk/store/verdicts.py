@@ -32,10 +32,8 @@ def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
 def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[str, Any]:
     """Return the row of a verdict with facts of its run, and its ``body`` if wanted.
 
-    ``same_content`` is the number of verdicts of the run on its content.
-
-    Raises:
-        NotFoundError: no verdict has this key.
+    ``same_content`` is the number of verdicts of the run on its content. Raise NotFoundError if no
+    verdict has this key.
     """
     row = conn.execute(
         f"""SELECT v.*, r.hash AS run_hash
@@ -61,25 +59,19 @@ def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
     return found
 
 
-_LOADED = """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
-             WHERE r.removed_at IS NULL AND """
-
-
-def by_id(conn: sqlite3.Connection, run: int, verdict_id: str) -> sqlite3.Row | None:
-    """Return id, item and run hash of the verdict with this id in a run that is not removed."""
-    found: sqlite3.Row | None = conn.execute(
-        f"{_LOADED} v.run = ? AND v.id = ?", (run, verdict_id)
-    ).fetchone()
-    return found
-
-
-def by_item(
-    conn: sqlite3.Connection, item: bytes, run: int | None, verdict_id: str | None
+def loaded(
+    conn: sqlite3.Connection, run: int | None, verdict_id: str | None, item: bytes | None = None
 ) -> sqlite3.Row | None:
-    """Return id, item and run hash of a verdict on this content, if possible of this run and id."""
+    """Return id, item and run hash of the loaded verdict with this id in a run.
+
+    With an ``item``, return those of a verdict on it, if possible of this run and id.
+    """
+    which = "v.run = ?1 AND v.id = ?2" if item is None else "v.item = ?3"
     found: sqlite3.Row | None = conn.execute(
-        f"{_LOADED} v.item = ? ORDER BY v.run IS ? DESC, v.id = ? DESC LIMIT 1",
-        (item, run, verdict_id),
+        f"""SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
+            WHERE r.removed_at IS NULL AND {which}
+            ORDER BY v.run IS ?1 DESC, v.id = ?2 DESC LIMIT 1""",
+        (run, verdict_id, item)[: 2 if item is None else 3],
     ).fetchone()
     return found
 
@@ -97,10 +89,7 @@ def has_copies(conn: sqlite3.Connection, run: int) -> bool:
 
 
 def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
-    """Return run and key of the first verdict on the same content in each other loaded run.
-
-    The newest run comes first.
-    """
+    """Return run and key of the first verdict on the same content in other runs, newest first."""
     rows = conn.execute(
         """SELECT o.run, min(o.key) AS key FROM verdicts v
            JOIN verdicts o ON o.item = v.item AND o.run != v.run
@@ -185,7 +174,7 @@ def first_key(conn: sqlite3.Connection, run: int) -> int:
 
 
 def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[sqlite3.Row]:
-    """Return key and body of ``count`` verdicts of a run, from the ``start``-th in file order."""
+    """Return key and body of ``count`` verdicts of a run, from the ``start``-th on."""
     first = first_key(conn, run) + start
     return conn.execute(
         """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
@@ -245,7 +234,7 @@ def keys_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> dict[str, i
 def keys_of_items(
     conn: sqlite3.Connection, run: int, items: Collection[bytes]
 ) -> dict[bytes, list[int]]:
-    """Return the keys of the verdicts of a run on some items, by item."""
+    """Return the keys of a run's verdicts on some items, by item."""
     found: dict[bytes, list[int]] = {}
     query = "SELECT item, key FROM verdicts WHERE run = ? AND item IN (*)"
     for row in in_pages(conn, query, sorted(items), run):
@@ -254,10 +243,7 @@ def keys_of_items(
 
 
 def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
-    """Return the labels of an item, each with its author's newest note and current tags.
-
-    The newest adjudication, if any, comes first.
-    """
+    """Return the labels of an item, an adjudication first, with their authors' notes and tags."""
     # SQLite's json_extract cuts a text at NUL, so SQL only selects the event.
     rows = conn.execute(
         """SELECT l.item, l.label, l.key, e.author, e.reviewer, e.at, e.run,
@@ -282,7 +268,6 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
 
 
 def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label") -> Truth | None:
-    """Return the label or adjudication that an author gave an item, or ``None``."""
     query = """SELECT c.label FROM current_events c JOIN label_events e ON e.key = c.key
                WHERE c.item = ? AND c.slot = ? AND e.author = ?"""
     found = lookup(conn, query, (item, slot, author))
@@ -322,7 +307,7 @@ def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
 
 
 def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
-    """Return the tags of an item by author, in the order in which the author gave them."""
+    """Return the tags of an item by author, in the order given."""
     found: dict[str, dict[str, None]] = {}
     query = "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place"
     for author, tag in conn.execute(query, (item,)):
@@ -331,7 +316,7 @@ def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, 
 
 
 def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[bytes]]:
-    """Return the items that carry each tag, without the tags of others on withheld items."""
+    """Return the items with each tag, without the tags of others on withheld items."""
     found: dict[str, set[bytes]] = {}
     query = "SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
     for item, author, tag in conn.execute(query):
@@ -356,11 +341,6 @@ def used_tags(conn: sqlite3.Connection, author: str | None = None) -> list[str]:
     query = """SELECT tag FROM tag_uses WHERE items > 0 AND (?1 IS NULL OR author = ?1)
                GROUP BY tag ORDER BY sum(items) DESC, tag"""
     return first_column(conn, query, (author,))
-
-
-def tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
-    """Return the tags of a run's report and all tags that reviewers gave in the desk."""
-    return [*case_tags(conn, run), *used_tags(conn)]
 
 
 def case_tags(conn: sqlite3.Connection, run: int) -> list[str | None]:

@@ -68,7 +68,7 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 
 
 def _run_labels(desk: Desk, run: Run) -> Labels:
-    strata = jurors.strata(desk.conn, run.key)
+    strata = [h for h, _ in jurors.places(desk.conn, run.key)]
     first = verdicts.first_key(desk.conn, run.key)
     return Labels.of(range(first, first + len(strata)), strata, labelled(desk, run))
 
@@ -152,7 +152,6 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     )
 
 
-_CLEAR = (Truth.PASS, Truth.FAIL)
 _MOST_READ = 100_000
 """The most verdicts of the newest runs that are compared over runs: a second's work."""
 
@@ -180,8 +179,9 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
                 for name in mine.dimensions
             }
             alike = against_earlier({"": [one.alike for one in series if one.alike.n]})
-            clear = [n for truth, n in runs.truths(desk.conn, run.key).items() if truth in _CLEAR]
-            watch = [UnanimityWatch(one, sum(clear)) for one in alike if mine.alike.n]
+            truths = runs.truths(desk.conn, run.key)[run.key]
+            clear = truths[Truth.PASS] + truths[Truth.FAIL]
+            watch = [UnanimityWatch(one, clear) for one in alike if mine.alike.n]
             made[run.key] = AgainstEarlier(against_earlier(dimensions), *watch)
     return made
 

@@ -207,11 +207,11 @@ def _verdict_of(desk: OpenFile, run: Run | None, row: LabelRow) -> sqlite3.Row |
     try:
         if row.item_hash is not None:
             item = bytes.fromhex(row.item_hash)
-            return verdicts.by_item(desk.conn, item, run.key if run else None, row.id)
+            return verdicts.loaded(desk.conn, run.key if run else None, row.id, item)
         named = run if row.run is None else runs.find(desk.conn, row.run)
     except (ValueError, NotFoundError):
         return None
-    return None if row.id is None or named is None else verdicts.by_id(desk.conn, named.key, row.id)
+    return None if named is None else verdicts.loaded(desk.conn, named.key, row.id)
 
 
 def _label_event(

@@ -18,7 +18,7 @@ from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key
-from reviewdesk.store.reviewers import WorkEvent, last_seq, work
+from reviewdesk.store.reviewers import WorkEvent, end, work
 
 T = TypeVar("T")
 _key = attrgetter("key")
@@ -69,7 +69,7 @@ class WorkLog:
         """Read the new events; return the items whose repeats they may concern."""
         desk = self._desk
         before = self._seq
-        self._seq = last_seq(desk.conn, desk.reviewer)
+        self._seq = end(desk.conn, desk_id(desk.conn), desk.reviewer).seq
         touched: set[bytes] = set()
         if self._seq > before:
             for event in work(desk.conn, desk.reviewer, self.run.hash, before, self._seq):

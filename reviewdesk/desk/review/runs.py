@@ -1,6 +1,5 @@
 """The list of loaded runs, and the details of one run."""
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -95,10 +94,10 @@ def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
 def overview(desk: Desk) -> list[RunLine]:
     """Return every run that is not hidden, the newest last."""
     with reading(desk.conn, desk.path):
-        labelled = runs.labelled(desk.conn)
+        labelled = runs.truths(desk.conn)
         alphas = measures.alphas(desk.conn)
         return [
-            RunLine(run, labelled.get(run.key, 0), alphas.get(run.key, RunAlphas()))
+            RunLine(run, labelled[run.key].total(), alphas.get(run.key, RunAlphas()))
             for run in runs.all_runs(desk.conn)
         ]
 
@@ -113,7 +112,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
     """Read the contents of one run and the progress of its labels."""
     with reading(desk.conn, desk.path):
         counted = runs.tallies(desk.conn, run.key)
-        truths = Counter(runs.truths(desk.conn, run.key))
+        truths = runs.truths(desk.conn, run.key)[run.key]
         keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
         for item, mark in queue.marks(desk.conn, list(keys)).items():
             truths[mark.truth] -= len(keys[item]) if run.by_verdict else 1
