@@ -55,9 +55,10 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
         "panel_verdict", "majority", "majority_vote", "final",
+        "overall_verdict", "overall_decision", "final_label", "majority_label", "gesamturteil",
     ),
     "reason": REASONS,
-    "repeat": ("repeat", "epoch", "trial", "replicate", "iteration"),
+    "repeat": ("repeat", "epoch", "trial", "replicate", "iteration", "attempt", "try"),
     "confidence": ("confidence",),
     "weight": ("weight",),
     "error": ("error", "error_message"),
@@ -190,13 +191,15 @@ NOT_FINITE = frozenset({
 _PASSES = (
     "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
     "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
-    "correcto", "good", "ok", "okay", "right", "met", "satisfied", "success", "approved",
+    "correcto", "aprobado", "réussi", "conforme", "gut", "good",
+    "ok", "okay", "right", "met", "satisfied", "success", "approved",
     "acceptable", "valid", "win", "thumbs up", "thumbs_up", "checked",
 )  # fmt: skip
 _FAILS = (
     "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
     "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux",
-    "falso", "incorrecto", "bad", "not ok", "nok", "not okay", "wrong", "not met", "unmet",
+    "falso", "incorrecto", "rechazado", "échoué", "schlecht", "bad",
+    "not ok", "nok", "not okay", "wrong", "not met", "unmet",
     "not satisfied", "failure",
     "disapproved", "unacceptable", "invalid", "loss", "lose", "thumbs down", "thumbs_down",
     "unchecked", "not correct", "not accepted",

@@ -323,7 +323,8 @@ class MapReader:
                 pattern = rule.columns if isinstance(rule.columns, str) else "*"
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                    groups.setdefault(f"{pattern}\0{star}", []).append(place)
+                    group = f"{raw.get('score', pattern)}\0{star}\0{rule.as_ == 'person'}"
+                    groups.setdefault(group, []).append(place)
             elif rule.as_ == "nothing" and not rule.each:
                 self._skips.append(self._place(raw))
             else:

@@ -12,43 +12,24 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.cells import (
-    BALLOT,
-    FACTS,
-    NOT_FINITE,
-    REASONS,
-    Cells,
-    DecidingWords,
-    is_answer,
-    is_criterion,
-    is_word,
-    likely_number,
-    name,
-    roles_of,
-    stated_error,
-    with_decimal_point,
-)
-from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, TableSample, of_people
+from reviewdesk.reports.tables.cells import BALLOT, FACTS, REASONS, Cells, is_criterion, name
+from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people
+from reviewdesk.reports.tables.roles import MARKED, TableRoles, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
 _MOST_WORDS = 6
-_MARKS = (
-    "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
-    "|urteil|note|nota|punkte|puntuación"
-)
-_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
-_BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
-"""The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
-_CERTAIN = ("confidence", "conf", "certainty")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
+_SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
+"""How sure each judge is of its answer stands beside the answer."""
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
-    r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$)",
+    r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
+    r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|[d-f][+-]?$)",
     re.IGNORECASE,
 )
 """Words that more likely mean a fail than a pass."""
@@ -57,40 +38,8 @@ _NEITHER = re.compile(
     re.IGNORECASE,
 )
 """Words for an answer between pass and fail."""
-_TEXTS = {
-    "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
-    "output": re.compile(
-        r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
-        r"|antwort|réponse|respuesta",
-        re.IGNORECASE,
-    ),
-    "input": re.compile(
-        r"question|prompt|query|instruction|input|message|article|document|frage|pregunta",
-        re.IGNORECASE,
-    ),
-}
-"""Words in the names of columns of texts."""
-_INNER = frozenset({"item", "input", "output", "reference"})
-_HOLDERS = re.compile(
-    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer)[.:/]",
-    re.IGNORECASE,
-)
-"""The start of a column's name that only says where a fact was."""
-_TASKS = frozenset({"doc", "example", "datasource_item", "dataset_item", "task", "input", "inputs"})
-"""Objects that hold a question and its known answer."""
-_PEOPLE = re.compile(
-    r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
-    r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?)$",
-    re.IGNORECASE,
-)
-"""Columns that name the person of a row, if several rows are about one item."""
 _PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
 """Roles and columns that tell apart the rows of one item and judge."""
-_HUMAN = re.compile(r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$", re.IGNORECASE)
-_RATER = re.compile(
-    r"(?:annotator|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$", re.IGNORECASE
-)
-"""Columns of people, if others are those of judges."""
 _PAIR = ("chosen", "rejected")
 """The columns of two responses, of which the first one is known to be the better."""
 _FIRST = {
@@ -100,18 +49,18 @@ _FIRST = {
 """The words for the better one of two responses."""
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
-_LIKERT = re.compile(
-    r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided",
-    re.IGNORECASE,
-)
-_SHORT = 60
 _COMMENT = ".comment"
 _OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
 _LIKELY = re.compile(
-    rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury", re.IGNORECASE
+    rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
 )
 """Columns that more likely than others hold the answers of judges."""
+_UNLIKELY = re.compile(
+    r"meta|config|usage|param|setting|info|timing|stat|version|context|input|expected|cost|token",
+    re.IGNORECASE,
+)
+"""Columns of objects that hardly hold answers, if others do."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -138,45 +87,18 @@ class Guess(Struct, frozen=True):
     """The format that the report states, if it is not the map's name."""
 
 
-class Guesser(TableSample):
+class Guesser(TableRoles):
     """The known facts of a table whose map is guessed."""
 
     def __init__(
         self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
     ) -> None:
         """Find the roles of the columns; ``command`` is the name of the file in hints."""
-        self.columns = tuple(dict.fromkeys(name for name in layout.columns if name))
+        super().__init__(layout.columns, sample, options)
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
-        self.sample = sample
-        self.options = options
         self.command = command
         self.see = f"See how it would be read: reviewdesk map {command}"
         self.read_labels = f"Read it with: reviewdesk labels import {command}"
-        self.given = (*options.judge_columns, *options.criteria_columns)
-        self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
-        free = [one for one in self.columns if one not in self.said]
-        judged = any(JUDGE.search(one) and not _RATER.match(one) for one in self.columns)
-        judged = judged or bool(options.judge_columns)
-        self.people = [one for one in free if _HUMAN.search(one) or (judged and _RATER.match(one))]
-        filled = roles_of(one for one in free if self.cells(one) or not sample)
-        empty = roles_of(one for one in free if one not in filled.values())
-        self.roles = empty | filled
-        self.find_texts(free)
-        self.roles |= self.inner_roles()
-        self.roles = self.outer_roles() | self.roles
-        if "@key" in self.columns and "judge" not in self.roles:
-            keys = [str(row.cells["@key"]) for row in sample]
-            if len({*keys}) < len(keys) or all(map(JUDGE.search, keys)):
-                self.roles["judge"] = "@key"
-                if self.roles.get("item") == "@key":
-                    del self.roles["item"]
-        if "item" in self.roles and self.recurs([self.roles["item"]]):
-            people = (one for one in self.columns if _PEOPLE.search(one))
-            if person := next(people, ""):
-                self.roles.setdefault("judge", person)
-        if not {"judge", "dimension"} & self.roles.keys() and not self.given:
-            self.find_judges()
-        self.find_human()
         self.made: JsonObject = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
@@ -189,95 +111,6 @@ class Guesser(TableSample):
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
 
-    def find_texts(self, free: Sequence[str]) -> None:
-        """Find texts by a word in the names of columns, and scores under the name of reasons."""
-        for role, words in _TEXTS.items():
-            taken = {*self.roles.values()}
-            likely = [one for one in free if one not in taken and words.search(one)]
-            likely = [one for one in likely if not NO_SCORE.search(one) and not _BEHIND.search(one)]
-            found = next(filter(self.is_text, likely), "")
-            if found and self.roles.get(role, "text") in {"text", "Text"}:
-                if role in self.roles:
-                    # A summary or a translation of the text is the output.
-                    self.roles.setdefault("input", self.roles[role])
-                self.roles[role] = found
-        why = self.roles.get("reason", "")
-        scores = self.cells(why) if "score" not in self.roles else []
-        if scores and all(likely_number(one) is not None for one in scores):
-            self.roles = roles_of(one for one in free if one != why) | {"score": why}
-
-    def find_judges(self) -> None:
-        """Find the column that names the judge or the question of each row, whatever its name."""
-        item = self.roles.get("item", "")
-        for column in self.columns:
-            cells = [one for one in self.cells(column) if isinstance(one, str)]
-            several = 1 < len({*cells}) < len(cells) == len(self.sample) and column != item
-            scored = self.roles.get("test") == column and "score" in self.roles
-            if several and (all(map(JUDGE.search, cells)) or (scored and self.recurs([item]))):
-                role = "dimension" if any(map(is_criterion, cells)) else "judge"
-                self.roles = {key: one for key, one in self.roles.items() if one != column}
-                self.roles[role] = column
-                return
-
-    def find_human(self) -> None:
-        """Find the column of a person's labels; one that holds only names is none."""
-        words = DecidingWords(self.options)
-        named = self.roles.get("human", "")
-        said = self.cells(named) if named.casefold().strip() in {"reviewer", "expert"} else []
-        if said and not any(map(words.human, said)):
-            del self.roles["human"]
-        labels = [
-            one for one in self.people if (held := self.cells(one)) and all(map(words.human, held))
-        ]
-        self.people_rule: list[JsonObject] = []
-        if len(labels) > 1 and not named:
-            self.people_rule = [{"columns": labels, "as": "person", "label": "*", "by": "=*"}]
-        elif labels and not named:
-            self.roles["human"] = labels[0]
-
-    def outer_roles(self) -> dict[str, str]:
-        """Return the id and the input that are in the object around a row."""
-        around = self.sample[0].cells.get("^", {}) if self.sample else {}
-        roles = roles_of(around)
-        named = [role for role in ("item", "input") if isinstance(around.get(roles.get(role)), str)]
-        return {role: f"^.{roles[role]}" for role in named}
-
-    def inner_roles(self) -> dict[str, str]:
-        """Return the facts on an item that are inside objects, such as ``sample.id``.
-
-        An object under the name of a fact is that fact only if none of its keys is.
-        """
-        found: dict[str, str] = {}
-        known = {*self.roles.values()}
-        row = self.sample[0].cells if self.sample else {}
-        for column in self.columns:
-            held = row.get(column)
-            if place := _HOLDERS.match(column):
-                for role in roles_of([column[place.end() :]]).keys() & _INNER:
-                    if role not in self.roles:
-                        found.setdefault(role, column)
-            single = isinstance(held, list) and len(held) == 1
-            texts: Any = held[0] if isinstance(held, list) and single else held
-            if single and isinstance(texts, str) and _TEXTS["output"].search(column):
-                found.setdefault("output", f"{column}.0")
-            if isinstance(texts, dict) and column != "^":
-                self.add_inner(found, column, f"{column}.0" if single else column, texts)
-            if isinstance(texts, dict) and self.roles.get("item") == column:
-                del self.roles["item"]
-                others = roles_of(one for one in self.columns if one not in {column, *known})
-                if "item" in others:
-                    self.roles["item"] = others["item"]
-        return found
-
-    def add_inner(self, found: dict[str, str], column: str, start: str, texts: JsonObject) -> None:
-        """Add the facts that the object of a column holds."""
-        for role, key in roles_of(texts).items():
-            free = self.roles.get(role, column) == column and role not in found
-            if role in _INNER and free and isinstance(texts[key], str | int):
-                # What comes with a question is its known answer, not the one that was judged.
-                known = role == "output" and column in _TASKS
-                found["reference" if known else role] = f"{start}.{key}"
-
     def guess(self) -> Guess:
         if missing := [one for one in self.said if one not in self.columns]:
             named = show_line(missing[0], 60)
@@ -286,67 +119,78 @@ class Guesser(TableSample):
         if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
             problem = "is a labels file, not a report"
             return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
+        # The export of a queue has a column of comments for each reviewer.
+        people = [one.removesuffix(_COMMENT) for one in self.columns if one.endswith(_COMMENT)]
+        if people and not self.given and "judge" not in self.roles:
+            problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
+            return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
         if self.given and "judge" not in self.roles:
             options = self.options
-            self.item = self.item or self.first_column()
+            self.item = self.item or self.item_column()
             return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
         if self.options.judge_columns:
             named = show_line(self.roles["judge"], 60)
             problem = f'has a column "{named}" with a judge in each row'
             return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
-        if "judge" in self.roles or "dimension" in self.roles:
-            self.item = self.item or self.roles.get("input", "") or self.grouping()
-            return self.long()
-        self.item = self.item or self.first_column()
+        asks = bool({"judge", "dimension"} & self.roles.keys())
+        if asks and not self.item:
+            self.item = self.roles.get("input", "")
+        self.item = self.item or self.item_column()
+        return self.nested(asks) or (self.long() if asks else self.by_cells())
+
+    def nested(self, asks: bool) -> Guess | None:
+        """Return the map of a table whose answers are inside a column, if that is likely.
+
+        If it ``asks``, a column names the judge or the question of a row.
+        """
+        if asks and {*ANSWERS} & self.roles.keys():
+            return None
+        plain = bool(self.answering()[1])
         texts = self.made.get("input")
-        nested = [one for one in self.columns if "." not in one and one != texts]
-        for column in sorted(nested, key=lambda one: not _LIKELY.search(one)):
-            if rule := self.held(column):
+        inner = [one for one in self.columns if "." not in one and one != texts]
+        for column in sorted(inner, key=lambda one: not _LIKELY.search(one)):
+            unlikely = not _LIKELY.search(column) if asks else _UNLIKELY.search(column)
+            if not (plain and unlikely) and (rule := self.held(column)):
                 return self.inner(self.of_all(rule, column), column)
-        return self.by_cells()
+        return None
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
-        rules = rule.get("ballots") or [rule]
+        rules = [self.by_row(one) for one in rule.get("ballots") or [rule]]
         places = [one.get("each") or one.get("score") or column for one in rules]
-        made = {**self.made, "item": self.item, **rule}
-        if column == made.get("output") and "score" in rule:
+        made = {**self.made, "item": self.item}
+        read = [str(path) for one in rules for path in one.values()]
+        if column == made.get("output") and any(path.startswith(column) for path in read):
             del made["output"]  # it is the judge's answer
-        asked = any("dimension" in one for one in rules)
-        if more := self.of_row(made, asked):
-            made = {key: path for key, path in made.items() if key not in rule}
-            made["ballots"] = [*rules, *more]
-        self.told_apart(made, ("epoch",))
+        more = self.of_row(made, rules)
+        made |= rules[0] if len(rules) == 1 and not more else {"ballots": [*rules, *more]}
+        of_row = [one.get("judge", "=") for one in rules if not one.get("each")]
+        said = [self.roles.get("judge", ""), *(one for one in of_row if not one.startswith("="))]
+        self.told_apart(made, [*said, self.roles.get("dimension", "")])
         if words := self.words([self.at(one) for one in rules]):
             made["words"] = words
-        shown = rule.get("columns") or [*map(_column_of, places)]
-        problem = f"has the answers of judges inside {listed([*dict.fromkeys(shown)])}"
-        return _unsure(_map(made), problem, self.see, *dict.fromkeys(map(_column_of, places)))
+        shown = [*dict.fromkeys(map(_column_of, places))]
+        problem = f"has the answers of judges inside {listed(rule.get('columns') or shown)}"
+        return _unsure(_map(made), problem, self.see, *shown)
 
-    def grouping(self) -> str:
-        """Return the first column that recurs, but not for one judge: it may name the items."""
-        judge = self.roles.get("judge", "")
-        likely = (one for one in self.columns if one not in self.roles.values())
-        likely = (one for one in likely if one == self.columns[0] or not self.answers(one))
-        found = (one for one in likely if self.recurs([one]) and not self.recurs([one, judge]))
-        return next(found, "") if judge else ""
+    def by_row(self, rule: JsonObject) -> JsonObject:
+        """Return a rule of answers inside a row, if columns name the row's judge or question."""
+        each = rule.get("each", "")
+        around = "^." * (1 + (".*" in each)) if each else ""
+        own = rule.get("judge", "=*")
+        unnamed = own in {"@key", "^.@key", rule.get("dimension")} or own.startswith("=")
+        if unnamed and (judge := self.roles.get("judge")):
+            rule = rule | {"judge": around + judge}
+            if own in {"@key", "=*"} and "dimension" not in rule:
+                numbered = any(isinstance(one["@key"], int) for one in self.inside(each))
+                rule["epoch" if own == "@key" and numbered else "dimension"] = own
+        if (asked := self.roles.get("dimension")) and "dimension" not in rule:
+            rule = rule | {"dimension": around + asked}
+        return rule
 
-    def first_column(self) -> str:
-        """Return the first column, if it numbers or names the rows, else an empty text."""
-        first = self.columns[0] if self.columns else ""
-        taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
-        cells = self.cells(first)
-        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
-        whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
-        names_rows = named and whole and not any(map(is_answer, cells))
-        free = first not in taken and first not in self.said
-        return first if free and (names_rows or self.counts_rows(first)) else ""
-
-    def told_apart(
-        self, made: JsonObject, keys: Sequence[str] = ("judge", "dimension", "epoch")
-    ) -> None:
-        """Add columns to the item's id if one judge rates rows of the same id."""
-        said = [made[key] for key in ("item", *keys) if made.get(key)]
+    def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> None:
+        """Add columns to the item's id if rows of one id differ in none of other paths."""
+        said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
         if not made["item"] or not self.recurs(said):
             return
         named = {one.casefold(): one for one in self.columns}
@@ -362,7 +206,7 @@ class Guesser(TableSample):
             made["item"] = " + ".join([made["item"], *chosen])
             if made.get("model") in chosen:
                 made["generator"] = made.pop("model")
-        elif "judge" not in keys:
+        elif wide:
             # Rows of one id that nothing tells apart are items of their own.
             made |= {"title": made["item"], "item": ""}
 
@@ -382,24 +226,32 @@ class Guesser(TableSample):
                 made = {key: one for key, one in made.items() if key != role} | rule
             elif rule and "each" in rule:
                 return self.inner(rule, roles[role])
-        made["judge"] = roles.get("judge", roles.get("dimension", ""))
-        if made["judge"] and all(isinstance(one, list) for one in self.cells(made["judge"])):
-            made["judge"] += ".0"
+        made["judge"] = self.judge_path()
         if "model" in made["judge"].lower():
             made["model"] = roles.get("judge", "")
         if "dimension" in roles:
             made["dimension"] = roles["dimension"]
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
-        self.told_apart(made)
+        self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
         if person := of_people([row.cells for row in self.sample]):
-            made["ballots"] = [person, {}]
+            made["ballots"] = [{"by": made["judge"], **person}, {}]
         return self.checked(made)
+
+    def judge_path(self) -> str:
+        """Return the path of the judge's name, which may be the first value of a list or object."""
+        column = self.roles.get("judge", self.roles.get("dimension", ""))
+        cell = next(iter(self.cells(column)), None)
+        if isinstance(cell, list | dict) and cell:
+            return f"{column}.{0 if isinstance(cell, list) else next(iter(cell))}"
+        return column
 
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""
-        if not self.options.pass_labels and (words := self.words([self.cells(made["score"])])):
-            return self.ask_words(_map({**made, "words": words}), [made["score"]], self.command)
+        said = next((self.roles[role] for role in ANSWERS if role in self.roles), "")
+        if not self.options.pass_labels and (words := self.words([self.cells(said)])):
+            words = {key: [*made.get("words", {}).get(key, []), *words[key]] for key in words}
+            return self.ask_words(_map({**made, "words": words}), [said], self.command)
         if not self.item:
             problem = f"has no column that names the items (its columns: {listed(self.columns)})"
             likely = next((one for one in self.columns if one.lower().endswith("id")), "NAME")
@@ -422,12 +274,8 @@ class Guesser(TableSample):
         known = {*self.roles.values(), self.item}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
         rest = [one for one in rest if not NO_SCORE.search(one)]
-        for column in self.columns if not rest else ():
-            if (rule := self.held(column)) and rule.get("judge") == f"={column}":
-                rest_of = {key: one for key, one in made.items() if one != column}
-                made = {**rest_of, **rule, "judge": made["judge"]}
-                problem = f"has the answers of judges inside {show_line(column, 60)}"
-                return _unsure(_map(made), problem, self.see, column)
+        marked = [one for one in rest if MARKED.search(one)]
+        rest = marked if len(marked) == 1 else rest
         named = {made["judge"], self.item, self.roles.get("dimension", "")}
         for column in self.columns if not rest and "score" not in self.roles else ():
             if column not in named and self.words([self.cells(column)]):
@@ -451,6 +299,9 @@ class Guesser(TableSample):
         # Without a column of items, each column is an item.
         problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
         rule = {**self.columns_rule(rest), "dimension": "=*"}
+        if "judge" not in self.roles:
+            # A row for each question has a column for each judge.
+            rule |= {"judge": "=*", "dimension": self.roles["dimension"]}
         made |= {"item": self.item or "=table", "ballots": [rule]}
         return _unsure(_map(made), problem, self.see, *rest)
 
@@ -465,27 +316,70 @@ class Guesser(TableSample):
         made["ballots"] = [self.columns_rule(judges)] if judges else []
         if criteria:
             made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
-        made["ballots"] += [*self.of_row(made, bool(criteria)), *self.people_rule]
-        self.told_apart(made, ("epoch",))
+        made["ballots"] = ([] if self.given else self.grid(judges)) or made["ballots"]
+        made["ballots"] += [*self.of_row(made, made["ballots"]), *self.people_rule]
+        self.told_apart(made, ())
         return _map(made)
 
-    def of_row(self, made: JsonObject, asked: bool) -> list[JsonObject]:
-        """Add the row's outcome and model to a map; return the rules that an outcome needs."""
+    def grid(self, columns: Sequence[str]) -> list[JsonObject]:
+        """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
+        start, end = frame_of(columns) if columns else ("", "")
+        stems = [one[len(start) : len(one) - len(end)] for one in columns]
+        for mark in _BETWEEN:
+            for cut in (str.partition, str.rpartition):
+                pairs = [cut(one, mark) for one in stems]
+                firsts = [*dict.fromkeys(first for first, _, _ in pairs)]
+                lasts = [*dict.fromkeys(last for _, _, last in pairs)]
+                if min(len(firsts), len(lasts)) < 2 or len(firsts) * len(lasts) != len(stems):
+                    continue
+                if all(map(JUDGE.search, firsts)) or all(map(is_criterion, lasts)):
+                    return [
+                        self.of_question(firsts, f"{start}*{mark}{one}{end}", one) for one in lasts
+                    ]
+                if all(map(JUDGE.search, lasts)) or all(map(is_criterion, firsts)):
+                    return [
+                        self.of_question(lasts, f"{start}{one}{mark}*{end}", one) for one in firsts
+                    ]
+        return []
+
+    def of_question(self, judges: list[str], score: str, question: str) -> JsonObject:
+        """Return the rule of the columns of one question, with those of the reasons."""
+        likely = [f"{score}{mark}{word}" for mark in _BETWEEN for word in REASONS]
+        why = [one for one in likely if one.replace("*", judges[0]) in self.columns]
+        rule = {"columns": judges, "score": score, "dimension": f"={question}"}
+        return rule | ({"reason": why[0]} if why else {})
+
+    def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
+        """Add the row's outcome and model to a map; return the rules that outcomes need."""
         if "model" in self.roles:
             # With several judges in a row, the row's single model wrote the output.
             made.setdefault("generator", self.roles["model"])
         if "pass" in self.roles:
             # With several answers in a row, the row's single outcome is the panel's decision.
             made.setdefault("decision", self.roles["pass"])
-        if not asked or "decision" not in made:
+        if not any("dimension" in one for one in rules):
             return []
         # It decides on the item, and on none of the questions.
-        rule = self.columns_rule([made.pop("decision")])
-        return [{**rule, "dimension": "=*", "decision": rule["score"]}]
+        decision = made.pop("decision", "")
+        taken = {
+            decision,
+            *self.roles.values(),
+            *(one for rule in rules for one in rule.get("columns", ())),
+        }
+        totals = [one for one in self.columns if _OF_ITEM.search(one) and one not in taken]
+        if any("columns" in one for one in rules):
+            totals = []
+        found = [
+            self.columns_rule([one]) for one in (decision, *totals) if one and self.answers(one)
+        ]
+        found = [self.by_row(one | {"dimension": "=*"}) for one in found]
+        return [
+            one | {"decision": one["score"]} if decision in one["columns"] else one for one in found
+        ]
 
     def columns_rule(self, named: Sequence[str]) -> JsonObject:
         """Return the rule of a wide table for columns, with the columns that belong to them."""
-        start, end = _frame(named)
+        start, end = frame_of(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
         known = {column.casefold(): column for column in self.columns}
 
@@ -514,20 +408,17 @@ class Guesser(TableSample):
                 rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
             if "pass" in self.roles and self.roles["pass"] not in named:
                 rule["pass"] = self.roles["pass"]
-        more = {"error": _ERRORS, "confidence": _CERTAIN, "pass": _VOTES}
-        found = {role: beside(words) for role, words in more.items()}
-        return rule | {role: one for role, one in found.items() if one not in {"", rule["score"]}}
+        besides = {"confidence": _SURENESS, "error": _ERRORS, "pass": _VOTES}
+        found = {role: path for role, words in besides.items() if (path := beside(words))}
+        return rule | {role: path for role, path in found.items() if path != rule["score"]}
 
     def answering(self) -> tuple[list[str], list[str]]:
         """Return the columns of no other use, and those of them that hold answers."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not NO_SCORE.search(one)]
-        # How sure each judge is of its answer stands beside the answer.
-        sure = [one for one in free if one.casefold().endswith(_CERTAIN)]
-        free = [one for one in free if one not in sure] or free
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
-            free = [one for one in free if _stem(one) not in _PAIR]
+            free = [one for one in free if stem_of(one) not in _PAIR]
         people = [one for one in free if one in self.people or one.strip().lower() in TOTALS]
         free = [one for one in free if one not in people or is_criterion(one)] or people
         answers = [
@@ -535,34 +426,33 @@ class Guesser(TableSample):
             for one in free
             if self.answers(one) or (is_criterion(one) and self.has_words(self.cells(one)))
         ]
+        answers = [one for one in answers if not one.casefold().endswith(_SURENESS)] or answers
         # A judge's score and its vote in words are one answer, and the first counts as its name.
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
-            found.setdefault(_stem(one), one)
+            found.setdefault(stem_of(one), one)
         judges = [one for one in answers if one in found.values()]
-        for role in ("pass", "status", "label"):
-            if not judges and role in self.roles and self.answers(self.roles[role]):
-                judges = [self.roles.pop(role)]
-                self.made.pop("decision", None)
         return free, judges
 
     def by_cells(self) -> Guess:
         """Return the map of a table without a column of judges' names, by its cells' content."""
         free, judges = self.answering()
-        criteria = [one for one in judges if is_criterion(_stem(one).rpartition(".")[2])]
+        for role in ("pass", "status", "label"):
+            if not judges and role in self.roles and self.answers(self.roles[role]):
+                judges = [self.roles.pop(role)]
+                self.made.pop("decision", None)
+        criteria = [one for one in judges if is_criterion(stem_of(one).rpartition(".")[2])]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
-        # The export of a queue has a column of comments for each reviewer.
-        people = [one.removesuffix(_COMMENT) for one in self.columns if one.endswith(_COMMENT)]
-        if people and "judge" not in self.roles:
-            problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
-            return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
         if judges and (asked or all(map(SURE.search, judges))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
         worded = [] if judges else [one for one in free if self.has_words(self.cells(one))]
+        likely = [one for one in worded if MARKED.search(one) or JUDGE.search(one)] or worded
+        said = {str(cell) for one in likely for cell in self.cells(one)}
+        worded = [one for one in worded if said.issuperset(map(str, self.cells(one)))]
         marks = {str(cell) for one in worded for cell in self.cells(one)}
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
         if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
@@ -578,38 +468,13 @@ class Guesser(TableSample):
         if not judges:
             hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
             return _unsure(made, problem, hint)
+        if len(made.ballots) > 1 and "dimension" in made.ballots[0]:
+            problem = f"has a column for each judge and question: {listed(judges)}"
+            return _unsure(made, problem, self.see, *judges)
         hint = "Name the columns that hold one judge's scores each, or with --criteria-columns"
         hint += f" those that ask different questions: reviewdesk open {self.command}"
         hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
         return _unsure(made, problem, hint, *judges)
-
-    def answers(self, column: str) -> bool:
-        """Return True if a column holds numbers, votes or marks, as judges' answers do.
-
-        Fewer than half of them may be other words, or the reasons why a judge failed.
-        """
-        filled = [with_decimal_point(cell) for cell in self.cells(column)]
-        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
-        words = all(is_word(cell) or stated_error(cell) for cell in rest)
-        return bool(filled) and words and 2 * len(rest) < len(filled)
-
-    def is_text(self, column: str) -> bool:
-        cells = self.cells(column)
-        texts = bool(cells) and all(isinstance(one, str) for one in cells)
-        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
-
-    def counts_rows(self, column: str) -> bool:
-        """Return True if a column, whatever its name, holds the numbers of at least three rows."""
-        filled = [likely_number(one) for one in self.cells(column)]
-        counted = any(filled == [*range(start, start + len(filled))] for start in (0, 1))
-        return counted and len(filled) > 2 and column not in self.said
-
-    def has_words(self, filled: Sequence[Any]) -> bool:
-        """Return True if cells hold only a few words, which are not votes."""
-        found = {*map(str, filled)}
-        few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
-        words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
-        return words and few and len(found) <= _MOST_WORDS
 
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
         """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
@@ -640,21 +505,5 @@ def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
 
 
-def _frame(named: Sequence[str]) -> tuple[str, str]:
-    """Return the common prefix and suffix of all judges' columns, such as ``_score``."""
-    before = _BEFORE.match(named[0])
-    start = before[0] if before and all(one.startswith(before[0]) for one in named) else ""
-    behind = _BEHIND.search(named[0])
-    end = behind[0] if behind and all(one.endswith(behind[0]) for one in named) else ""
-    if any(len(one) <= len(start) + len(end) for one in named):
-        return "", ""
-    return start, end
-
-
 def _column_of(path: str) -> str:
     return re.split(r"\.\*|\|| \+ ", path)[0]
-
-
-def _stem(column: str) -> str:
-    start, end = _frame([column])
-    return column[len(start) : len(column) - len(end)]

@@ -8,12 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 from reviewdesk.reports.tables.cells import (
+    BALLOT,
     REASONS,
     CellError,
     Cells,
     is_answer,
     is_criterion,
     is_missing,
+    likely_number,
     name,
     parsed,
     roles_of,
@@ -28,7 +30,7 @@ NO_SCORE = re.compile(
     r"|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    rf"|temperature|#|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
+    rf"|temperature|#|ms|secs?|seconds|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
@@ -49,6 +51,11 @@ _WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by
 _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
 """Roles whose cells do not say who answers."""
 _LONGEST_MARK = 40
+_OF_BALLOT = BALLOT - {"model", "repeat", *ANSWERS}
+_OUTCOME = re.compile(
+    r"score|rating|overall|final|verdict|decision|consensus|passed|grade", re.IGNORECASE
+)
+"""Keys of an outcome beside the answers that it comes from."""
 
 _NAMED = frozenset({"judge", "dimension", "name"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
@@ -70,8 +77,22 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
         if found := rule_of(parsed(one), f"{path}.{key}", depth - 1):
             if isinstance(held.get("model"), str) and found.get("judge", "").startswith("="):
                 found |= {"judge": f"{path}.model", "model": f"{path}.model"}
-            return found
+            return _with_outcomes(found, held, path)
     return None
+
+
+def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
+    """Return a rule with the outcomes that stand beside its answers: decisions, or questions."""
+    stated = [key for key, one in around.items() if _OUTCOME.search(key) and is_answer(one)]
+    stated = [key for key in stated if not NO_SCORE.search(key)]
+    rules = rule.get("ballots") or [rule]
+    if any("dimension" in one for one in rules):
+        more = [
+            {"judge": f"={one}", "score": f"{path}.{one}", "dimension": f"={one}"} for one in stated
+        ]
+        return {"ballots": [*rules, *more]} if more else rule
+    decided = [one for one in stated if likely_number(around[one]) is None]
+    return rule | {"decision": f"{path}.{decided[0]}"} if decided else rule
 
 
 def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
@@ -82,7 +103,7 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
         for key in ("content", "text"):
             if held.keys() & {"role", "type"} and is_answer(held.get(key)):
                 return {"judge": f"={path}", "score": f"{path}.{key}"}
-        roles = roles_of(held)
+        roles = _roles_of_answers([held])
         if not roles.keys().isdisjoint(ANSWERS):
             kept = ("judge", *ANSWERS, "reason", "error")
             said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
@@ -106,10 +127,11 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     """Return the roles of the keys of some objects, or of the keys of an object inside them."""
     keys = dict.fromkeys(key for one in elements for key in one)
     roles = roles_of(key for key in keys if not isinstance(elements[0].get(key), dict))
-    for key in keys if roles.keys().isdisjoint(ANSWERS) else ():
-        inner = elements[0].get(key)
-        if isinstance(inner, dict) and (deep := roles_of(inner)).keys() & {*ANSWERS}:
-            roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
+    inner = {key: roles_of(one) for key, one in elements[0].items() if isinstance(one, dict)}
+    inner = {key: deep for key, deep in inner.items() if {*ANSWERS} & deep.keys()}
+    if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
+        ((key, deep),) = inner.items()
+        roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
     if any("correct" in one for one in elements):
         roles.setdefault("pass", "correct")
     return roles
@@ -168,29 +190,43 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
         return None
     first = elements[0]
     roles = roles_of(first)
-    key = next((roles[role] for role in ("judge", "model", "dimension") if role in roles), "")
+    judge = roles.get("judge") or roles.get("model", "")
+    key = judge or roles.get("dimension", "")
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
     asked = [one for one in asked if not NO_SCORE.search(one)]
     if key and asked:
         why = {"reason": roles["reason"]} if "reason" in roles else {}
         rule = {"each": path, "judge": key, **why}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
-    found = [rule_of(one, "@", depth - 1) or {} for one in elements[:5]]
-    rule = found[0]
-    if not rule.get("each") or any(one.get("each") != rule["each"] for one in found):
+    found = [_rules(rule_of(one, "@", depth - 1)) for one in elements[:5]]
+    shapes = [[one.get("each", one.get("score")) for one in rules] for rules in found]
+    inside = any("each" in one for one in found[0])
+    if not inside or any(shape != shapes[0] for shape in shapes):
         return None
+    of_judges = named and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, first))
+    outer = {"judge" if judge else "dimension": f"^.{key}" if key else "^.@key"}
+    if not key and not named:
+        outer = {"epoch": "^.@key"}
+    rules = [_lifted(one, path, outer, of_judges=of_judges) for one in found[0]]
+    return rules[0] if len(rules) == 1 else {"ballots": rules}
+
+
+def _rules(rule: JsonObject | None) -> list[JsonObject]:
+    return (rule.get("ballots") or [rule]) if rule else []
+
+
+def _lifted(rule: JsonObject, path: str, outer: JsonObject, *, of_judges: bool) -> JsonObject:
+    """Return the rule of one of several groups as that of all of them, which ``outer`` names."""
+    rule = {role: one for role, one in rule.items() if role != "decision"}
+    if "each" not in rule:
+        names = {role: one.removeprefix("^.") for role, one in outer.items()}
+        own = {role: one.removeprefix("@.") for role, one in rule.items()}
+        return {**own, "each": path, "judge": "@key", **names}
     rule["each"] = rule["each"].replace("@", f"{path}.*", 1)
-    outer = f"^.{key}" if key else "^.@key"
-    inner = [*first] if rule["judge"] == "@key" else []
-    if "dimension" in rule or (
-        named and inner and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, inner))
-    ):
-        rule |= {"judge": outer, "dimension": rule.get("dimension", "@key")}
-    elif named or key:
-        rule["judge" if key and key != roles.get("dimension") else "dimension"] = outer
-    else:
-        rule["epoch"] = outer
-    return rule
+    if "dimension" in rule or (of_judges and rule["judge"] == "@key"):
+        judge = next(iter(outer.values()))
+        return rule | {"judge": judge, "dimension": rule.get("dimension", "@key")}
+    return rule | outer
 
 
 class TableSample:
@@ -219,7 +255,12 @@ class TableSample:
         if rule is None or "each" not in rule:
             return rule
         rule = self.side_by_side(rule)
-        person = of_people(self.inside(rule["each"]))
+        found = self.inside(rule["each"])
+        if rule.get("score") != "@value" and " + " not in rule["each"]:
+            own = [one["@value"] for one in found if isinstance(one["@value"], dict)]
+            roles = roles_of(dict.fromkeys(key for one in own for key in one))
+            rule = {role: roles[role] for role in _OF_BALLOT & roles.keys()} | rule
+        person = of_people(found)
         return {"ballots": [rule | person, rule]} if person else rule
 
     def inside(self, each: str) -> list[Cells]:

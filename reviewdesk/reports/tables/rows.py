@@ -136,10 +136,15 @@ class Layout(Struct, frozen=True):
             listed = one and isinstance(self.outline.keys.get(first), list)
             steps = inner if listed or not first else [first, *inner]
             lists = (first,) if listed else ()
+            names: Sequence[str] = ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):
                 held = record.value
                 if isinstance(held, list) and not self.key:
-                    held = {str(number): cell for number, cell in enumerate(held, 1)}
+                    if not names and all(isinstance(one, str) for one in held) and roles_of(held):
+                        names = held
+                        continue
+                    names = names or [str(number) for number in range(1, len(held) + 1)]
+                    held = dict(zip(names, held, strict=False))
                 if self.typed:
                     held = _without_types(held)
                 if steps or not isinstance(held, dict):

@@ -2,7 +2,7 @@
 
 A line of ``kinds.jsonl`` has the text of a file, and by item and judge the answers that are in it:
 the score as the file has it, else the vote; ``unknown`` for one that cannot be read, null for none.
-``person`` is a person's label, and ``NAME why`` the reason of a judge.
+``person`` is a person's label, ``decision`` the stated one, and ``NAME why`` the reason of a judge.
 """
 
 import json
@@ -36,7 +36,7 @@ def test_a_kind_of_file_opens_as_it_is_or_by_its_proposed_map(kind: Any, tmp_pat
     found = {
         body["id"]: {one["id"]: _said(one) for one in body["jurors"]}
         | {f"{one['id']} why": one.get("reason") for one in body["jurors"]}
-        | {"person": body.get("human", {}).get("label")}
+        | {"person": body.get("human", {}).get("label"), "decision": body.get("decision")}
         for body in bodies
     }
     said = {

@@ -1,0 +1,287 @@
+"""Find what the columns of a plain table hold, by their names and their cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.tables.cells import (
+    NOT_FINITE,
+    Cells,
+    DecidingWords,
+    is_answer,
+    is_criterion,
+    is_word,
+    likely_number,
+    roles_of,
+    stated_error,
+    with_decimal_point,
+)
+from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, TableSample
+from reviewdesk.reports.tables.rows import TableRow
+
+_MARKS = (
+    "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
+    "|urteil|note|nota|punkte|puntuación"
+)
+_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
+_BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
+"""The prefix or suffix that columns of scores add to the names of their judges."""
+MARKED = re.compile(rf"(?:^|[\s_.:/-])(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
+"""Names of columns of scores."""
+_TEXTS = {
+    "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
+    "output": re.compile(
+        r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
+        r"|candidate|antwort|réponse|respuesta|^(?:assistant|bot|agent)$",
+        re.IGNORECASE,
+    ),
+    "input": re.compile(
+        r"question|prompt|query|instruction|input|message|article|document|goal|frage|pregunta"
+        r"|^(?:user|customer)$",
+        re.IGNORECASE,
+    ),
+}
+"""Words in the names of columns of texts."""
+_INNER = frozenset({"item", "input", "output", "reference"})
+_HOLDERS = re.compile(
+    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer|vars)[.:/]",
+    re.IGNORECASE,
+)
+"""The start of a column's name that only says where a fact was."""
+_TASKS = frozenset({"doc", "example", "datasource_item", "dataset_item", "task", "input", "inputs"})
+"""Objects that hold a question and its known answer."""
+_PEOPLE = re.compile(
+    r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
+    r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?)$",
+    re.IGNORECASE,
+)
+"""Columns that name the person of a row, if several rows are about one item."""
+_ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number)\.?$|[a-z]Id$", re.IGNORECASE)
+_OTHER_ID = re.compile(
+    r"user|run|batch|session|worker|annot|judge|rater|model|job|eval", re.IGNORECASE
+)
+"""Ids of other things than items."""
+_HUMAN = re.compile(r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$", re.IGNORECASE)
+_RATER = re.compile(
+    r"(?:^|[_ ])(?:annotator|ann|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$",
+    re.IGNORECASE,
+)
+"""Columns of people, if others are those of judges."""
+_NAMES_JUDGE = re.compile(
+    r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
+)
+_MOST_WORDS = 6
+_LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
+    r"|[a-f][+-]?$",
+    re.IGNORECASE,
+)
+_SHORT = 60
+
+
+class TableRoles(TableSample):
+    """The roles of the columns of a table, each with its column or path."""
+
+    def __init__(
+        self, columns: Sequence[str], sample: Sequence[TableRow], options: ReadOptions
+    ) -> None:
+        """Find the roles of the columns that no option names."""
+        self.columns = tuple(dict.fromkeys(name for name in columns if name))
+        self.sample = sample
+        self.options = options
+        self.given = (*options.judge_columns, *options.criteria_columns)
+        self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
+        free = [one for one in self.columns if one not in self.said]
+        judged = any(JUDGE.search(one) and not _RATER.search(one) for one in self.columns)
+        judged = judged or bool(options.judge_columns)
+        self.people = [one for one in free if _HUMAN.search(one) or (judged and _RATER.search(one))]
+        filled = roles_of(one for one in free if self.cells(one) or not sample)
+        empty = roles_of(one for one in free if one not in filled.values())
+        self.roles = empty | filled
+        self.find_texts(free)
+        self.roles |= self.inner_roles()
+        self.roles = self.outer_roles() | self.roles
+        self.find_judges()
+        self.find_human()
+
+    def find_texts(self, free: Sequence[str]) -> None:
+        """Find texts by a word in the names of columns, and scores under the name of reasons."""
+        for role, words in _TEXTS.items():
+            taken = {*self.roles.values()}
+            likely = [one for one in free if one not in taken and words.search(one)]
+            likely = [one for one in likely if not NO_SCORE.search(one) and not _BEHIND.search(one)]
+            found = next(filter(self.is_text, likely), "")
+            if found and self.roles.get(role, "text") in {"text", "Text"}:
+                if role in self.roles:
+                    # A summary or a translation of the text is the output.
+                    self.roles.setdefault("input", self.roles[role])
+                self.roles[role] = found
+        why = self.roles.get("reason", "")
+        scores = self.cells(why) if why and "score" not in self.roles else []
+        if scores and all(likely_number(one) is not None for one in scores):
+            self.roles = roles_of(one for one in free if one != why) | {"score": why}
+
+    def find_judges(self) -> None:
+        """Find the column that names the judge or the question of each row, whatever its name."""
+        if "@key" in self.columns and "judge" not in self.roles:
+            keys = [str(row.cells["@key"]) for row in self.sample]
+            if len({*keys}) < len(keys) or all(map(JUDGE.search, keys)):
+                self.roles["dimension" if any(map(is_criterion, keys)) else "judge"] = "@key"
+                if self.roles.get("item") == "@key":
+                    del self.roles["item"]
+        item = self.roles.get("item", "")
+        again = bool(item) and self.recurs([item])
+        person = next((one for one in self.columns if _PEOPLE.search(one)), "")
+        if person and (again or not {"item", "input", "output"} & self.roles.keys()):
+            self.roles.setdefault("judge", person)
+        if {"judge", "dimension"} & self.roles.keys() or self.given:
+            return
+        for column in self.columns:
+            cells = [one for one in self.cells(column) if isinstance(one, str)]
+            if not 1 < len({*cells}) < len(cells) == len(self.sample) or column == item:
+                continue
+            named = bool(_NAMES_JUDGE.search(column)) and column not in self.roles.values()
+            named = named and bool({*ANSWERS} & self.roles.keys())
+            scored = self.roles.get("test") == column and "score" in self.roles
+            apart = (scored or named) and again and not self.recurs([item, column])
+            if all(map(JUDGE.search, cells)) or apart:
+                role = "dimension" if any(map(is_criterion, cells)) else "judge"
+                self.roles = {key: one for key, one in self.roles.items() if one != column}
+                self.roles[role] = column
+                return
+
+    def find_human(self) -> None:
+        """Find the columns of people's labels; one that holds only names or texts is none."""
+        words = DecidingWords(self.options)
+        named = self.roles.get("human", "")
+        if (said := self.cells(named)) and not any(map(words.human, said)):
+            if self.is_text(named) and named.casefold().strip() in {"gold", "truth"}:
+                self.roles.setdefault("reference", named)
+                del self.roles["human"]
+            elif named.casefold().strip() in {"reviewer", "expert"}:
+                del self.roles["human"]
+        labels = [
+            one
+            for one in self.people
+            if (held := self.cells(one)) and (all(map(words.human, held)) or self.has_words(held))
+        ]
+        self.people_rule: list[dict[str, Any]] = []
+        if len(labels) > 1 and "majority" in self.roles.get("decision", "").casefold():
+            self.roles["human"] = self.roles.pop("decision")
+        elif len(labels) > 1 and not named:
+            self.people_rule = [{"columns": labels, "as": "person", "label": "*", "by": "=*"}]
+        elif labels and not named:
+            self.roles["human"] = labels[0]
+
+    def outer_roles(self) -> dict[str, str]:
+        """Return the id and the input that are in the object around a row."""
+        around = self.sample[0].cells.get("^", {}) if self.sample else {}
+        roles = roles_of(around)
+        named = [role for role in ("item", "input") if isinstance(around.get(roles.get(role)), str)]
+        return {role: f"^.{roles[role]}" for role in named}
+
+    def inner_roles(self) -> dict[str, str]:
+        """Return the facts on an item that are inside objects, such as ``sample.id``.
+
+        An object under the name of a fact is that fact only if none of its keys is.
+        """
+        found: dict[str, str] = {}
+        known = {*self.roles.values()}
+        row = self.sample[0].cells if self.sample else {}
+        for column in self.columns:
+            held = row.get(column)
+            if place := _HOLDERS.match(column):
+                for role in roles_of([column[place.end() :]]).keys() & _INNER:
+                    if role not in self.roles:
+                        found.setdefault(role, column)
+            single = isinstance(held, list) and len(held) == 1
+            texts: Any = held[0] if isinstance(held, list) and single else held
+            if single and isinstance(texts, str) and _TEXTS["output"].search(column):
+                found.setdefault("output", f"{column}.0")
+            if isinstance(texts, dict) and column != "^":
+                self.add_inner(found, column, f"{column}.0" if single else column, texts)
+            if isinstance(texts, dict) and self.roles.get("item") == column:
+                del self.roles["item"]
+                others = roles_of(one for one in self.columns if one not in {column, *known})
+                if "item" in others:
+                    self.roles["item"] = others["item"]
+        return found
+
+    def add_inner(self, found: dict[str, str], column: str, start: str, texts: Cells) -> None:
+        """Add the facts that the object of a column holds."""
+        for role, key in roles_of(texts).items():
+            free = self.roles.get(role, column) == column and role not in found
+            if role in _INNER and free and isinstance(texts[key], str | int):
+                # What comes with a question is its known answer, not the one that was judged.
+                known = role == "output" and column in _TASKS
+                found["reference" if known else role] = f"{start}.{key}"
+
+    def item_column(self) -> str:
+        """Return the first column if it names or numbers the rows, else one that is called an id.
+
+        If rows of several judges are about one item, it is the column that recurs with them.
+        """
+        first = self.columns[0] if self.columns else ""
+        taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
+        free = [one for one in self.columns if one not in taken and one not in self.said]
+        if judge := self.roles.get("judge", ""):
+            likely = (one for one in free if one == first or not self.answers(one))
+            likely = (one for one in likely if self.recurs([one]))
+            if found := next((one for one in likely if not self.recurs([one, judge])), ""):
+                return found
+        cells = self.cells(first)
+        named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
+        whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
+        names_rows = named and whole and not any(map(is_answer, cells))
+        if first in free and (names_rows or self.counts_rows(first)):
+            return first
+        ids = [one for one in free if _ID.search(one) and not _OTHER_ID.search(one)]
+        return max(ids, key=lambda one: len({*map(str, self.cells(one))}), default="")
+
+    def answers(self, column: str) -> bool:
+        """Return True if a column holds numbers, votes or marks, as judges' answers do.
+
+        Fewer than half of them may be other words, or the reasons why a judge failed.
+        """
+        filled = [with_decimal_point(cell) for cell in self.cells(column)]
+        rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
+        words = all(is_word(cell) or stated_error(cell) for cell in rest)
+        return bool(filled) and words and 2 * len(rest) < len(filled)
+
+    def is_text(self, column: str) -> bool:
+        cells = self.cells(column)
+        texts = bool(cells) and all(isinstance(one, str) for one in cells)
+        return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
+
+    def counts_rows(self, column: str) -> bool:
+        """Return True if a column, whatever its name, holds the numbers of at least three rows."""
+        filled = [likely_number(one) for one in self.cells(column)]
+        counted = any(filled == [*range(start, start + len(filled))] for start in (0, 1))
+        return counted and len(filled) > 2 and column not in self.said
+
+    def has_words(self, filled: Sequence[Any]) -> bool:
+        """Return True if cells hold only a few words, which are not votes."""
+        found = {*map(str, filled)}
+        few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
+        words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
+        return words and few and len(found) <= _MOST_WORDS
+
+
+def frame_of(named: Sequence[str]) -> tuple[str, str]:
+    """Return the common prefix and suffix of all judges' columns, such as ``_score``."""
+    before = _BEFORE.match(named[0])
+    start = before[0] if before and all(one.startswith(before[0]) for one in named) else ""
+    behind = _BEHIND.search(named[0])
+    end = behind[0] if behind and all(one.endswith(behind[0]) for one in named) else ""
+    if any(len(one) <= len(start) + len(end) for one in named):
+        return "", ""
+    return start, end
+
+
+def stem_of(column: str) -> str:
+    """Return the name of a column of scores without its frame."""
+    start, end = frame_of([column])
+    return column[len(start) : len(column) - len(end)]
