@@ -48,8 +48,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
-        "pass", "passed", "verdict", "decision", "vote", "is_correct", "success", "criteria_met",
-        "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
+        "pass", "passed", "passing", "verdict", "decision", "vote", "is_correct", "success",
+        "criteria_met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
     ),
     "label": ("label", "winner", "preference", "preferred"),
     "decision": (
@@ -86,7 +86,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
-        "response_1", "answer_1", "output_1", "antwort", "réponse", "respuesta", "risposta",
+        "response_1", "answer_1", "output_1", "response1", "answer1", "output1",
+        "antwort", "réponse", "respuesta", "risposta",
         "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen", "reply",
         "bot_reply", "bot_response", "assistant_response", "llm_response", "model_answer",
         "generated_answer", "chatbot_response", "attributes.output.value", "transcript",
@@ -94,7 +95,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
         "alternative", "response_b", "answer_b", "output_b", "response_2", "answer_2", "output_2",
-        "rejected",
+        "response2", "answer2", "output2", "rejected",
     ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
@@ -108,8 +109,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "rival": ("rival", "model_b", "generator_2", "rejected_model"),
     "human": (
-        "human", "human_label", "truth", "gold", "gold_label", "human_verdict", "reviewer",
-        "expert",
+        "human", "mensch", "human_label", "truth", "gold", "gold_label", "human_verdict",
+        "reviewer", "expert",
     ),
     "human_by": ("human_by", "labelled_by", "labeled_by"),
     "human_at": ("human_at", "labelled_at", "labeled_at"),

@@ -47,6 +47,10 @@ _FIRST = {
     "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second"],
 }
 """The words for the better one of two responses."""
+_AGAIN = re.compile(
+    r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
+)
+"""Columns of one judge's repeated answers."""
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _COMMENT = ".comment"
@@ -298,7 +302,8 @@ class Guesser(TableRoles):
             return _unsure(self.long().made, problem, self.see, rest[0])
         # Without a column of items, each column is an item.
         problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
-        rule = {**self.columns_rule(rest), "dimension": "=*"}
+        again = all(map(_AGAIN.match, rest))
+        rule = self.columns_rule(rest) | ({"epoch": "=*"} if again else {"dimension": "=*"})
         if "judge" not in self.roles:
             # A row for each question has a column for each judge.
             rule |= {"judge": "=*", "dimension": self.roles["dimension"]}
@@ -441,7 +446,12 @@ class Guesser(TableRoles):
             if not judges and role in self.roles and self.answers(self.roles[role]):
                 judges = [self.roles.pop(role)]
                 self.made.pop("decision", None)
-        criteria = [one for one in judges if is_criterion(stem_of(one).rpartition(".")[2])]
+        criteria = [
+            one
+            for one in judges
+            if is_criterion(stem_of(one).rpartition(".")[2])
+            or (one.endswith("?") and not JUDGE.search(one))
+        ]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
         if judges and (asked or all(map(SURE.search, judges))):

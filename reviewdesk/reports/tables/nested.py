@@ -26,7 +26,7 @@ from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
 NO_SCORE = re.compile(
-    r"^_|^n_|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
+    r"^_|^n_|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
     r"|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
@@ -57,7 +57,7 @@ _OUTCOME = re.compile(
 )
 """Keys of an outcome beside the answers that it comes from."""
 
-_NAMED = frozenset({"judge", "dimension", "name"})
+_NAMED = frozenset({"judge", "dimension", "name", "key"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
 
 
@@ -148,7 +148,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     roles = _roles_of_answers(elements)
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
     called += [roles["dimension"]] if "dimension" in roles else []
-    judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
+    likely = (*called[:1], "name", *called, "key")
+    judge = next((key for key in likely if key in elements[0]), "")
     if not roles.keys().isdisjoint(ANSWERS) and (named or judge):
         said = (*ANSWERS, "reason", "error", "dimension")
         rule = {role: roles[role] for role in said if role in roles}
@@ -320,7 +321,7 @@ class TableSample:
             }
         if rule.get("judge") != f"={column}":
             return rule
-        held = {one: self.held(one) for one in self.sample[0].cells}
+        held = {one: self.held(one) for one in self.sample[0].cells if not one.startswith("raw_")}
         single = [one for one, found in held.items() if found and found.get("judge") == f"={one}"]
         if len(single) < 2:
             return rule
