@@ -35,8 +35,8 @@ _SIGNS = np.array([[1.0], [-1.0]])
 class DrawnGroup(Struct, frozen=True):
     """One stratum as a question finds it: contents left, and the mean that the votes predict.
 
-    ``known`` contents were labelled before the question; their values add up to ``low`` if those
-    without a clear label count 0, and to ``high`` if they count 1.
+    ``known`` contents were labelled before; their values sum to ``low`` if those without a clear
+    label count 0, to ``high`` if they count 1.
     """
 
     left: int
@@ -72,7 +72,6 @@ class Learned:
 
     @staticmethod
     def of(groups: Mapping[int, DrawnGroup]) -> Learned:
-        """Start from the guesses and from what was known before the question."""
         return Learned(
             {h: float(one.left) for h, one in groups.items()},
             {h: (one.low + one.high) / 2 + _PRIOR * one.guess for h, one in groups.items()},
@@ -80,7 +79,6 @@ class Learned:
         )
 
     def means(self) -> dict[int, float]:
-        """Return the predicted mean of each stratum."""
         return {h: total / self.counts[h] for h, total in self.sums.items()}
 
     def count(self, h: int, value: float) -> None:
@@ -95,9 +93,9 @@ class Learned:
         return (size / rest) ** 2 / _variance(self.left, rest, q, means)
 
     def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
-        """Return how many labels reach a precision, if means are as predicted, and what they add.
+        """Return how many labels, ``most`` at most, reach a precision, and what they add.
 
-        Stop after ``most`` labels, or once less than one content is left.
+        The means are taken to be as predicted.
         """
         means = self.means()
         future = Learned(dict(self.left), self.sums, self.counts)
@@ -124,9 +122,9 @@ def _variance(
 class ConfidenceSequence:
     """An interval for a mean over a run that stays valid at every look, however often one looks.
 
-    It bets against each candidate total of values in 0 to 1; the stratum of each label is drawn
-    with chances that depend on the labels before it. Source: Shekhar, Xu, Lipton, Liang and Ramdas,
-    UAI 2023 (arXiv 2305.06884); Waudby-Smith and Ramdas, JRSS-B 2024.
+    It bets against each candidate total of values in 0 to 1, each label's stratum being drawn with
+    chances that depend on the labels before. Source: Shekhar, Xu, Lipton, Liang and Ramdas, UAI
+    2023 (arXiv 2305.06884); Waudby-Smith and Ramdas, JRSS-B 2024.
     """
 
     groups: Mapping[int, DrawnGroup]
@@ -180,9 +178,9 @@ class ConfidenceSequence:
         return mean, stakes, lambda h, x: centre + scale[h] * (x - means[h])
 
     def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
-        """Add the label of the next content drawn, in stratum ``h``; ``None`` counts as 0 and as 1.
+        """Add the label of the next content of stratum ``h``, drawn with the chances ``q``.
 
-        ``q`` are the chances with which its stratum was drawn.
+        ``None`` counts as 0 and as 1.
         """
         mean, stakes, valued = self._bets(q)
         x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
@@ -219,7 +217,6 @@ class ConfidenceSequence:
         return 0.0 if self.whole and self.size < GRID else self.size / (len(self.candidates) - 1)
 
     def look(self) -> Look:
-        """Return the estimate and its interval as of now."""
         known = all(n for _, n in self._values.values())
         estimate = None
         if known:
@@ -267,10 +264,7 @@ def _value(
     one: Given,
     truth: Truth | None = None,
 ) -> float | None:
-    """Return what one label adds to the mean; ``None`` if it is neither pass nor fail.
-
-    ``truth`` replaces the row's own.
-    """
+    """Return what one label adds to the mean; ``None`` if it is neither pass nor fail."""
     row = one.row
     if row is None:
         return None
@@ -301,12 +295,10 @@ def answer(
 ) -> RunAnswer:
     """Answer a question from every labelled content of the run, as it stands now.
 
-    ``items`` are the contents that a question about jurors covers; other labels do not count.
-
-    Contents are drawn in blocks, each with chances that depend on the first decisions in earlier
-    blocks. A label enters once those drawn before it have entered. When the question is closed,
-    unlabelled contents that were drawn before labelled ones count 0 for the lower end and 1 for the
-    upper.
+    ``items`` are the contents that a question about jurors covers. Contents are drawn in blocks,
+    each with chances that depend on the first decisions in earlier blocks; a label enters once
+    those drawn before it have entered. When the question is closed, unlabelled contents that were
+    drawn before labelled ones count 0 for the lower end and 1 for the upper.
     """
     value_of = partial(_value, question, figures, items)
     ranks: dict[int, Collection[int]] = (

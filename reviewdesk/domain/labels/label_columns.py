@@ -45,7 +45,7 @@ def left_out_warnings(count: int) -> list[str]:
 
 
 def one_class_warnings(line: Metrics) -> list[str]:
-    """Return warnings about rates that are 0 by convention, as no label is of their class."""
+    """Return warnings about rates that are 0 because no label is of their class."""
     if not line.n or line.tp is None:
         return []
     found = []
@@ -130,7 +130,6 @@ class LabelColumns:
 
     @staticmethod
     def none() -> LabelColumns:
-        """Return columns without labels."""
         kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
         kinds |= dict.fromkeys(_SHARES, np.float64)
         kinds |= dict.fromkeys(_COUNTS, np.int32)
@@ -191,7 +190,7 @@ class LabelColumns:
         return found
 
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
-        """Return the panel's confidence in its decision, NaN for none; see ``rows.confidence``."""
+        """Return the panel's confidence in its decision, NaN for none; see ``confidence``."""
         score = self.stated_score if scores_stated else self.score
         if source == "score":
             return score
@@ -327,11 +326,10 @@ def both_lines(
     source: str | None = None,
     weighing: Weighing | None = None,
 ) -> Calibration:
-    """Return both lines of the strip: the labels alone, and the population if it is defined.
+    """Return both lines of the strip: the labels alone, and the population.
 
-    ``labelled`` weighs every row 1, ``population`` weighs by the draw; it is ``None`` unless the
-    design is weighted or a census. ``source`` replaces the run's own confidence mapping, and
-    ``weighing`` the weights of the draw.
+    The population, weighted by the draw, is ``None`` unless the design is weighted or a census.
+    ``source`` replaces the run's own confidence mapping, ``weighing`` the weights of the draw.
     """
     used = chosen_source(figures, source)
     rows, kept = found.rows(used, scores_stated=figures.scores_stated)

@@ -66,7 +66,6 @@ class RunQuestion(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The question as it is asked."""
         name = FIGURES[self.figure]
         if self.of:
             name = f"{name} of {_LESS.join(show_line(one, 60) for one in self.of)}"
@@ -76,7 +75,6 @@ class RunQuestion(Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """The figure as a heading names it."""
         return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
     def is_same(self, asked: RunQuestion) -> bool:
@@ -94,11 +92,7 @@ class RunQuestion(Struct, frozen=True):
 
     @staticmethod
     def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
-        """Read a question from the detail of its event.
-
-        Raises:
-            ValueError, UsageError: this program asks no such question, but another desk may.
-        """
+        """Read a question from its event; raise ValueError or UsageError if only others ask it."""
         held = convert(detail["question"], RunQuestion, str_keys=True)
         _check(held, difference=len(held.of) == 2)
         if len(held.of) > 2 or not all(0 <= mean <= 1 for mean in held.guesses.values()):
@@ -111,10 +105,8 @@ def parse_question(
 ) -> RunQuestion:
     """Read ``accuracy >= 0.9``, ``accuracy of JUROR >= 90%``, or a figure alone with a width.
 
-    The names after ``of`` are kept as one text until ``with_raters`` splits it.
-
-    Raises:
-        UsageError: it names no such figure, or neither a limit nor a width between 0 and 1.
+    The names after ``of`` stay one text until ``with_raters`` splits it. Raise UsageError for an
+    unknown figure, and without a limit or a width between 0 and 1.
     """
     found = _ASKED.fullmatch(text)
     if found is None:
@@ -135,10 +127,9 @@ def parse_question(
 
 
 def with_raters(asked: RunQuestion, names: Collection[str]) -> RunQuestion:
-    """Return a question that was read, with the text after ``of`` as one juror or two raters.
+    """Return the question with the text after ``of`` as one juror or two raters.
 
-    Raises:
-        UsageError: the text names somebody who is not among ``names``, or one rater twice.
+    Raise UsageError if it names somebody who is not among ``names``, or one rater twice.
     """
     (text,) = asked.of
     parts = text.split(_LESS)
@@ -177,8 +168,8 @@ class QuestionItems(Struct, frozen=True):
     """The contents that a question about jurors covers, by their places in the draw.
 
     ``passes`` says by stratum and rank whether the juror passes a content, or whether the first of
-    two raters passes one on which they differ. ``items`` are those that both decided: where they
-    agree, the difference is 0 without a label. ``guesses`` are as in the question.
+    two raters passes one on which they differ: of the ``items`` that both decided, the others need
+    no label. ``guesses`` are as in the question.
     """
 
     passes: Mapping[int, Mapping[int, bool]]

@@ -52,7 +52,7 @@ class Weighing(Struct, frozen=True):
 
 
 def stratum(decision: Decision | None, *, flagged: bool) -> int:
-    """Return the index into ``STRATA``; a decision other than pass or fail belongs to ``none``."""
+    """Return the index into ``STRATA``; other decisions than pass and fail belong to ``none``."""
     return (0 if flagged else FIRST_REST) + (_SIDES.get(decision, 2) if decision else 2)
 
 
@@ -63,8 +63,7 @@ def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
 def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[int, int]:
     """Split the audit over the strata of the rest in proportion, with at least one each.
 
-    The largest remainders get what is left over. If the minimum of one gives too many, the largest
-    shares are reduced. No stratum gets more than it holds.
+    The largest remainders get what is left over, or the largest shares give what is too much.
     """
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
     total = sum(rest.values())
@@ -93,8 +92,8 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
     """Return where labels wait for an earlier place of the draw, those with the most first.
 
-    ``found`` has the length of each stratum's labelled prefix and the number of its labels. Labels
-    of verdicts that the panel did not decide give no row, so that nothing waits for them.
+    ``found`` has the length of each stratum's labelled prefix and the number of its labels; nothing
+    waits for verdicts that the panel did not decide.
     """
     made = [
         DrawGap(h, end, many - end)
@@ -105,9 +104,9 @@ def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
 
 
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:
-    """Return how labels were drawn: ``labelled`` usable ones of the verdicts in non-empty strata.
+    """Return how labels were drawn, given how many are usable and how many of a stratum count.
 
-    ``sizes`` has the strata that the rater decided, ``counted`` how many labels of each count.
+    ``sizes`` has the strata that the rater decided.
     """
     empty = [h for h in sizes if not counted.get(h)]
     if not labelled:
@@ -127,11 +126,10 @@ RISK = 0.05
 
 
 class Stratum(Struct, frozen=True):
-    """One stratum of a run's draw and its labels.
+    """One stratum of a run's draw, counted in contents.
 
-    The counts are of contents. ``prefix`` is how many from the start of its draw all have a label,
-    ``counted`` the number of pass and fail labels among them, and ``weight`` the number of contents
-    that each of these stands for.
+    ``prefix`` is how many from the start of its draw all have a label, ``counted`` the pass and
+    fail labels among them, ``weight`` how many contents each of these stands for.
     """
 
     name: str
@@ -162,9 +160,9 @@ class Stratum(Struct, frozen=True):
 class AuditSample(Struct, frozen=True):
     """The unmarked sample of the verdicts that nothing flagged.
 
-    ``counted`` is the number of its pass and fail labels in the labelled prefixes, ``errors`` how
-    many of these contradict the panel. ``bound`` is the one-sided 95% upper bound on the error
-    rate, given only for fewer than five errors.
+    ``counted`` are its pass and fail labels in the labelled prefixes, of which ``errors``
+    contradict the panel. ``bound``, one-sided 95% on the error rate, is given for fewer than five
+    errors.
     """
 
     planned: int
@@ -208,8 +206,8 @@ def strata(
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
     """Sum up the audit over all strata.
 
-    ``drawn`` says, for each audit label that counts, whether the panel was right. If every verdict
-    of the audited, decided strata counts, the error rate is known and has no bound.
+    ``drawn`` says, for each audit label that counts, whether the panel was right. An error rate
+    that is known, as every decided verdict counts, has no bound.
     """
     rest = [stratum for stratum in found if stratum.audit and stratum.decided]
     known = all(stratum.counted == stratum.size for stratum in rest)
@@ -227,8 +225,8 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
 def upper_bound(errors: int, k: int) -> float:
     """Return the one-sided 95% upper bound on an error rate after ``errors`` in ``k`` draws.
 
-    It is the rate at which so few errors have a chance of 0.05, which is ``1 - 0.05^(1/k)`` without
-    an error; 1.0 if every draw is an error, or without draws. Source: Clopper and Pearson 1934.
+    It is the rate at which so few errors have a chance of 0.05; 1.0 if every draw is an error.
+    Source: Clopper and Pearson 1934.
     """
     if errors >= k:
         return 1.0

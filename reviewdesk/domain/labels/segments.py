@@ -39,8 +39,8 @@ class SegmentVerdict(Struct, frozen=True):
 class SegmentFigures(Struct, frozen=True):
     """The figures of one segment; the panel ``passed`` some of its ``verdicts``, failed the rest.
 
-    The figures are ``None`` under ``FEW`` labels. ``false_passes`` is a share of what should fail
-    and ``false_fails`` of what should pass; both are ``None`` in a segment of one decision.
+    They are ``None`` under ``FEW`` labels. ``false_passes`` is a share of what should fail and
+    ``false_fails`` of what should pass; both are ``None`` in a segment of one decision.
     """
 
     segment: str
@@ -56,13 +56,11 @@ class SegmentFigures(Struct, frozen=True):
 def segment_table(
     made: LabelledRows, frame: Sequence[SegmentVerdict], by: str, target: Target = Target.RUN
 ) -> tuple[SegmentFigures, ...]:
-    """Return the figures of every segment with a verdict that the panel decided.
+    """Return the figures of every segment with a decided verdict, the worst accuracy first.
 
-    The worst accuracy comes first, and the segments with too few labels last.
-
-    The labels of a stratum in a segment are a random sample of the stratum's verdicts in that
-    segment, whose number is known: so each segment is estimated by its own counts in each
-    stratum (post-stratification, Holt and Smith 1979).
+    The labels of a stratum in a segment are a random sample of the stratum's verdicts in it, whose
+    number is known, so that each is estimated by its own counts (post-stratification, Holt and
+    Smith 1979). Segments with too few labels come last.
     """
     held = defaultdict[str, list[SegmentVerdict]](list)
     for one in frame:
@@ -93,7 +91,7 @@ def segment_table(
 def worst_low(
     made: LabelledRows, frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
-    """Return the lowest lower end of accuracy over all segments, for such items, and its segment.
+    """Return the lowest lower end of accuracy for such items over all segments, and its segment.
 
     It covers any answer of the unanswered items. ``None`` without enough labels.
     """
@@ -178,9 +176,9 @@ class WeighedDimension(Struct, frozen=True):
 class Composite(Struct, frozen=True):
     """The weighted sum of a subject's dimensions, in the order of the weights.
 
-    ``panel`` weighs the panel's pass rates and ``found`` the shares that should pass. Both are
-    ``None`` with a reason if a dimension has no verdict: the weights are never rescaled. If a
-    group of a dimension has no label, the ends of ``found`` are bounds.
+    ``panel`` weighs the panel's pass rates and ``found`` the shares that should pass, with bounds
+    if a group has no label. Both are ``None`` if a dimension has no verdict: weights are never
+    rescaled.
     """
 
     subject: str
@@ -199,12 +197,11 @@ def composites(
     """Return the composite of every subject, the lowest first; ``frame`` has the subjects.
 
     ``dimensions`` names the dimension of each verdict by key, and ``weights`` sum to 1. With
-    distances ``a_d`` from each dimension's estimate to its lower end, the composite's lower end is
-    ``Σ w_d·p_d - √(Σ_d Σ_e r_de·w_d·a_d·w_e·a_e)``, and the upper end likewise (MOVER). In this run
-    r is 0: the draw samples the dimensions apart. For new items ``r_de = √(s_d·s_e)``, s_d the
-    share of the labels of d on cases that also have a label of e: the largest correlation that
-    labels of the same cases can have. Those ends also cover any answer of the unanswered items.
-    Source: Zou, Huang and Zhang 2009, with the correlation replaced by its upper bound.
+    distances ``a_d`` from each estimate to its lower end, the composite's lower end is ``Σ w_d·p_d
+    - √(Σ_d Σ_e r_de·w_d·a_d·w_e·a_e)`` (MOVER). In this run r is 0: the draw samples the dimensions
+    apart. For new items ``r_de = √(s_d·s_e)``, s_d the share of the labels of d on cases that also
+    have a label of e: the largest correlation that they can have; those ends also cover any answer
+    of the unanswered items. Source: Zou, Huang and Zhang 2009.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import as_fail_and_pass
@@ -295,7 +292,7 @@ def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
     """Return the lower end of a subject's composite, or of the worst one's, and which it is.
 
-    ``None`` with the reason if the subject, or for the worst any subject, lacks a dimension.
+    ``None`` with the reason if one lacks a dimension.
     """
     mine = [one for one in found if subject in (None, one.subject)]
     if not mine:

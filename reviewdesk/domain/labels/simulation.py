@@ -28,10 +28,9 @@ def simulate(
 ) -> tuple[SimulatedFigure, ...]:
     """Draw ``runs`` runs like the one at hand and check the intervals for this run.
 
-    ``every`` has all verdicts. A content deserves its first verdict's decision with the rate
-    ``(k + 1/2)/(m + 1)``, k of the m labels that count in its stratum and decision being right.
-    Each stratum is drawn anew, and as many of its contents are labelled as count now. The seed is
-    fixed.
+    ``every`` has all verdicts. A content deserves its first verdict's decision with the rate ``(k +
+    1/2)/(m + 1)``, k of the m labels that count in its stratum and decision being right. As many
+    contents of each stratum are labelled as count now. The seed is fixed.
     """
     rng = np.random.default_rng(0)
     decided = [one for one in every if one.judged]

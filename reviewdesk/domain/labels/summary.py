@@ -83,9 +83,9 @@ class LabelledRows:
     ) -> LabelledRows:
         """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
 
-        The contents of a stratum may weigh differently: older versions drew verdicts, and a content
-        with several of them was drawn with a higher chance. An item without a weight, which nobody
-        answered before, weighs as much as the others of its stratum do on average.
+        Contents of a stratum may weigh differently, as older versions drew verdicts. An item
+        without a weight, which nobody answered, weighs as much as the others of its stratum do on
+        average.
         """
         units: dict[int, dict[bytes, None]] = {}
         for row in self.labelled:
@@ -213,7 +213,7 @@ def make_rows(
 def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
     """Return the rows with the panel wrong on every unanswered item of the draw, then right.
 
-    Where the labels do not represent the run, every unanswered item counts, as every label does.
+    Where the labels do not represent the run, all unanswered items count.
     """
     return _both(made, lambda passed, right: passed is right)
 
@@ -242,10 +242,7 @@ def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[La
 def split(
     verdicts: Sequence[LabelledRow], rows: Rows, given: Mapping[bytes, bool | None]
 ) -> BlindSplit:
-    """Compute the figures of rows labelled blind, and of all others.
-
-    ``given`` says by item whether it was labelled blind; ``None`` if its labels do not record it.
-    """
+    """Compute the figures of rows labelled blind and of all others, as ``given`` for each item."""
     ways = [given.get(verdict.item) for verdict in verdicts]
     return BlindSplit(
         blind=measure(rows.weighted([float(way is True) for way in ways]), None),
@@ -261,9 +258,9 @@ def alone(
     *,
     fits: bool = False,
 ) -> BlindFigures:
-    """Compute the figures of a blind session, from the labelled verdicts alone.
+    """Compute the figures of a blind session, and the fit if asked, from the labels alone.
 
-    The confidence mapping, too, is chosen from these verdicts. ``fits`` asks for the fit as well.
+    The confidence mapping, too, is chosen from the labelled verdicts.
     """
     # In file order, because the order of the draw depends on the strata of all verdicts.
     held = sorted(labelled, key=lambda verdict: verdict.key)
@@ -284,20 +281,14 @@ def alone(
 
 
 def described(made: LabelledRows) -> str | None:
-    """Return what the labels describe while some stratum has none that counts.
-
-    ``None`` if every decided stratum has one, or if no label counts at all.
-    """
+    """Return what the labels describe while some decided stratum has none that counts."""
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
     return coverage_text(made.weighing.empty, made.figures)
 
 
 def audited(made: LabelledRows) -> list[bool]:
-    """Return, for each audit label that counts (confidence or not), if the panel is right.
-
-    The panel is right on a content if it is right on each of its verdicts.
-    """
+    """Return, for each audit label that counts, if the panel is right on all of its verdicts."""
     audits = made.figures.audits
     found: dict[tuple[int, int], bool] = {}
     for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True):
@@ -314,10 +305,9 @@ def panel_intervals(
 ) -> PanelIntervals:
     """Compute the panel's intervals through the draw.
 
-    Those for such items, which gates use, cover any answer of the unanswered items.
-    ``sums`` holds the confidences of all verdicts by stratum. Without it, Brier and gap also cover
-    the uncertain confidences of the verdicts without a label; so do those of such items,
-    which are the same for a run, a file of its labels and a new report.
+    Those for such items, which gates use, cover any answer of the unanswered items. ``sums`` holds
+    the confidences of all verdicts by stratum; without it, Brier and gap also cover the confidences
+    of verdicts without a label, so that a run, a file of its labels and a new report agree.
     """
     found = _of_answers(made, target, sums)
     if target is Target.RUN:

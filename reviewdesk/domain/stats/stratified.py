@@ -186,60 +186,51 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: floa
     are bounds: all its verdicts that could be a miss, or a hit, are added as such. Source: Zou and
     Donner 2008; Donner and Zou 2012; Imbens and Manski 2004.
     """
-    hits = _Total()
-    misses = _Total()
+    # Of hits and of misses: the totals, and the squared distances of their ends.
+    total = [0.0, 0.0]
+    squares = [[0.0, 0.0], [0.0, 0.0]]
     upper = lower = 0.0
     more_hits = more_misses = 0
     size = mass = 0.0
     for pair in pairs:
         size = size + pair.size
-        mass = mass + (pair.size if pair.mass is None else pair.mass)
+        share = pair.size if pair.mass is None else pair.mass
+        mass = mass + share
         if not pair.labelled:
             more_hits += pair.most_hits
             more_misses += pair.most_misses
             continue
+        off = []
+        for at, count in enumerate((pair.hits, pair.misses)):
+            rate = count / pair.labelled
+            low, high = midp_interval(Part(pair.size, pair.labelled, count, pair.mass), z)
+            off.append((share * max(rate - low, 0.0), share * max(high - rate, 0.0)))
+            total[at] += share * rate
+            for end in (0, 1):
+                squares[at][end] += off[at][end] ** 2
         p = pair.hits / pair.labelled
         q = pair.misses / pair.labelled
-        one = hits.add(Part(pair.size, pair.labelled, pair.hits, pair.mass), z)
-        two = misses.add(Part(pair.size, pair.labelled, pair.misses, pair.mass), z)
         # All labels are of one kind or the other, so the two shares sum to 1.
         r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
-        lower += r * one[0] * two[1]
-        upper += r * one[1] * two[0]
-    low = _lower_end(hits.value, misses.value + more_misses, hits.below, misses.above, lower)
-    high = 1 - _lower_end(misses.value, hits.value + more_hits, misses.below, hits.above, upper)
-    total = hits.value + misses.value
-    if total + more_hits + more_misses <= 0:
+        lower += r * off[0][0] * off[1][1]
+        upper += r * off[0][1] * off[1][0]
+    hits, misses = total
+    low = _lower_end(hits, misses + more_misses, squares[0][0], squares[1][1], lower)
+    high = 1 - _lower_end(misses, hits + more_hits, squares[1][0], squares[0][1], upper)
+    if hits + misses + more_hits + more_misses <= 0:
         return Estimate(None, 0.0, 1.0, "no label says what it is a rate of")
-    least = rate_or_zero(hits.value, total + more_misses)
-    most = 1 - rate_or_zero(misses.value, total + more_hits)
+    of_least = hits + misses + more_misses
+    of_most = hits + misses + more_hits
+    least = rate_or_zero(hits, of_least)
+    most = 1 - rate_or_zero(misses, of_most)
     if target is Target.ITEMS:
         each = size / mass
-        low -= _extra_distance(least - low, least, (total + more_misses) * each, z, 0)
-        high += _extra_distance(high - most, most, (total + more_hits) * each, z, 1)
+        n = of_least * each
+        low = least - math.hypot(least - low, least - wilson(least * n, n, z)[0])
+        n = of_most * each
+        high = most + math.hypot(high - most, wilson(most * n, n, z)[1] - most)
     ends = max(min(low, least), 0.0), min(max(high, most), 1.0)
     return Estimate(None, *ends, UNLABELLED) if more_hits or more_misses else Estimate(least, *ends)
-
-
-def _extra_distance(off: float, rate: float, n: float, z: float, end: int) -> float:
-    """Return how much farther than ``off`` an end lies from its rate, for such items."""
-    return math.hypot(off, rate - wilson(rate * n, n, z)[end]) - off
-
-
-class _Total:
-    """A stratified total, with the squared distances to the ends of its strata's intervals."""
-
-    def __init__(self) -> None:
-        self.value = self.below = self.above = 0.0
-
-    def add(self, part: Part, z: float) -> tuple[float, float]:
-        """Add a stratum; return how far its interval ends below and above its own total."""
-        low, high = midp_interval(part, z)
-        below, above = (part.share * max(d, 0.0) for d in (_rate(part) - low, high - _rate(part)))
-        self.value += part.share * _rate(part)
-        self.below += below**2
-        self.above += above**2
-        return below, above
 
 
 def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> float:
