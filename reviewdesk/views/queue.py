@@ -315,9 +315,6 @@ def question(found: RunAnswer) -> Document:
         rows.insert(0, ("asked of", f"{plural(found.size, 'item')} on which the two differ"))
     if found.known:
         rows.append(("asked after", f"{plural(found.known, 'label')}, which count as known"))
-    if asked.again:
-        earlier = plural(asked.again, "earlier question")
-        rows.append(("asked again", f"{earlier} on it had labels: each halves what may be wrong"))
     if found.waiting:
         rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
     if found.safe:

@@ -1,7 +1,7 @@
 """Ask a run a question before labelling, and answer it at every look."""
 
-from bisect import bisect_left
 from contextlib import suppress
+from math import inf
 
 from msgspec.structs import replace
 
@@ -71,20 +71,10 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
     guesses = items.guesses if items else figures.guesses(desk.conn, run.key, asked.figure)
     labelled_now = {row.item for row in figures.labelled(desk.conn, run.key)}
-    ever = list(figures.labels_given(desk.conn, run.key))
-    gone = tuple(sorted(item.hex() for item in {one.item for one in ever} - labelled_now))
-    # Somebody who asks again until the answer is liked would be wrong more and more often.
-    counters = [one.counter for one in ever]
-    again = 0
-    later = len(counters)
-    for old in figures.questions(desk.conn, run.hash):
-        before = bisect_left(counters, old.counter)
-        with suppress(ValueError, UsageError):
-            same = _stored(old)
-            again += before < later and (same.figure, same.of) == (asked.figure, asked.of)
-        later = before
-    level = 1 - (1 - asked.level) / 2**again
-    made = replace(asked, guesses=guesses, unlabelled=gone, again=again, level=level)
+    ever = {one.item for one in figures.labels_given(desk.conn, run.key)}
+    gone = tuple(sorted(item.hex() for item in ever - labelled_now))
+    turn = sum(1 for _ in figures.questions(desk.conn, run.hash))
+    made = replace(asked, guesses=guesses, unlabelled=gone, turn=turn)
     _record(desk, run, made.detail())
     return _answered(desk, run)
 
@@ -139,21 +129,47 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
     with reading(desk.conn, desk.path):
         items = _items(desk, run, asked)
         totals = figures.run_figures(desk.conn, run.key)
-        found = given(desk, run, asked)
-    return answered(asked, run.seed, totals, found.values(), items)
+        same = _same(desk, run, asked)
+        found = []
+        gone: set[str] = set()
+        until = inf
+        for one in same:
+            labels = given(desk, run, one, until)
+            found.append((one, [of for item, of in labels.items() if item.hex() not in gone]))
+            gone |= {*one.unlabelled}
+            until = one.event
+    return answered(found[::-1], run.seed, totals, items)
 
 
-def given(desk: Desk, run: Run, asked: RunQuestion) -> dict[bytes, Given]:
-    """Return every content of a run that was labelled once or more, by its hash."""
+def _same(desk: Desk, run: Run, asked: RunQuestion) -> list[RunQuestion]:
+    """Return the latest question of a run and those on its figure before it, the latest first.
+
+    Older versions began each of these anew, and gave it less risk.
+    """
+    found = [asked]
+    for old in figures.questions(desk.conn, run.hash):
+        with suppress(ValueError, UsageError):
+            one = replace(_stored(old), closed=False)
+            is_same = (one.figure, one.of) == (asked.figure, asked.of)
+            if found[-1].turn and is_same and one.event < asked.event:
+                found.append(one)
+    return found
+
+
+def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[bytes, Given]:
+    """Return every content of a run that was labelled once or more, by its hash.
+
+    ``until`` leaves out the labels that came later.
+    """
     rows: dict[bytes, LabelledRow] = {}
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)
     found: dict[bytes, Given] = {}
     for one in figures.labels_given(desk.conn, run.key):
         before = one.counter < asked.event
-        if one.item in found or (before and one.item.hex() in asked.unlabelled):
-            continue
-        found[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
+        again = before and one.item.hex() in asked.unlabelled
+        if one.item not in found and not again and one.counter < until:
+            found[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
     return found
 
 

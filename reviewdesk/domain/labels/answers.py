@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -132,6 +132,8 @@ class ConfidenceSequence:
     level: float = 0.95
     whole: bool = True
     """Whether every value is 0 or 1, so that the totals are whole numbers."""
+    earlier: Floats | None = None
+    """The wealth that earlier questions on the same figure left."""
     labels: int = 0
 
     def __post_init__(self) -> None:
@@ -151,9 +153,9 @@ class ConfidenceSequence:
         # The bets that the mean is higher than each candidate, and that it is lower: in two rows.
         known = [sum(getattr(one, end) for one in self.groups.values()) for end in ("low", "high")]
         self.totals = np.array(known, np.float64)
-        self.wealth = np.zeros((2, count))
+        self.wealth = np.zeros((2, count)) if self.earlier is None else self.earlier.copy()
         self._values = {h: [(one.low + one.high) / 2, one.known] for h, one in self.groups.items()}
-        self._ends = known[0] / self.size, (known[1] + self._rest) / self.size
+        self._ends = self._now()
 
     @property
     def _rest(self) -> float:
@@ -286,20 +288,26 @@ def _value(
     return None if sure is None else (sure - right) ** 2
 
 
-def answer(
+@dataclass(frozen=True)
+class _Played:
+    """One question as its labels stand: the places drawn so far, and those without a label."""
+
+    sequence: ConfidenceSequence
+    drawn: list[tuple[int, int]]
+    pending: list[tuple[int, int]]
+    waiting: int
+    passed_over: int
+    known: int
+
+
+def _play(
     question: RunQuestion,
     seed: str,
     figures: RunFigures,
     given: Iterable[Given],
-    items: QuestionItems | None = None,
-) -> RunAnswer:
-    """Answer a question from every labelled content of the run, as it stands now.
-
-    ``items`` are the contents that a question about jurors covers. Contents are drawn in blocks,
-    each with chances that depend on the first decisions in earlier blocks; a label enters once
-    those drawn before it have entered. When the question is closed, unlabelled contents that were
-    drawn before labelled ones count 0 for the lower end and 1 for the upper.
-    """
+    items: QuestionItems | None,
+    earlier: Floats | None,
+) -> _Played:
     value_of = partial(_value, question, figures, items)
     ranks: dict[int, Collection[int]] = (
         {h: range(figures.sizes[h]) for h in decided_strata(figures.sizes, figures.decided)}
@@ -316,11 +324,11 @@ def answer(
         guess = question.guesses.get(h, 0.5)
         high = low + before.count(None)
         groups[h] = DrawnGroup(len(held) - len(before), guess, len(before), low, high)
-    sequence = ConfidenceSequence(
-        groups, question.planned, question.level, whole=question.figure != "brier"
-    )
+    whole = question.figure != "brier"
+    sequence = ConfidenceSequence(groups, question.planned, question.level, whole, earlier)
     # Earlier labels do not affect the chances, as a corrected label must not move the draw.
     learned = Learned.of({h: DrawnGroup(one.left, one.guess) for h, one in groups.items()})
+    seed = f"{seed}:{question.turn}" if question.turn else seed
     following = {
         h: iter([rank for rank in held if (h, rank) not in known]) for h, held in ranks.items()
     }
@@ -351,8 +359,33 @@ def answer(
                 value = None if one is None else value_of(one)
                 sequence.add(unit[0], chances, value)
                 passed_over += one is None
+    return _Played(sequence, drawn, pending, waiting, passed_over, len(known))
+
+
+def answer(
+    asked: Sequence[tuple[RunQuestion, Iterable[Given]]],
+    seed: str,
+    figures: RunFigures,
+    items: QuestionItems | None = None,
+) -> RunAnswer:
+    """Answer the last question asked from every labelled content of the run, as it stands now.
+
+    The questions before it are those on the same figure, each with the labels from before the next.
+    What their bets won is kept, so that all of them together miss as rarely as one. ``items`` are
+    the contents that a question about jurors covers.
+
+    Contents are drawn in blocks, each with chances that depend on the first decisions in earlier
+    blocks; a label enters once those drawn before it have entered. When the question is closed,
+    unlabelled contents that were drawn before labelled ones count 0 for the lower end and 1 for the
+    upper.
+    """
+    earlier = None
+    for question, given in asked:
+        played = _play(question, seed, figures, given, items, earlier)
+        earlier = played.sequence.wealth
+    sequence = played.sequence
     look = sequence.look()
-    look = replace(look, labels=look.labels - passed_over)
+    look = replace(look, labels=look.labels - played.passed_over)
     scale = 1.0
     if items is not None and len(question.of) == 2:
         # The mean p is how often the first rater is right where they differ: the figure is 2p - 1
@@ -369,11 +402,11 @@ def answer(
         look=look,
         more=0 if done else more,
         safe=done or narrow or reply is not Reply.NOT_YET,
-        waiting=waiting,
-        known=len(known),
+        waiting=played.waiting,
+        known=played.known,
         size=sequence.size,
-        pending=tuple(pending),
-        drawn=tuple(drawn),
+        pending=tuple(played.pending),
+        drawn=tuple(played.drawn),
     )
 
 

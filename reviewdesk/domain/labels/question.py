@@ -56,9 +56,8 @@ class RunQuestion(Struct, frozen=True):
     """The mean that the votes predict in each stratum, from before the first label."""
     unlabelled: tuple[str, ...] = ()
     """The items, by hash, whose labels had all been undone when the question was asked."""
-    again: int = 0
-    """How many questions on the same figure were asked before and got labels: each halves the risk
-    of the next, so that asking until the answer is liked does not pay."""
+    turn: int = 0
+    """How many questions of the run came before it; each draws by random numbers of its own."""
     at: str = ""
     event: int = 0
     """The place of the question among the events of the desk; labels before it are known."""
@@ -79,10 +78,9 @@ class RunQuestion(Struct, frozen=True):
 
     def is_same(self, asked: RunQuestion) -> bool:
         """Return True if ``asked``, not recorded yet, is this question once more."""
-        level = 1 - (1 - asked.level) / 2**self.again
         return replace(
-            asked, level=level, guesses=self.guesses, unlabelled=self.unlabelled,
-            again=self.again, at=self.at, event=self.event,
+            asked, guesses=self.guesses, unlabelled=self.unlabelled, turn=self.turn, at=self.at,
+            event=self.event,
         ) == self  # fmt: skip
 
     def detail(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def ask(
         Given(place, row(place, truth), (first or {}).get(place, truth), place in before)
         for place, truth in labels.items()
     ]
-    return answer(question, "seed", FIGURES, given, items)
+    return answer([(question, given)], "seed", FIGURES, items)
 
 
 def label(count: int, question: RunQuestion = QUESTION) -> dict[PLACE, Truth]:
@@ -61,6 +61,22 @@ def label(count: int, question: RunQuestion = QUESTION) -> dict[PLACE, Truth]:
         for place in ask(made, question=question).pending[: count - len(made)]:
             made[place] = right(place)
     return made
+
+
+def test_a_figure_that_is_asked_about_again_keeps_what_the_bets_won() -> None:
+    labels = label(30)
+    before = ask(labels)
+    now = [Given(place, row(place, truth), truth, before=True) for place, truth in labels.items()]
+    then = [replace(one, before=False) for one in now]
+    again = replace(QUESTION, limit=0.7, turn=1)
+    found = answer([(QUESTION, then), (again, now)], "seed", FIGURES)
+    # Nothing is bet since: each total has the wealth that it had, and the same labels are known.
+    assert (found.known, found.look.labels) == (30, 0)
+    assert (found.look.low, found.look.high) == (before.look.now_low, before.look.now_high)
+    # Begun anew, the question would know no more than that 30 of the 110 are right.
+    assert answer([(again, now)], "seed", FIGURES).look.low == pytest.approx(30 / 110)
+    # Its draw takes other random numbers than those that decided which labels are known.
+    assert found.drawn != answer([(replace(again, turn=0), now)], "seed", FIGURES).drawn
 
 
 @pytest.mark.parametrize(
