@@ -164,7 +164,7 @@ def people_err(found: PeopleErr | None) -> list[Section]:
     if error.drawn:
         differ += ", weighted by group"
     if error.chosen:
-        differ += ", which people chose"
+        differ += ", which people chose: nothing follows for the others"
     rows: list[tuple[str, Words]] = [
         ("people differ", differ),
         ("a label is wrong", f"{number(error.rate.estimate)} {ends} of the time"),

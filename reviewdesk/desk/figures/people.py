@@ -29,7 +29,8 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
     error = people_err(desk, run)
     if error is None:
         return page
-    return replace(page, people=PeopleErr(error, sensitivity(page.accuracy, error)))
+    band = None if error.chosen else sensitivity(page.accuracy, error)
+    return replace(page, people=PeopleErr(error, band))
 
 
 def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:

@@ -114,7 +114,8 @@ def _strata(
 ) -> tuple[list[RatedStratum], bool]:
     """Return the items by stratum if their labels were drawn; else all of them as one stratum.
 
-    A ``share`` keeps the items that the desk chose for a second opinion.
+    A ``share`` keeps the items that the desk chose for a second opinion, up to the first of each
+    stratum that lacks one: whoever picks among them would decide how far people seem to differ.
 
     They stand for the decided verdicts of the run if each of its strata has an item with two labels
     in the labelled part of its draw.
@@ -127,9 +128,16 @@ def _strata(
         h: {} for h in decided_strata(totals.sizes, totals.decided)
     }
     every: dict[bytes, Labels] = {}
-    for row, inside in zip(rows, weighing.drawn, strict=True):
-        if share and not is_double(row.item, share):
-            continue
+    pairs = zip(rows, weighing.drawn, strict=True)
+    lacking = set[int]()
+    for row, inside in sorted(pairs, key=lambda pair: pair[0].unit) if share else pairs:
+        if share:
+            if not is_double(row.item, share):
+                continue
+            if len(given[row.key]) < 2:
+                lacking.add(row.stratum)
+            if not inside or row.stratum in lacking:
+                continue
         found = every[row.item] = tuple(given[row.key].get(name) for name in names)
         if inside and row.stratum in held:
             held[row.stratum][row.item] = found

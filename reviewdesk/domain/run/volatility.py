@@ -63,11 +63,11 @@ def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRan
 
     A series needs three earlier runs. With the variance s² of single values, pooled over its runs
     and one value of each kind added, and the weighted mean m of M earlier values, the newest mean
-    of n values is expected within ``m ± t·√(φ·s²(1/n + 1/M))``. φ is how far the earlier means
-    vary beyond what so many values explain, ``Σ n(x - m)²/s²`` over its degrees of freedom, pooled
-    over the series and at least 1; t has these degrees of freedom, at 5% over the number of series
-    (Bonferroni). Source: the prediction interval of a further observation; McCullagh and Nelder
-    1989 for the dispersion φ.
+    of n values is expected within ``m ± t·√(φ·s²(1/n + 1/M))``, cut to 0..1. φ is how far the
+    earlier means vary beyond what so many values explain, ``Σ n(x - m)²/s²`` over its degrees of
+    freedom, pooled over the series and at least 1; t has these degrees of freedom, at 5% over the
+    number of series (Bonferroni). Source: the prediction interval of a further observation;
+    McCullagh and Nelder 1989 for the dispersion φ.
     """
     usable = {name: runs for name, runs in series.items() if len(runs) > FEWEST}
     spread: dict[str, tuple[float, float, float]] = {}
@@ -92,7 +92,7 @@ def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRan
         mean, _, squared = spread[name]
         sd = math.sqrt(dispersion * squared)
         holds = abs(newest.mean - mean) <= alone * sd + SLACK
-        ends = mean - t * sd, mean + t * sd
+        ends = max(mean - t * sd, 0.0), min(mean + t * sd, 1.0)
         made.append(EarlierRange(name, len(earlier), newest.n, mean, newest.mean, *ends, holds))
     return tuple(made)
 

@@ -165,6 +165,30 @@ def test_second_opinions_on_drawn_items_are_weighted_by_group(tmp_path: Path) ->
     assert (error.disagreement.estimate, error.drawn, error.chosen) == (0.25, True, False)
 
 
+def test_a_second_reviewer_who_picks_among_the_chosen_items_moves_nothing(tmp_path: Path) -> None:
+    made = [verdict(f"p{i}", output=f"good {i}") for i in range(30)]
+    with closing(open_desk(tmp_path / "d.db")) as ann:
+        run = load(ann, report(*made))
+        double_share(ann, 0.4)
+        rows = ann.rows(ann.queue(run))
+        twice = [row.id for row in rows if is_double(item_of(ann, row.key), 0.4)]
+        for row in rows:
+            ann.label(row.key, PASS)
+        with closing(open_desk(tmp_path / "d.db", "ben")) as ben:
+            # He agrees on the first two, and differs on all but the third, which he leaves out.
+            for place, name in enumerate(twice):
+                if place != 2:
+                    ben.label(ben.find(run, name), PASS if place < 2 else FAIL)
+            error = team_page(ann, run).error
+            assert error is not None
+            assert (error.n, error.disagreement.estimate) == (2, 0.0)
+            ben.label(ben.find(run, twice[2]), PASS)
+            error = team_page(ann, run).error
+            assert error is not None
+            assert error.n == len(twice) > 5
+            assert error.disagreement.estimate == pytest.approx(1 - 3 / len(twice))
+
+
 def page_error(desk: Desk) -> float | None:
     error = team_page(desk, desk.run()).error
     assert error is not None
