@@ -200,7 +200,8 @@ FIGURES = (
         "the accuracy or pass rate of the run, in an interval that holds at every look (ask)",
         "bets against each possible total with capped stakes; a total stays while its wealth is "
         "under 2/alpha; the intersection of all looks",
-        "the next group is drawn, by chances from earlier labels; questions on one figure share bets",
+        "the next group is drawn, by chances from earlier labels; "
+        "questions on one figure share bets",
         "Shekhar and others 2023 (arXiv 2305.06884); Waudby-Smith and Ramdas 2024",
         "labels are out of the drawn order: they do not count; it is up to 1.45 times as wide as "
         "an interval for one look",
