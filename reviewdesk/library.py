@@ -47,7 +47,7 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
         DeskError: the desk cannot be opened.
     """
     from reviewdesk.desk import files
-    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.core import Desk, existing
     from reviewdesk.desk.options import OpenOptions, load_options, size_of
     from reviewdesk.desk.review.unsaved import notices
     from reviewdesk.settings import load_settings, near
@@ -64,9 +64,9 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
         path = files.named(settings.desk) if settings.desk else None
         if named == MEMORY:
             path = files.named(stack.enter_context(TemporaryDirectory())) / "desk.db"
-        elif named and path and not reports and not path.exists():
+        elif not reports:
             hint = "Name another, or open a report on it: reviewdesk.open(REPORT, desk=PATH)."
-            raise UsageError(f"{path}: there is no desk", hint)
+            path = existing(path, hint)
         held = Desk.open(path, reviewer=settings.reviewer or None)
         stack.callback(held.close)
         notes = [*notices(held)]

@@ -90,12 +90,9 @@ def _desk(stack: ExitStack, named: Path | None) -> Desk:
     """Open the desk that holds the runs; raise NotFoundError rather than create one."""
     from contextlib import closing
 
-    from reviewdesk.desk.core import Desk, damage_explained, default_path
-    from reviewdesk.errors import NotFoundError
+    from reviewdesk.desk.core import Desk, damage_explained, existing
 
-    path = named or default_path()
-    if not path.exists():
-        raise NotFoundError(f"there is no desk at {path}", "Name it with desk=, or use report:.")
+    path = existing(named, "Name it with desk=, or use report:.")
     desk = stack.enter_context(closing(Desk.open(path)))
     stack.enter_context(damage_explained(desk.path))
     return desk

@@ -88,7 +88,7 @@ def test_a_failure_reads_as_the_command_prints_it(folder: pytest.Pytester) -> No
             "suite.yml:4: $.jury?0?.expect: must be a list, *",
         ),
         (suite(entry("n", "report: gone.json")), "suite.yml:3: report: *gone.json*no such file*"),
-        (suite(entry("n", "run: gone")), "suite.yml:3: run: there is no desk at *desk=*"),
+        (suite(entry("n", "run: gone")), "suite.yml:3: run: *there is no desk*desk=*"),
     ],
     ids=["suite", "report", "desk"],
 )

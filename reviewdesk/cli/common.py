@@ -16,7 +16,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
+from reviewdesk.errors import ReportError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -96,23 +96,17 @@ def open_desk(
 ) -> Iterator[Desk]:
     """Open the desk at ``path``, else that of the options or the settings; close it at the end.
 
-    One that ``--desk`` names and that is not there is made only by commands that fill a ``new``
-    desk. Unless it is opened ``on_screen``, where they are offered, say that changes are not saved.
+    Only a command that fills a ``new`` desk creates one. Unless it is opened ``on_screen``, where
+    they are offered, say that changes are not saved.
 
     Raises:
-        UsageError: ``--desk`` names a desk that is not there.
+        NotFoundError: there is no desk at this path.
     """
-    from reviewdesk.desk import Desk
+    from reviewdesk.desk.core import Desk, existing
 
     named = path or desk_path()
-    settings = current_settings()
-    asked = path is None and settings.source("desk") == "--desk"
-    if asked and not new and named is not None and not named.exists():
-        raise UsageError(
-            f"{named}: there is no desk",
-            "Name another with --desk, or load a report into a new one: reviewdesk ingest REPORT.",
-        )
-    desk = Desk.open(named, reviewer=settings.reviewer or None)
+    reviewer = current_settings().reviewer or None
+    desk = Desk.open(named if new else existing(named), reviewer=reviewer)
     with closing(desk):
         if not on_screen:
             from reviewdesk.desk.review import unsaved

@@ -296,5 +296,5 @@ def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
     from reviewdesk.desk.files import whole_desk
 
     own = desk_path() or default_path()
-    with whole_desk(output, own, force=force) as part, open_desk(part) as desk:
+    with whole_desk(output, own, force=force) as part, open_desk(part, new=True) as desk:
         yield desk

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import flag, json_option, open_desk, option, options, put, put_json, say
-from reviewdesk.cli.invocation import desk_path
 from reviewdesk.cli.review import load_options, reading_options, size_limit
-from reviewdesk.errors import NotFoundError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 _MOST_KEPT = 100
 """The most findings of each status that are kept for the XML; JSON keeps all."""
@@ -70,7 +65,6 @@ def gate(
     rows that have no flag.
     """
     from reviewdesk.desk import files
-    from reviewdesk.desk.core import default_path
     from reviewdesk.desk.gates.new_report import compared_with
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
@@ -83,17 +77,9 @@ def gate(
         None if name is None else files.source(name, limit) for name in (against, baseline)
     )
     with ExitStack() as stack:
-
-        def desk() -> Desk:
-            path = desk_path() or default_path()
-            if not path.exists():
-                hint = "Name it with --desk, or use report:."
-                raise NotFoundError(f"there is no desk at {path}", hint)
-            return stack.enter_context(open_desk())
-
         found = run_suite(
             suite,
-            desk,
+            lambda: stack.enter_context(open_desk()),
             keep=None if as_json else _MOST_KEPT,
             report=None if report is None else files.source(report, limit),
             options=options,

@@ -204,7 +204,7 @@ def open_(
     twice = invocation.share_of("repeat", repeat)
     second = invocation.share_of("double", double)
     on_screen = is_on_screen()
-    with open_desk(on_screen=on_screen, new=True) as desk:
+    with open_desk(on_screen=on_screen, new=bool(files)) as desk:
         loaded = [_load_asking(desk, file, given) for file in files]
         for made in loaded:
             for note in made.notes:

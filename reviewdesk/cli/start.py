@@ -44,7 +44,8 @@ def demo() -> None:
 
     is_on_screen()
     named = click.get_current_context().meta.get("reviewdesk.desk")
-    with open_desk(Path(named) if named else default_path().with_name("demo.db")) as desk:
+    path = Path(named) if named else default_path().with_name("demo.db")
+    with open_desk(path, new=True) as desk:
         run = samples.prepare(desk)
         review_run(desk, run)
         say(f"the demo's desk is {desk.path}; your own desk is untouched")

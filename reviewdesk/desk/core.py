@@ -28,7 +28,7 @@ from reviewdesk.domain.records import (
     Truth,
     View,
 )
-from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
+from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.file_output import is_desk
 from reviewdesk.store import audit, events, queue, reviewers, runs, verdicts
 from reviewdesk.store.audit import CheckedCall, Verification
@@ -409,11 +409,28 @@ def _save(desk: Desk, edit: Edit) -> Event:
     return event
 
 
+def existing(path: Path | None, hint: str = "") -> Path:
+    """Return the path of a desk that is there, by default the user's own.
+
+    Whatever only reads a desk asks here first, because opening a missing file would create it.
+
+    Raises:
+        NotFoundError: there is no file at this path.
+    """
+    path = path or default_path()
+    if not path.exists():
+        usual = (
+            "Name another with --desk, or load a report into a new one: reviewdesk ingest REPORT."
+        )
+        raise NotFoundError(f"{path}: there is no desk", hint or usual)
+    return path
+
+
 def verify(
     path: Path | None, expected: str | None = None, full: CheckedCall | None = None
 ) -> Verification:
     """Verify a desk file, also one that ``Desk`` refuses to open; it is migrated only if whole."""
-    path = path or default_path()
+    path = existing(path)
     with contextlib.closing(connect(path)) as conn, explained(path):
         found = audit.layout_problems(conn)
     if found[0]:

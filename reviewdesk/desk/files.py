@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.domain.records import Loaded, ProposedMap, Run
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import LabelsFileError, UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.backup import is_own_file
 from reviewdesk.store.connect import is_open_desk
@@ -58,10 +58,16 @@ def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -
 
 
 def labels(name: str) -> list[LabelRow]:
-    """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input."""
+    """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input.
+
+    Raises:
+        LabelsFileError: it cannot be read, or has no rows.
+    """
     from reviewdesk.reports.labels.reader import read_labels
 
-    return read_labels(source(name))
+    if rows := read_labels(source(name)):
+        return rows
+    raise LabelsFileError(name, "", "there are no labels in this file", "Give rows: id, truth.")
 
 
 def open_file(

@@ -176,6 +176,10 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
     if not fp + tn:
         return "", False
     text = f"it passes {labels(fp)} of {plural(fp + tn, 'bad answer')}"
+    share = 1 - (found.line.specificity or 0.0)
+    if abs(share - fp / (fp + tn)) > SLACK:
+        # The rate is weighted by group, and the counts of labels would contradict it.
+        text = f"it passes about {share:.0%} of bad answers, by {plural(fp + tn, 'label')}"
     if found.specificity is None:
         return f"{text}, which has no interval", False
     low = found.specificity.low

@@ -18,9 +18,9 @@ from reviewdesk.domain.assessment.result import (
     silent_words,
 )
 from reviewdesk.domain.audit.trail import Trail, remarks, trail
-from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share
+from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share, stand_in
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Verdict
+from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Strategy, Verdict
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -46,6 +46,11 @@ _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _BLANK = re.compile(r"\n\s*\n")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
+_BY_SCORES = (
+    Strategy.MEAN, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.WEIGHTED_AVERAGE,
+    Strategy.HIGHEST, Strategy.LOWEST,
+)  # fmt: skip
+"""The rules on scores, in the order of their table."""
 _LOST = Text("◆ ", Tone.WARN)
 _DIFFERS = Text("≠ ", Tone.WARN)
 
@@ -361,21 +366,27 @@ def numbers(found: Assessment, policy: Policy) -> Section:
 
 
 def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
-    """Return the name of each rule, its value, and what it decides."""
-    values = found.values
+    """Return the name of each rule, its value, and what it decides.
+
+    If a juror failed, the rule that decides in the place of an average is named behind it.
+    """
     made = found.decisions
     votes = found.votes
+    rows = []
+    failed = any(seat.ballot.status.failed for seat in found.seats)
+    for rule in _BY_SCORES:
+        other = stand_in(policy, rule) if failed else None
+        name = rule.value.replace("_", " ")
+        name += f" −{found.trim.per_side}" if rule is Strategy.TRIMMED_MEAN else ""
+        name += f" ({other.value})" if other else ""
+        value = getattr(found.values, (other or rule).value)
+        rows.append((name, number(value), getattr(made, rule.value)))
     seated, answered = (f"{votes.passes} of {n}" for n in (votes.seated, votes.answered))
     share = own_share(policy.supermajority) or DEFAULT_SHARE
     quorum = words.NONE if policy.quorum is None else outside(policy.quorum, 12).text
     strict = made.quorum_strict, made.quorum_answered
     return [
-        ("mean", number(values.mean), made.mean),
-        (f"trimmed mean −{found.trim.per_side}", number(values.trimmed_mean), made.trimmed_mean),
-        ("median", number(values.median), made.median),
-        ("weighted average", number(values.weighted_average), made.weighted_average),
-        ("highest", number(values.highest), made.highest),
-        ("lowest", number(values.lowest), made.lowest),
+        *rows,
         (f"quorum {quorum}", seated, made.quorum),
         *([("quorum, strict", seated, strict[0])] if strict[0] != made.quorum else []),
         *([("quorum, answered", answered, strict[1])] if strict[1] != made.quorum else []),

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import WORDS
 from reviewdesk.domain.gates.expect import FEWEST
-from reviewdesk.domain.records import Item, QueueRow, Truth
+from reviewdesk.domain.records import Design, Item, QueueRow, Truth
 from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Decision
@@ -144,10 +144,11 @@ def _about(found: RunOverview) -> tuple[Block, ...]:
 
 def _wrong(found: RunOverview) -> Iterator[Block]:
     """Yield the verdicts that labels contradict, with reasons; without labels, those to label."""
-    if not found.calibration.calibration.labelled.n:
+    page = found.calibration
+    if not page.calibration.labelled.n:
         yield from _unlabelled(found)
         return
-    cells = found.calibration.counts.cells
+    cells = page.counts.cells
     passes = cells.get((Decision.PASS, Truth.FAIL), 0)
     fails = cells.get((Decision.FAIL, Truth.PASS), 0)
     every = f"{plural(sum(cells.values()), 'verdict')} with a pass or fail label"
@@ -159,6 +160,9 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
         f"fail, and failed {fails:,} that should pass."
     )
     yield Paragraph(text, Tone.STRONG)
+    if page.calibration.design is Design.WEIGHTED:
+        text = "These counts are of the labelled verdicts, more of which are doubtful than in the "
+        yield Paragraph(f"{text}run. The figures above are for the whole run.", Tone.MUTED)
     if found.wrong:
         rows = [_row(item.row, item.row.label, _why(item)) for item in found.wrong]
         yield _table(("item", "judge", "should be", "why"), rows, _WRONG)

@@ -30,8 +30,14 @@ def loaded(cli: Cli, write: Write) -> Cli:
     return cli
 
 
-def test_an_empty_desk_says_how_to_fill_it(cli: Cli) -> None:
-    listed = cli("runs")
+def test_an_empty_desk_says_how_to_fill_it(loaded: Cli) -> None:
+    (run,) = loaded("runs", "--json").json
+    loaded("runs", "remove", run["run"])
+    for command in (["queue"], ["open"], ["calibrate"], ["labels", "list"], ["labels", "export"]):
+        done = loaded(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.lines == ["no run is loaded yet. Load one: reviewdesk open REPORT."]
+    listed = loaded("runs")
     assert (listed.code, listed.out) == (0, "")
     assert listed.err.endswith("No run is loaded yet. Load one: reviewdesk open REPORT.\n")
 

@@ -42,7 +42,7 @@ def test_stdin_can_be_named_once(cli: Cli, command: str) -> None:
     done = cli(command, "-", "-")
     assert done.code == 2
     assert done.lines == ["-: standard input can be read only once. Name it once."]
-    assert cli("runs", "--json").json == []
+    assert cli("runs").code == 2
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")

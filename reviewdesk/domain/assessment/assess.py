@@ -33,6 +33,7 @@ from reviewdesk.domain.jury.rules import (
     Trim,
     least_answered,
     rule_for,
+    stand_in,
 )
 from reviewdesk.domain.jury.scores import (
     ADR_NULL,
@@ -71,9 +72,12 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     elif open_[0]:
         absent = sentence(votes.seated, int(silent[0]), int(unasked[0]))
     codes = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
+    failed = any(one.status.failed for one in verdict.ballots)
     for name in Decisions.__struct_fields__:
         if name not in codes:
-            codes[name] = panels.by(Strategy(name))
+            asked = Strategy(name)
+            other = stand_in(verdict.policy, asked) if failed else None
+            codes[name] = panels.by(other or asked)
     label_vote = None
     if found.counts[0]:
         rules = found.sheet.facts[0].rules

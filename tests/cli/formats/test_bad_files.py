@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk import Desk
 from tests.cli.conftest import Cli
 from tests.helpers import SHARED, numbered, report, verdict
 
@@ -57,6 +58,7 @@ BAD: dict[str, bytes] = {
 
 def refused(cli: Cli, *arguments: str | Path) -> str:
     """The one line of a refusal, after which the desk is as it was."""
+    Desk.open().close()
     head = cli("desk", "verify", "--json").json
     runs = cli("runs", "--json").json
     done = cli(*arguments)

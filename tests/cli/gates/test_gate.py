@@ -168,7 +168,7 @@ def test_a_report_is_read_without_a_desk(gate: Gate, desk_path: Path) -> None:
     # Nor does a gate make one where a run is asked for.
     done = gate(entry("n", "run: week"))
     assert (done.code, len(done.lines)) == (2, 1)
-    assert done.err.endswith("Name it with --desk, or use report:.\n")
+    assert f"{desk_path}: there is no desk. Name another with --desk" in done.err
     assert not desk_path.parent.exists()
 
 

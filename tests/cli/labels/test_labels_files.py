@@ -295,6 +295,14 @@ def test_a_dry_run_names_every_conflict_and_records_nothing(cli: Cli, write: Wri
     assert len(cli("labels", "list", "--json").json) == 2
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", b""), ("a.csv", b"id,truth\n")])
+def test_an_import_of_no_rows_is_refused(cli: Cli, write: Write, name: str, text: bytes) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    done = cli("labels", "import", write(name, text))
+    assert (done.code, done.out) == (2, "")
+    assert "there are no labels in this file. Give rows" in done.err
+
+
 def test_an_import_of_which_no_row_is_known_exits_1(cli: Cli, write: Write) -> None:
     cli("ingest", write("report.json", numbered(12)))
     done = cli("labels", "import", write("sheet.tsv", b"id\ttruth\nx\tpass\n"))

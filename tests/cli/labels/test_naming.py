@@ -87,15 +87,6 @@ def test_a_run_that_is_not_there(two: Cli, command: str) -> None:
     assert (done.code, done.lines) == (2, ["no run 'three'. Loaded runs: one, two."])
 
 
-@pytest.mark.parametrize(
-    "command", [("queue",), ("open",), ("calibrate",), ("labels", "list"), ("labels", "export")]
-)
-def test_without_a_run_there_is_a_hint(cli: Cli, command: tuple[str, ...]) -> None:
-    done = cli(*command)
-    assert (done.code, done.out) == (2, "")
-    assert done.lines == ["no run is loaded yet. Load one: reviewdesk open REPORT."]
-
-
 def test_a_removed_run_is_not_named(two: Cli) -> None:
     assert two("runs", "remove", "two").code == 0
     assert two("queue", "--run", "two").code == 2

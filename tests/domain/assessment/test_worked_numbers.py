@@ -103,6 +103,11 @@ def test_a_failed_judge_does_not_tank_the_score() -> None:
     assert (found.rule.strategy, found.rule.used) == ("weighted_average", "median")
     assert found.score == pytest.approx(0.75)
     assert found.values.weighted_average == pytest.approx(0.7625)
+    # Of .9 .9 .55 .1 with weights 1 1 1 8 the average is .286, and the median, .725, decides.
+    seats = [juror(f"j{n}", score) for n, score in enumerate((0.9, 0.9, 0.55))]
+    seats += [juror("heavy", 0.1, weight=8), juror("late", status="timeout")]
+    found = assess(read(body(*seats), threshold=0.7, strategy="weighted_average"))
+    assert found.decision == found.decisions.weighted_average == found.decisions.median == "pass"
 
 
 def test_the_floor_of_the_records_agreement() -> None:
