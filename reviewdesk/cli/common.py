@@ -1,8 +1,9 @@
-"""What all commands share: the options for the desk, printing, and finding a run or a verdict."""
+"""What all commands share: options, completion, settings, printing, and finding a run."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -10,20 +11,114 @@ from functools import wraps
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
-from reviewdesk.cli import completion
-from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.cli.plain import document_text, section_text
+from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.errors import ExitCode, ReportError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
+    from reviewdesk.domain.panel.turnout import LiveProgress
     from reviewdesk.domain.records import Event, Run
+    from reviewdesk.settings import Settings
     from reviewdesk.views.document import Document, Section
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def current_settings() -> Settings:
+    """Return the settings of this command: options first, then the environment, then the file."""
+    from reviewdesk.settings import load_settings
+
+    meta = click.get_current_context().meta
+    if "reviewdesk.settings" not in meta:
+        # The file is read once, because it may be a pipe.
+        options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
+        meta["reviewdesk.settings"] = given = load_settings(options)
+        if given.api_key_command or given.api_key_keyring or given.prices:
+            from reviewdesk.desk.live.panel import use_references
+
+            use_references(given.api_key_command, given.api_key_keyring, given.prices)
+    found: Settings = meta["reviewdesk.settings"]
+    return found
+
+
+def desk_path() -> Path | None:
+    """Return the desk that the options or the settings name; ``None`` is the user's own."""
+    named = current_settings().desk
+    return Path(named) if named else None
+
+
+# Completion: it creates, migrates and prints nothing. Without a usable desk it offers nothing.
+
+VARIABLE = "_REVIEWDESK_COMPLETE"
+"""The variable that a shell's script sets; click derives it from the program's name."""
+Items = list[CompletionItem[str]]
+_PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
+"""Names that no shell treats specially, because bash inserts a completion without quoting it."""
+
+
+def answer(cli: click.Command, instruction: str) -> int:
+    """Print the completions or the shell script that ``instruction`` names.
+
+    Return the exit code, which is 1 if the shell is unknown.
+    """
+    return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
+
+
+def complete_files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Leave files to the shell."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    from reviewdesk.desk.files import formats
+
+    return [CompletionItem(name) for name in formats() if name.startswith(incomplete)]
+
+
+def _of_desk(
+    find: Callable[[Desk, str | None, str], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], Items]:
+    """Return a completer of what ``find`` finds in the desk that the line names.
+
+    It takes the desk, the name after ``--run``, and what is typed.
+    """
+
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+        from reviewdesk.desk.core import glance
+
+        try:
+            with ctx.scope(cleanup=False):
+                desk = glance(desk_path(), current_settings().reviewer or None)
+            if desk is None:
+                return []
+            with closing(desk):
+                names = [*find(desk, ctx.params.get("run_name"), incomplete)]
+        except ReviewDeskError:
+            return []
+        fitting = (name for name in names if name.startswith(incomplete))
+        return [CompletionItem(name) for name in fitting if _PLAIN.fullmatch(name)]
+
+    return complete
+
+
+def _ids(desk: Desk, run: str | None, incomplete: str) -> Iterable[str]:
+    from reviewdesk.desk.review.items import ids_from
+
+    return ids_from(desk, desk.run(run) if run else None, incomplete)
+
+
+complete_runs = _of_desk(lambda desk, _run, _typed: (run.name for run in desk.runs()))
+complete_verdicts = _of_desk(_ids)
+"""Verdicts of the run that ``--run`` names, else of all runs."""
+
+
+# Options and arguments
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -31,9 +126,13 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ctx.meta[f"reviewdesk.{param.name}"] = value
 
 
-_COMPLETED = {
-    "FILE": completion.files, "FORMAT": completion.formats, "RUN": completion.runs,
-}  # fmt: skip
+_COMPLETED = {"FILE": complete_files, "FORMAT": _formats, "RUN": complete_runs}
+verdict_argument = click.argument("verdict", shell_complete=complete_verdicts)
+
+
+def file_argument(name: str, **more: Any) -> Callable[[F], F]:
+    """Return an argument that names a file."""
+    return click.argument(name, shell_complete=complete_files, **more)
 
 
 def flag(names: str, text: str) -> Callable[[F], F]:
@@ -47,20 +146,24 @@ def option(names: str, metavar: str, text: str, **more: Any) -> Callable[[F], F]
     return click.option(*names.split(), metavar=metavar, help=text, **more)
 
 
-json_option = flag("--json as_json", "Print JSON.")
+def choice(names: str, values: Iterable[str], text: str, **more: Any) -> Callable[[F], F]:
+    """Return an option that takes one of some words."""
+    return click.option(*names.split(), type=click.Choice(list(values)), help=text, **more)
+
+
 run_option = option("--run run_name", "RUN", "A run's name, or the start of its hash.")
 force_option = flag("--force", "Replace an existing file.")
 _OPTIONS = {
     "run": run_option,
-    "json": json_option,
+    "json": flag("--json as_json", "Print JSON."),
     "force": force_option,
-    "desk": click.option(
-        "--desk", metavar="PATH", expose_value=False, callback=_remember,
-        shell_complete=completion.files, help="The desk file (REVIEWDESK_DESK)."
+    "desk": option(
+        "--desk", "PATH", "The desk file (REVIEWDESK_DESK).", expose_value=False,
+        callback=_remember, shell_complete=complete_files,
     ),
-    "reviewer": click.option(
-        "--reviewer", metavar="NAME", expose_value=False, callback=_remember,
-        help="Who labels (REVIEWDESK_REVIEWER)."
+    "reviewer": option(
+        "--reviewer", "NAME", "Who labels (REVIEWDESK_REVIEWER).", expose_value=False,
+        callback=_remember,
     ),
 }  # fmt: skip
 
@@ -116,10 +219,13 @@ def open_desk(
         yield desk
 
 
+def leave(code: ExitCode) -> NoReturn:
+    """End the command with an exit code, after everything is printed."""
+    raise click.exceptions.Exit(code)
+
+
 def say(text: str) -> None:
     """Print one message on stderr, with control characters made harmless."""
-    from reviewdesk.domain.safetext import show_line
-
     click.echo(show_line(text, 4000), err=True)
 
 
@@ -132,29 +238,18 @@ def say_error(error: ReviewDeskError) -> None:
 
 def say_section(section: Section) -> None:
     """Print a section on stderr, line by line."""
-    from reviewdesk.cli.plain import section_text
-
     for line in section_text(section).splitlines():
         say(line)
 
 
 def put(text: str = "") -> None:
     """Print lines of data on stdout, with control characters made harmless."""
-    from reviewdesk.domain.safetext import show
-
     click.echo(show(text, 10_000_000))
 
 
 def dump(value: object) -> str:
     """Return JSON in plain ASCII on one line, so that no control character reaches a terminal."""
     return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
-
-
-def put_document(document: Document) -> None:
-    """Print a document on stdout as plain text."""
-    from reviewdesk.cli.plain import document_text
-
-    put(document_text(document))
 
 
 def put_json(value: object) -> None:
@@ -167,7 +262,7 @@ def put_result(shape: object, document: Document, *, as_json: bool) -> None:
     if as_json:
         put_json(shape)
     else:
-        put_document(document)
+        put(document_text(document))
 
 
 def put_json_list(values: Iterable[object]) -> None:
@@ -200,11 +295,16 @@ def of_run(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-class TerminalLine:
-    """A line on stderr that is drawn again and again, on a terminal only, until it is ``done``."""
+class ProgressLine:
+    """The progress of some work: a line on stderr, on a terminal only, drawn until it is ``done``.
 
-    def __init__(self) -> None:
-        """Start without a drawn line."""
+    It is called with the share that is done and a count of ``unit``, or by ``live``.
+    """
+
+    def __init__(self, title: str, unit: str = "verdicts") -> None:
+        """Store the title and what is counted; nothing is drawn yet."""
+        self._title = show_line(title, 200)
+        self._unit = unit
         self._next = 0.0
         self._drawn = False
 
@@ -216,7 +316,18 @@ class TerminalLine:
         """Remove the line from the terminal."""
         self.done()
 
-    def draw(self, text: str, seconds: float) -> None:
+    def __call__(self, share: float, count: int) -> bool:
+        """Draw the line and return True, because only ctrl+c stops the work."""
+        self._draw(f"{self._title} {share:4.0%}  {count:,} {self._unit}", monotonic())
+        return True
+
+    def live(self, progress: LiveProgress) -> None:
+        """Draw the progress of a live run; the title says what is counted."""
+        from reviewdesk.views.queue import live_text
+
+        self._draw(f"{self._title} {live_text(progress)}", progress.seconds)
+
+    def _draw(self, text: str, seconds: float) -> None:
         """Draw the text, at most ten times a second."""
         if seconds >= self._next and sys.stderr.isatty():
             self._next = seconds + 0.1
@@ -235,36 +346,15 @@ class TerminalLine:
             self._drawn = False
 
 
-class ProgressLine(TerminalLine):
-    """The progress of some work: its share that is done, and a count of ``unit``."""
-
-    def __init__(self, title: str, unit: str = "verdicts") -> None:
-        """Store the title and what is counted; nothing is drawn yet."""
-        from reviewdesk.domain.safetext import show_line
-
-        super().__init__()
-        self._title = show_line(title, 200)
-        self._unit = unit
-
-    def __call__(self, share: float, count: int) -> bool:
-        """Draw the line and return True, because only ctrl+c stops the work."""
-        self.draw(f"{self._title} {share:4.0%}  {count:,} {self._unit}", monotonic())
-        return True
-
-
 def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print an event and the item's label after it."""
     from reviewdesk.desk.review.runs import after
-    from reviewdesk.domain.safetext import show_line
     from reviewdesk.views.json import review as shapes
 
     if made is None:
         say(nothing)
-        if as_json:
-            put_json(None)
-        return
     if as_json:
-        put_json(shapes.event(*after(desk, made)))
-        return
-    what = made.detail.get("was") or made.label or ""
-    put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")
+        put_json(None if made is None else shapes.event(*after(desk, made)))
+    elif made is not None:
+        what = made.detail.get("was") or made.label or ""
+        put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")

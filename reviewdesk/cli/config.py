@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reviewdesk.cli.common import flag, open_desk, options, put, put_json, say
-from reviewdesk.cli.invocation import current_settings, desk_path
+from reviewdesk.cli.common import (
+    current_settings,
+    desk_path,
+    flag,
+    open_desk,
+    options,
+    put,
+    put_json,
+    say,
+)
+from reviewdesk.desk.core import default_path, default_reviewer
+from reviewdesk.desk.review import filters as saved_filters
+from reviewdesk.desk.review.edits import peek
+from reviewdesk.domain.records import View
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.settings import Settings
+from reviewdesk.settings import KEPT, SETTINGS, Settings, settings_path
 
 
 @click.group(
@@ -50,11 +61,8 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
     """List your saved filters; use one as --filter @NAME."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.desk.review.filters import saved
-    from reviewdesk.domain.safetext import show_line
-
     with open_desk() as desk:
-        found = saved(desk)
+        found = saved_filters.saved(desk)
         if as_json:
             put_json(found)
             return
@@ -68,10 +76,8 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 @options()
 def save(*, name: str, filter_: str) -> None:
     """Save FILTER as NAME, replacing an older one of that name."""
-    from reviewdesk.desk.review.filters import save as keep
-
     with open_desk() as desk:
-        keep(desk, name, filter_)
+        saved_filters.save(desk, name, filter_)
         say(f"@{name.removeprefix('@')}: saved")
 
 
@@ -80,10 +86,8 @@ def save(*, name: str, filter_: str) -> None:
 @options()
 def remove(*, name: str) -> None:
     """Remove the saved filter NAME."""
-    from reviewdesk.desk.review.filters import forget
-
     with open_desk() as desk:
-        forget(desk, name)
+        saved_filters.forget(desk, name)
         say(f"@{name.removeprefix('@')}: removed")
 
 
@@ -91,10 +95,6 @@ def _facts(settings: Settings) -> dict[str, Any]:
     """Return the settings in force, what the desk keeps for the screen, and the changed keys."""
     from reviewdesk.app.controllers.review import usable
     from reviewdesk.app.keys.keymap import checked, shown_key
-    from reviewdesk.desk.core import default_path, default_reviewer
-    from reviewdesk.desk.review.edits import peek
-    from reviewdesk.domain.records import View
-    from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
     path = settings_path()
     keymap = checked(settings)
@@ -170,7 +170,6 @@ def _example() -> Iterator[str]:
     """Yield the lines of an example settings file that lists every setting and changes none."""
     from reviewdesk.app.keys.actions import ACTIONS, THEMES
     from reviewdesk.app.keys.keymap import Keymap, shown_key
-    from reviewdesk.settings import SETTINGS, Settings, settings_path
 
     yield _HEAD.format(path=settings_path({}))
     for setting in SETTINGS:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     ProgressLine,
+    desk_path,
+    file_argument,
     flag,
     force_option,
+    leave,
     open_desk,
     option,
     options,
@@ -21,14 +24,16 @@ from reviewdesk.cli.common import (
     put_json,
     say,
 )
-from reviewdesk.cli.invocation import desk_path
+from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import load_options, loading_options, size_limit
+from reviewdesk.desk import access, backups, core, files
+from reviewdesk.desk.core import Desk
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.views.team import chain_name
+from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.team.sync import Synced
 
 
@@ -41,24 +46,17 @@ def desk() -> None:
 @options("json")
 def info(*, as_json: bool) -> None:
     """Show where the desk is, and how many runs and labels it has."""
-    from reviewdesk.desk.access import info as facts_of
-    from reviewdesk.views.team import chain_name
-    from reviewdesk.views.words import plural
-
     with open_desk() as opened:
-        facts = facts_of(opened)
+        facts = access.info(opened)
     if as_json:
         put_json(facts)
         return
     facts.setdefault("backup", "none yet")
-    loading = facts.pop("loading")
-    chains = [
-        f"{chain_name(one['reviewer'], one['desk'])}: {plural(one['events'], 'event')}, "
-        f"head {one['hash']}"
-        for one in facts.pop("chains")
-    ]
-    more = *(("loading", one) for one in loading), *(("chain", one) for one in chains)
-    for name, value in [*facts.items(), *more]:
+    rows = [("loading", one) for one in facts.pop("loading")]
+    for one in facts.pop("chains"):
+        events = f"{plural(one['events'], 'event')}, head {one['hash']}"
+        rows.append(("chain", f"{chain_name(one['reviewer'], one['desk'])}: {events}"))
+    for name, value in (*facts.items(), *rows):
         put(f"{name:10} {value}")
 
 
@@ -82,11 +80,8 @@ def restore(*, backup: Path, force: bool) -> None:
     The desk that was there is kept under another name. The backup is checked first, and stays
     where it is.
     """
-    from reviewdesk.desk import backups
-    from reviewdesk.desk.core import default_path, now
-
-    path = desk_path() or default_path()
-    found = backups.restore(path, backup, now, force=force)
+    path = desk_path() or core.default_path()
+    found = backups.restore(path, backup, core.now, force=force)
     if found.kept is not None:
         say(f"the previous desk is kept as {found.kept}")
     say(f"{path}: restored from {backup}")
@@ -102,13 +97,11 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
 
     The damaged file is only read. What was lost is listed; then the exit code is 1.
     """
-    from reviewdesk.desk import backups
-    from reviewdesk.desk.core import default_path, now
     from reviewdesk.views.json.review import shape
 
-    path = desk_path() or default_path()
+    path = desk_path() or core.default_path()
     with ProgressLine(f"reading {path}") as bar:
-        found = backups.repair_desk(path, output, now, bar, replaced=force)
+        found = backups.repair_desk(path, output, core.now, bar, replaced=force)
     if as_json:
         put_json(shape(found, "head events runs lost", path=str(found.path)))
     else:
@@ -118,7 +111,7 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
             put(f"  {line}")
         say(f"to use it: reviewdesk desk restore {found.path}")
     if found.lost:
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
 
 
 @desk.command(epilog="Example: reviewdesk desk share --group evals")
@@ -131,8 +124,6 @@ def share(*, group: str | None, private: bool) -> None:
     For a group, the desk's folder belongs to the group too, because SQLite keeps files beside the
     desk.
     """
-    from reviewdesk.desk import access
-
     if private == (group is not None):
         raise UsageError("share: needs --group or --private", "Give one of them.")
     with open_desk() as opened:
@@ -149,11 +140,10 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 
     Exits 1 if anything was changed or cut.
     """
-    from reviewdesk.desk.core import verify as verified
     from reviewdesk.views.json.review import shape
 
     with ProgressLine("deciding again") as progress:
-        found = verified(desk_path(), expect_head, progress if full else None)
+        found = core.verify(desk_path(), expect_head, progress if full else None)
     if as_json:
         put_json(shape(found))
     else:
@@ -161,7 +151,7 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
         for line in (*found.problems, *found.older, *found.loading):
             put(f"  {line}")
     if not found.ok:
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
 
 
 @desk.command(epilog="Example: reviewdesk desk merge ben.db")
@@ -175,7 +165,6 @@ def merge(*, other: Path, as_json: bool) -> None:
     """
     from reviewdesk.desk.team.merge import merge as take
     from reviewdesk.views.json.review import shape
-    from reviewdesk.views.team import chain_name
 
     with open_desk(new=True) as desk:
         found = take(desk, other)
@@ -189,7 +178,7 @@ def merge(*, other: Path, as_json: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
-@click.argument("where", shell_complete=completion.files)
+@file_argument("where")
 @flag("--no-runs", "Exchange labels only.")
 @flag("--dry-run", "Show what would be exchanged; write nothing.")
 @options("json")
@@ -202,24 +191,20 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """
     from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
     from reviewdesk.desk.team.sync import sync as exchange
-    from reviewdesk.views.json import review as shapes
+    from reviewdesk.views.json.review import shape
 
     options = SyncOptions(runs=not no_runs, dry=dry_run)
     with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
         found = exchange(desk, SharedFolder(where), options, bar)
     if as_json:
-        put_json(shapes.synced(found))
+        put_json(shape(found, "place taken sent head chains runs refused notes"))
     else:
         _tell_synced(found, dry=dry_run)
     if found.refused:
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
 
 
 def _tell_synced(found: Synced, *, dry: bool) -> None:
-    from reviewdesk.domain.safetext import show_line
-    from reviewdesk.views.team import chain_name
-    from reviewdesk.views.words import plural
-
     for chain in found.chains:
         who = chain_name(chain.reviewer, chain.desk)
         for new, where in ((chain.taken, "here"), (chain.sent, "there")):
@@ -227,10 +212,8 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
                 put(f"{who}: {new} of {chain.events} events are new {where}")
     for run in found.runs:
         put(f"run {show_line(run.name)}: {'taken' if run.taken else 'sent'}")
-    for line in (
-        *found.notes,
-        *(f"{one.file}: {one.problem}. {one.hint}" for one in found.refused),
-    ):
+    refused = [f"{one.file}: {one.problem}. {one.hint}" for one in found.refused]
+    for line in (*found.notes, *refused):
         say(line)
     if not (found.taken or found.sent or found.runs or found.refused):
         put(f"nothing new here or there, head {found.head}")
@@ -240,9 +223,7 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")
-@click.argument(
-    "patterns", nargs=-1, required=True, metavar="PATTERN...", shell_complete=completion.files
-)
+@file_argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
 @option("--scheduler", "ADDRESS", "Dask scheduler, tcp://HOST:8786.")
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Local workers; one per core if omitted."
@@ -261,7 +242,6 @@ def archive(
     PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
     reports, also gzipped. Bad parts are named and skipped.
     """
-    from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.archive.archive import put_together, workers_at
     from reviewdesk.views import queue as views
     from reviewdesk.views.json import review as shapes
@@ -282,7 +262,7 @@ def archive(
     else:
         put(section_text(views.archived(made)))
     if made.bad:
-        click.get_current_context().exit(ExitCode.BAD_INPUT)
+        leave(ExitCode.BAD_INPUT)
 
 
 @contextmanager
@@ -292,9 +272,6 @@ def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
         with open_desk(new=True) as desk:
             yield desk
         return
-    from reviewdesk.desk.core import default_path
-    from reviewdesk.desk.files import whole_desk
-
-    own = desk_path() or default_path()
-    with whole_desk(output, own, force=force) as part, open_desk(part, new=True) as desk:
+    own = desk_path() or core.default_path()
+    with files.whole_desk(output, own, force=force) as part, open_desk(part, new=True) as desk:
         yield desk

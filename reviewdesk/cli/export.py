@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from reviewdesk.cli.common import (
+    F,
     ProgressLine,
     flag,
     force_option,
@@ -19,13 +19,10 @@ from reviewdesk.cli.common import (
     output_option,
     say,
 )
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
+from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Run
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group()
@@ -56,17 +53,10 @@ def report(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
 
 
 def _put(
-    desk: Desk,
-    run: Run,
-    output: Path | None,
-    pieces: Iterable[str | bytes],
-    *,
-    force: bool,
+    desk: Desk, run: Run, output: Path | None, pieces: Iterable[str | bytes], *, force: bool,
     suffix: str = "",
-) -> None:
+) -> None:  # fmt: skip
     """Write to a file; without one to stdout, or to RUN and ``suffix`` if that is a terminal."""
-    from reviewdesk.desk import files
-
     if output is None and suffix and sys.stdout.isatty():
         output = Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
     if output is not None:

@@ -1,48 +1,57 @@
-"""Print figures: calibration, the answer to a question, two panels compared, other rules."""
+"""Print figures: calibration, an answer, two panels compared, other rules, and gates on them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    choice,
     chosen_run,
+    complete_runs,
+    complete_verdicts,
+    file_argument,
     flag,
+    leave,
     of_run,
     open_desk,
     option,
     options,
     put,
-    put_document,
     put_json,
     put_result,
     say,
 )
+from reviewdesk.cli.plain import document_text
+from reviewdesk.cli.review import load_options, reading_options, size_limit
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.options import STRATEGIES
+from reviewdesk.desk.review.runs import named_verdict
+from reviewdesk.domain.labels.question import RunAnswer, parse_question
+from reviewdesk.domain.labels.sampling import SOURCES
+from reviewdesk.domain.labels.segments import BY
+from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
+from reviewdesk.views import jurors as juror_views
+from reviewdesk.views import run as run_views
+from reviewdesk.views.calibration import calibration, file_calibration
+from reviewdesk.views.gates import doubt_lines, text
+from reviewdesk.views.queue import question as question_document
 
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.labels.question import RunAnswer
-    from reviewdesk.domain.records import Run
+_MOST_KEPT = 100
+"""The most findings of each status that are kept for the XML; JSON keeps all."""
 
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
-@click.argument("labels", required=False, shell_complete=completion.files)
-@click.option(
-    "--confidence",
-    type=click.Choice(["support", "score", "reported", "vote_share"]),
-    help="What to read as confidence.",
-)
+@file_argument("labels", required=False)
+@choice("--confidence", SOURCES, "What to read as confidence.")
 @flag("--full", "All figures, by question.")
 @flag("--jurors", "Compare each juror with the labels, and over time.")
-@click.option(
-    "--by",
-    type=click.Choice(["tag", "test", "dimension", "subject", "generator", "family", "decision"]),
-    help="Split the figures, the worst first.",
-)
+@choice("--by", BY, "Split the figures, the worst first.")
 @click.option("--suite", help="With --by subject: a suite that weighs dimensions.")
 @option(
     "--simulate",
@@ -69,9 +78,7 @@ def calibrate(
             raise UsageError(
                 f"--{name}: a labels file holds no run", f"Leave out the file, or --{name}."
             )
-    from reviewdesk.desk import files
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
-    from reviewdesk.views.calibration import file_calibration
     from reviewdesk.views.json import figures
 
     over = None
@@ -90,9 +97,6 @@ def _of_run(
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
     from reviewdesk.desk.figures.people import headline_page, with_parts
     from reviewdesk.desk.gates.suite import suite_weights
-    from reviewdesk.views import jurors as juror_views
-    from reviewdesk.views import run as run_views
-    from reviewdesk.views.calibration import calibration
     from reviewdesk.views.json import figures
     from reviewdesk.views.json.review import shape
 
@@ -116,10 +120,7 @@ def _of_run(
     documents += [run_views.composites(weighed)] if weighed else []
     documents += [run_views.simulation(checked, simulate)] if checked and simulate else []
     documents += [juror_views.jurors(seated), juror_views.bias(probes)] if seated else []
-    for place, document in enumerate(documents):
-        if place:
-            put()
-        put_document(document)
+    put("\n\n".join(map(document_text, documents)))
     if not full and not jurors:
         say("all figures: calibrate --full")
 
@@ -145,9 +146,7 @@ def ask(
     however often you look. Without QUESTION, shows the answer so far.
     """
     from reviewdesk.desk.figures import question as questions
-    from reviewdesk.domain.labels.question import parse_question
     from reviewdesk.views.json.figures import asked
-    from reviewdesk.views.queue import question as document
 
     if question and closing:
         raise UsageError("--close: a question is given too", "Leave out one of them.")
@@ -159,12 +158,12 @@ def ask(
     if found is None:
         hint = 'Ask: reviewdesk ask "accuracy >= 0.9"'
         raise UsageError(f"{run.name}: nothing was asked yet", hint)
-    put_result(asked(found), document(found), as_json=as_json)
+    put_result(asked(found), question_document(found), as_json=as_json)
 
 
 @click.command(epilog="Example: reviewdesk compare support-bot support-bot-second-panel")
-@click.argument("run", shell_complete=completion.runs)
-@click.argument("other", required=False, metavar="[RUN]", shell_complete=completion.runs)
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("other", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @options("json")
 def compare(*, run: str, other: str | None, as_json: bool) -> None:
     """Show which of two panels is right more often.
@@ -192,21 +191,17 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("verdict", required=False, shell_complete=completion.verdicts)
-@option(
+@click.argument("verdict", required=False, shell_complete=complete_verdicts)
+@choice(
     "--strategy",
-    "NAME",
+    STRATEGIES,
     f"Rule to try: {', '.join(STRATEGIES)}.",
+    metavar="NAME",
     multiple=True,
-    type=click.Choice(STRATEGIES),
 )
 @option("--trim", "F", "Trim at each end, 0 to 0.49.", multiple=True)
-@click.option(
-    "--rounding",
-    "rounding",
-    multiple=True,
-    type=click.Choice(["down", "nearest", "up"]),
-    help="How to round a trim to whole jurors.",
+@choice(
+    "--rounding", ("down", "nearest", "up"), "How to round a trim to whole jurors.", multiple=True
 )
 @option("--quorum", "Q", "Quorum, e.g. 0.67 or 2/3.", multiple=True)
 @option("--supermajority", "S", "Supermajority, e.g. 2/3.", multiple=True)
@@ -226,7 +221,6 @@ def whatif(
     jurors could move each rule. A changed threshold also changes how jurors' scores vote.
     """
     from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
-    from reviewdesk.desk.review.runs import named_verdict
     from reviewdesk.domain.whatif.table import attacks
     from reviewdesk.views import whatif as views
     from reviewdesk.views.json import figures
@@ -244,3 +238,75 @@ def whatif(
     bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rows if every]
     shape = figures.what_if_item(item, rows, every=every)
     put_result(shape, views.policies(item, rows, bought), as_json=as_json)
+
+
+@click.command(epilog="Example: reviewdesk gate judge/suite.yml --report report.jsonl")
+@file_argument("suite", metavar="SUITE.yml")
+@option("--report", "FILE", "Report whose panel to check; - is stdin.")
+@option("--against", "FILE", "Report of the panel before, to compare with by --margin.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="How much less often it may be right, such as 0.02.",
+)
+@option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
+@option("--junit", "FILE", "Also write JUnit XML to FILE.")
+@option("--markdown", "FILE", "Also write the result as Markdown to FILE.")
+@flag("--require-representative strict", "Exit 3 if labels are too few, or not of a whole run.")
+@reading_options
+@options("json")
+def gate(
+    *, suite: str, report: str | None, against: str | None, margin: float | None,
+    baseline: str | None, junit: str | None, markdown: str | None, strict: bool, as_json: bool,
+    **given: Any,
+) -> None:  # fmt: skip
+    """Check juries and judges against SUITE.yml.
+
+    A suite names reports, loaded runs and labels files. Exits 0 if every gate passed, 1 if one
+    failed, 2 if something could not be read, and 3 if the labels do not prove it.
+
+    With --report, checks the panel of a new report by the labels of the suite: they join by
+    content, and by id only if neither side has an answer. Exits 2 if no label joins, and 3 if fewer
+    than nine tenths join, or have a decision.
+
+    With --against, also compares that panel with the one before and with the first, item by item.
+    Exits 1 if it is worse than one of them by more than --margin, and 3 if the labels cannot tell.
+    The first panel is the one that was labelled, as exported with the labels, so that many small
+    steps down are refused too.
+
+    With --require-representative, exits 3 also if the labels do not represent a whole run, or if
+    the interval of an expected figure reaches past its limit. The labels of a run represent it if
+    they are weighted by group or if every verdict has one; a file only if it is a full export with
+    rows that have no flag.
+    """
+    from reviewdesk.desk.gates.new_report import compared_with
+    from reviewdesk.desk.gates.result_files import write_junit, write_markdown
+    from reviewdesk.desk.gates.suite import run_suite
+    from reviewdesk.views.json import figures
+
+    options = load_options(given)
+    limit = size_limit(given)
+    parent, first = (
+        None if name is None else files.source(name, limit) for name in (against, baseline)
+    )
+    with ExitStack() as stack:
+        found = run_suite(
+            suite,
+            lambda: stack.enter_context(open_desk()),
+            keep=None if as_json else _MOST_KEPT,
+            report=None if report is None else files.source(report, limit),
+            options=options,
+            against=compared_with(parent, first, margin),
+        )
+    if as_json:
+        put_json(figures.suite(found))
+    else:
+        for line in text(found):
+            put(line)
+    for line in (*found.errors, *doubt_lines(found, strict=strict)):
+        say(line)
+    if junit is not None:
+        write_junit(found, Path(junit))
+    if markdown is not None:
+        write_markdown(found, Path(markdown), representative=strict)
+    leave(found.exit_code(strict=strict))

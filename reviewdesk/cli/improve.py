@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    ProgressLine,
     chosen_run,
+    complete_files,
+    current_settings,
     flag,
+    leave,
     of_run,
     open_desk,
     option,
     options,
     put,
-    put_document,
     put_json,
     put_result,
     say,
     say_section,
 )
-from reviewdesk.cli.invocation import current_settings
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
+from reviewdesk.cli.live.options import check_terminal, limit_options, require_consent
+from reviewdesk.cli.plain import document_text
+from reviewdesk.cli.terminal import can_ask
+from reviewdesk.desk import files
+from reviewdesk.desk.core import Desk
+from reviewdesk.desk.improve.split import make_split, split_labels
+from reviewdesk.domain.labels.split import SplitLabels, WrittenCandidate
+from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.labels.split import SplitLabels, WrittenCandidate
-    from reviewdesk.domain.records import Run
+from reviewdesk.system.terminal import edited
+from reviewdesk.views import improve as views
+from reviewdesk.views.document import plain
+from reviewdesk.views.panel import consent, fault_counts
 
 _EPILOG = """\b
 Examples:
@@ -40,7 +47,7 @@ Examples:
   reviewdesk improve adopt panel+threshold-0.6.yaml"""
 _PATH = click.Path(path_type=Path)
 _NEEDED = option("--panel", "FILE", "The panel file to improve.", type=_PATH, required=True)
-_CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=completion.files)
+_CANDIDATE = click.argument("candidate", type=_PATH, shell_complete=complete_files)
 _PARENT = option(
     "--panel parent", "FILE", "The parent; PANEL.yaml of PANEL+CHANGE.yaml if omitted.", type=_PATH
 )
@@ -58,7 +65,6 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     from reviewdesk.desk.improve.candidates import offers
-    from reviewdesk.desk.improve.split import split_labels
 
     with open_desk() as desk:
         labels = split_labels(desk, chosen_run(desk, run_name))
@@ -71,7 +77,6 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
 
 
 def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bool) -> None:
-    from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import improvement
 
     put_result(improvement(labels, offers), views.improve(labels, offers), as_json=as_json)
@@ -88,8 +93,6 @@ def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None, as_json:
     Near-copies stay together. Again, it adds the labels that came since; what is in a half stays
     there. Labels given blind are split, and all with --open.
     """
-    from reviewdesk.desk.improve.split import make_split
-
     labels = make_split(desk, run, open_labels=open_labels, seed=seed)
     _put_page(labels, {}, as_json=as_json)
 
@@ -106,7 +109,6 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path, as_json: bool) -> No
     model=JUROR:VENDOR/MODEL. Examples and weights come from the tuning half.
     """
     from reviewdesk.desk.improve.candidates import made
-    from reviewdesk.desk.improve.split import split_labels
 
     found = made(desk, split_labels(desk, run), panel, change)
     _put_candidate(found, as_json=as_json)
@@ -126,11 +128,7 @@ def edit(
     The wrong items of the tuning half stand below the panel as comments. Without a terminal, write
     the draft with -o, edit it, and give it as DRAFT.
     """
-    from reviewdesk.cli.terminal import can_ask
-    from reviewdesk.desk import files
     from reviewdesk.desk.improve import candidates
-    from reviewdesk.desk.improve.split import split_labels
-    from reviewdesk.system.terminal import edited
 
     labels = split_labels(desk, run)
     text: str | None
@@ -152,14 +150,13 @@ def edit(
 
 
 def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
-    from reviewdesk.views import improve as views
     from reviewdesk.views.json.review import shape
 
     if as_json:
         paths = {"candidate": str(found.path), "parent": str(found.parent)}
         put_json(paths | shape(found, "asks diff"))
     else:
-        put_document(views.candidate(found))
+        put(document_text(views.candidate(found)))
         put(f"next: reviewdesk improve try {found.path}")
 
 
@@ -183,9 +180,6 @@ def try_(
     import asyncio
 
     from reviewdesk.desk.improve import tries
-    from reviewdesk.views import improve as views
-    from reviewdesk.views.document import plain
-    from reviewdesk.views.panel import consent, fault_counts
 
     current_settings()  # they may name the keys
     ready = tries.prepare(desk, run, candidate, parent, **given)
@@ -196,12 +190,10 @@ def try_(
         say(f"an earlier try of this candidate on this holdout says: {ready.before}")
     if ready.plan is not None:
         section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
-        if not consented(section, yes=yes):
-            say("nothing was sent")
-            click.get_current_context().exit(ExitCode.INTERRUPTED)
-    line = LiveLine("questions")
+        require_consent(section, yes=yes)
+    line = ProgressLine("questions")
     try:
-        found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line, noted=line.note))
+        found = asyncio.run(tries.carry_out(desk, ready, yes=yes, told=line.live, noted=line.note))
     except KeyboardInterrupt:
         raise Cancelled("stopped: the answers are kept", "Give the same command again.") from None
     finally:
@@ -210,12 +202,12 @@ def try_(
         say(f"ballots lost: {plain(fault_counts(found.turnouts.why))}")
     if found.verdict is None:
         say("too many ballots are missing to decide; the same command asks for them again")
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
     elif as_json:
         facts = {"items": len(ready.rows), "smallest_gain": ready.gain}
         put_json({"verdict": found.verdict.value, "tries": ready.k + 1, **facts})
     else:
-        put_document(views.tried(found.verdict))
+        put(document_text(views.tried(found.verdict)))
 
 
 @improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
@@ -233,7 +225,6 @@ def adopt(
     file is kept beside it.
     """
     from reviewdesk.desk.improve import tries
-    from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import adopted
 
     panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
@@ -246,8 +237,6 @@ def adopt(
 @options("json")
 def lineage(desk: Desk, run: Run, *, as_json: bool) -> None:
     """Show the panels that were adopted, with their figures."""
-    from reviewdesk.desk.improve.split import split_labels
-    from reviewdesk.views import improve as views
     from reviewdesk.views.json.figures import adopted
 
     found = split_labels(desk, run).split.adopted

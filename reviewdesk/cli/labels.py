@@ -9,11 +9,15 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    Items,
+    choice,
     chosen_run,
+    complete_verdicts,
+    file_argument,
     flag,
     force_option,
+    leave,
     of_run,
     open_desk,
     options,
@@ -24,20 +28,25 @@ from reviewdesk.cli.common import (
     put_result,
     report_event,
     say,
+    verdict_argument,
 )
+from reviewdesk.desk import files
+from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review.runs import GIVEN, label_named, named_verdict
-from reviewdesk.errors import UsageError
+from reviewdesk.domain.labels.sampling import SOURCES
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.labels.rows import ExportedRows, SuiteExport
-    from reviewdesk.domain.records import Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
 _TOOLS = ("langfuse", "langsmith", "phoenix", "promptfoo", "argilla", "mlflow")
 _SHOWN = 5
 """The most lines and conflicts that an import names."""
-_SOURCES = ("support", "score", "reported", "vote_share")
 
 
 class _Label(click.Group):
@@ -60,10 +69,10 @@ class _Label(click.Group):
         return super().make_context(info_name, args, parent, **more)
 
 
-def _first_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> completion.Items:
+def _first_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Offer the commands of ``label`` before the verdicts."""
     commands = [CompletionItem(name) for name in label.commands if name.startswith(incomplete)]
-    return commands + completion.verdicts(ctx, param, incomplete)
+    return commands + complete_verdicts(ctx, param, incomplete)
 
 
 @click.group(
@@ -94,7 +103,7 @@ def label(
 
 
 @label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
-@click.argument("verdict", shell_complete=completion.verdicts)
+@verdict_argument
 @flag("--close", "Close an item that you deferred twice.")
 @options("run", "json")
 def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
@@ -130,12 +139,15 @@ def labels() -> None:
 
 
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
-@click.option(
-    "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml."
-)  # fmt: skip
-@click.option("--for", "tool", type=click.Choice(_TOOLS), help="Write what this tool's API takes.")
-@click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
+@choice(
+    "--format kind",
+    _FORMATS,
+    "mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml.",
+    default="mcptest",
+    show_default=True,
+)
+@choice("--for tool", _TOOLS, "Write what this tool's API takes.")
+@choice("--confidence", SOURCES, "What to write as confidence.")
 @output_option("File to write; with suite, a folder.", folders=True)
 @force_option
 @of_run
@@ -145,8 +157,6 @@ def export(
     output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Export a run's labels for a gate, a desk or a tool."""
-    from reviewdesk.desk import files
-
     chosen = click.get_current_context().get_parameter_source("kind")
     if tool is not None and chosen is ParameterSource.COMMANDLINE:
         raise UsageError("--for and --format exclude each other", "Leave one of them out.")
@@ -171,7 +181,7 @@ def export(
 
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
-@click.argument("file", shell_complete=completion.files)
+@file_argument("file")
 @flag("--dry-run", "Show what would be recorded; record nothing.")
 @options("run", "json")
 def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
@@ -180,10 +190,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     FILE is CSV, TSV, JSON Lines, JSON or YAML. The columns label and item_hash are read in place of
     truth and id. One undo takes back the whole import.
     """
-    from reviewdesk.desk import files
-    from reviewdesk.desk.labels import transfer
     from reviewdesk.views.json.review import shape
-    from reviewdesk.views.words import DESIGNS
 
     rows = files.labels(file)
     with open_desk() as desk:
@@ -211,8 +218,8 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     for one in done.differing[:most]:
         line = f"  line {one.line}: {one.id} by {one.reviewer} is {one.held} on the desk and"
         say(f"{line} {one.truth} in the file")
-    if rows and done.unknown == done.rows:
-        raise click.exceptions.Exit(1)
+    if done.unknown == done.rows:
+        leave(ExitCode.FAILED)
 
 
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
@@ -220,9 +227,6 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
 @options("json")
 def list_(desk: Desk, run: Run, *, as_json: bool) -> None:
     """List every label of a run."""
-    from reviewdesk.desk.labels import transfer
-    from reviewdesk.domain.safetext import show_line
-
     found = transfer.list_labels(desk, run)
     if as_json:
         put_json_list(found)
@@ -250,7 +254,7 @@ def agreement(desk: Desk, run: Run, *, as_json: bool) -> None:
 
 
 @labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
-@click.argument("verdict", shell_complete=completion.verdicts)
+@verdict_argument
 @click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Reason to keep with it.")
 @options("run", "json")
@@ -262,7 +266,6 @@ def adjudicate(
     Their labels stay; the newest adjudication counts.
     """
     from reviewdesk.desk.team.agreement import adjudication
-    from reviewdesk.domain.records import Truth
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)

@@ -16,8 +16,8 @@ from types import FrameType
 
 import click
 
-from reviewdesk.cli import completion
-from reviewdesk.cli.common import flag, options, say, say_error
+from reviewdesk.cli.common import VARIABLE, answer, desk_path, flag, options, say, say_error
+from reviewdesk.domain.safetext import show
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import on_end
 from reviewdesk.version import __version__
@@ -34,8 +34,8 @@ For agents (MCP): reviewdesk mcp"""
 GROUPS = {
     "Review": """start.demo start.init review.open_ review.ingest review.map_ review.runs
         review.queue review.show labels.label labels.labels export.export""",
-    "Figures and gates": """figures.calibrate figures.ask figures.compare figures.whatif gate.gate
-        start.explain""",
+    "Figures and gates": """figures.calibrate figures.ask figures.compare figures.whatif
+        figures.gate start.explain""",
     "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun improve.improve",
     "Desk and program": """desk.desk servers.serve servers.mcp config.config
         start.completion""",
@@ -53,16 +53,13 @@ def _name(place: str) -> str:
 class _Program(click.Group):
     """The commands in groups; each is loaded when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of the commands; ``--help`` lists those that are not hidden."""
-        del ctx
         return [_name(place) for places in GROUPS.values() for place in places.split()]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
-        del ctx
-        every = f"{' '.join(GROUPS.values())} {_UNLISTED}".split()
-        for place in every:
+        for place in (*" ".join(GROUPS.values()).split(), *_UNLISTED.split()):
             if _name(place) == cmd_name:
                 module, _, command = place.rpartition(".")
                 found: click.Command = getattr(import_module(f"reviewdesk.cli.{module}"), command)
@@ -109,15 +106,19 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Loading modules makes little garbage; looking for it took a tenth of the start.
     gc.set_threshold(200_000, 20, 50)
-    _open_closed_streams()
+    # Else the next file that is opened, such as the desk, would get the number of a closed stream,
+    # and what is printed.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets an escape instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     on_end(_end)
     try:
-        if instruction := os.environ.get(completion.VARIABLE):
-            code = completion.answer(cli, instruction)
+        if instruction := os.environ.get(VARIABLE):
+            code = answer(cli, instruction)
         else:
             code = run(sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - the boundary: a fault is one line too
@@ -127,16 +128,6 @@ def main() -> None:
         say(_REPORT.format(where=_issues_page()))
         code = ExitCode.FAULT
     sys.exit(code)
-
-
-def _open_closed_streams() -> None:
-    """Open the null device as every standard stream that the caller has closed.
-
-    Else the next file that is opened, such as the desk, would get its number, and what is printed.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _issues_page() -> str:
@@ -169,7 +160,10 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        _show_usage_error(error)
+        message = io.StringIO()
+        error.show(message)
+        # It may quote a file's name.
+        click.echo(show(message.getvalue().rstrip("\n"), 4000), err=True)
         return ExitCode.BAD_INPUT
     except Ended as ended:
         say(str(ended))
@@ -201,7 +195,6 @@ def _invoke(context: click.Context, arguments: list[str]) -> None:
         if broken and isinstance(fault, UnicodeEncodeError):
             # File names may be any bytes; what is stored, such as a note or a name, must be text.
             raise UsageError(f"{broken[0]}: holds bytes that are not UTF-8") from fault
-        from reviewdesk.cli.invocation import desk_path
         from reviewdesk.desk.core import default_path, found_damage
 
         named = [Path(word) for word in arguments if _is_text(word)]
@@ -222,15 +215,4 @@ def _drop_output() -> None:
 
 def _show_traceback() -> None:
     """Print the traceback of the error that is handled, made safe because it may quote a report."""
-    from reviewdesk.domain.safetext import show
-
     click.echo(show(traceback.format_exc(), 1_000_000), err=True, nl=False)
-
-
-def _show_usage_error(error: click.ClickException) -> None:
-    """Print click's message about wrong usage, made safe because it may quote a file's name."""
-    from reviewdesk.domain.safetext import show
-
-    message = io.StringIO()
-    error.show(message)
-    click.echo(show(message.getvalue().rstrip("\n"), 4000), err=True)

@@ -9,36 +9,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
-from reviewdesk.cli import completion, invocation
+from reviewdesk.cli import terminal
 from reviewdesk.cli.common import (
     ProgressLine,
-    chosen_run,
+    choice,
+    complete_runs,
+    current_settings,
+    file_argument,
     flag,
     force_option,
+    leave,
+    of_run,
     open_desk,
     option,
     options,
     output_option,
     put,
-    put_document,
     put_json,
     put_json_list,
     put_result,
     run_option,
     say,
     say_error,
+    say_section,
+    verdict_argument,
 )
-from reviewdesk.cli.invocation import current_settings
+from reviewdesk.cli.plain import document_text, one_line, section_text
+from reviewdesk.desk import files
 from reviewdesk.desk import options as option_values
 from reviewdesk.desk.options import STRATEGIES
+from reviewdesk.desk.review import filters
+from reviewdesk.desk.review.items import with_reruns
+from reviewdesk.desk.review.runs import Opening, named_verdict, overview
+from reviewdesk.domain.query.filter import MIXED, parse_order
+from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
 from reviewdesk.errors import ExitCode, ReviewDeskError, UnclearTableError, UsageError
+from reviewdesk.settings import DEFAULT, Settings, Share
 from reviewdesk.system.terminal import is_dumb
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
-    from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
-    from reviewdesk.settings import Share
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,11 +61,9 @@ _READING = (
         "--threshold", type=click.FloatRange(0, 1), help="Pass threshold, if the file states none."
     ),
     option("--quorum", "Q", "Quorum, if the file states none: 0.67 or 2/3."),
-    option(
-        "--strategy",
-        "NAME",
-        f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
-        type=click.Choice(STRATEGIES),
+    choice(
+        "--strategy", STRATEGIES, f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
+        metavar="NAME",
     ),
     option("--models", "JUROR=MODEL", "Map a juror's name to its model.", multiple=True),
     option("--pass-label pass_labels", "TEXT", "Text that means pass; repeatable.", multiple=True),
@@ -67,7 +77,7 @@ _READING = (
     option("--map", "NAME|FILE", "Read a table by this map; see `map -h`."),
     option("--texts", "FILE", "A table with the responses, by id."),
     option("--max-size", "BYTES", "Largest file to read, e.g. 500M or 4G."),
-)
+)  # fmt: skip
 
 
 def reading_options(command: F) -> F:
@@ -151,23 +161,18 @@ def size_limit(given: dict[str, Any]) -> int | None:
 
 
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
-    from reviewdesk.desk import files
-
     with ProgressLine(f"loading {file}") as bar:
         return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
 
 
 def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     """Load a report; on a terminal ask about a table whose columns are not understood."""
-    from reviewdesk.cli.terminal import can_ask
-
     try:
         return _load(desk, file, given)
     except UnclearTableError as error:
-        if file == "-" or not can_ask():
+        if file == "-" or not terminal.can_ask():
             raise
         from reviewdesk.cli.table_questions import answers
-        from reviewdesk.desk import files
 
         def propose(made: dict[str, Any]) -> ProposedMap:
             return files.proposed_map(file, load_options(made), size_limit(made))
@@ -179,7 +184,7 @@ def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 
 
 @click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")
-@click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completion.files)
+@file_argument("files", nargs=-1, metavar="[FILE]...")
 @option("--filter filter_", "FILTER", "Verdicts to show: 'esc label:none'; see `queue -h`.")
 @_order()
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
@@ -201,8 +206,8 @@ def open_(
     from reviewdesk.views.queue import file_labels
 
     _one_stdin(files)
-    twice = invocation.share_of("repeat", repeat)
-    second = invocation.share_of("double", double)
+    twice = _share_of("repeat", repeat)
+    second = _share_of("double", double)
     on_screen = is_on_screen()
     with open_desk(on_screen=on_screen, new=bool(files)) as desk:
         loaded = [_load_asking(desk, file, given) for file in files]
@@ -219,9 +224,7 @@ def is_on_screen() -> bool:
     """Return True if the app can run here; raise SettingsError, before any work, for wrong keys."""
     on_screen = bool(sys.stdout and sys.stdout.isatty()) and not is_dumb(os.environ)
     if on_screen:
-        from reviewdesk.cli.terminal import named_keys
-
-        named_keys(current_settings())
+        terminal.named_keys(current_settings())
     return on_screen
 
 
@@ -236,13 +239,7 @@ def review_run(
     double: tuple[Share | None, int | None] = (None, None),
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
-    from msgspec.structs import replace
-
-    from reviewdesk.cli.terminal import named_keys, opening_line, run_app
-    from reviewdesk.desk.review.runs import Opening
-    from reviewdesk.domain.records import View
-
-    settings = invocation.with_double(desk, current_settings(), *double)
+    settings = _with_double(desk, current_settings(), *double)
     desk.opened(run)
     kept = desk.view(run)
     view = kept or View(blind=settings.blind)
@@ -250,13 +247,39 @@ def review_run(
     if not is_on_screen():
         _print_queue(desk, run, view)
         return
-    keys = named_keys(settings)
-    notice = opening_line(kept, view, settings, keys, asked=blind is not None)
+    keys = terminal.named_keys(settings)
+    notice = terminal.opening_line(kept, view, settings, keys, asked=blind is not None)
     if repeat is not None:
         settings = replace(settings, repeat=repeat)
         if repeat and not view.blind:
             notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
-    run_app(Opening(desk, run, view, notice or ""), settings)
+    terminal.run_app(Opening(desk, run, view, notice or ""), settings)
+
+
+def _with_double(
+    desk: Desk, settings: Settings, given: Share | None, opinions: int | None
+) -> Settings:
+    """Return the settings with the share of items that several people label, and how many do.
+
+    The options go before the settings, and these before what was said for the desk last.
+    """
+    from reviewdesk.desk.team.claims import double_share, opinions_wanted
+
+    if given is None and settings.source("double") != DEFAULT:
+        given = settings.double
+    if opinions is None and settings.source("opinions") != DEFAULT:
+        opinions = settings.opinions
+    share = Share(double_share(desk, given))
+    return replace(settings, double=share, opinions=opinions_wanted(desk, opinions))
+
+
+def _share_of(option: str, text: str | None) -> Share | None:
+    """Parse the share of an option, such as ``5%`` or ``0.05``."""
+    try:
+        return None if text is None else Share(text)
+    except ValueError:
+        hint = "Write 5% or 0.05; 0 gives none."
+        raise UsageError(f"--{option}: {text!r} is not a share from 0 to 1", hint) from None
 
 
 def _view(
@@ -266,9 +289,6 @@ def _view(
 
     A filter or order of the last session that no longer works is dropped with a message.
     """
-    from reviewdesk.domain.query.filter import parse_order
-    from reviewdesk.domain.records import View
-
     try:
         text = ready(desk, run, left.filter if filter_ is None else filter_)
         if text and filter_ is None and not is_on_screen():
@@ -294,9 +314,7 @@ def _view(
 
 
 @click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.files
-)
+@file_argument("files", nargs=-1, required=True, metavar="FILE...")
 @loading_options
 @options("json")
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -304,7 +322,6 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 
     Reports that cannot be read are named; the others stay loaded.
     """
-    from reviewdesk.cli.plain import section_text
     from reviewdesk.views import queue as views
     from reviewdesk.views.json import review as shapes
 
@@ -327,11 +344,11 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     if as_json:
         put_json(lines)
     if bad:
-        click.get_current_context().exit(ExitCode.BAD_INPUT)
+        leave(ExitCode.BAD_INPUT)
 
 
 @click.command("map", epilog="Example: reviewdesk map ratings.csv -o ratings.toml")
-@click.argument("file", shell_complete=completion.files)
+@file_argument("file")
 @output_option("Write the map to this file.")
 @force_option
 @reading_options
@@ -342,8 +359,6 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     A map names the columns of items, judges, criteria and texts. Three verdicts are shown as it
     reads them. Correct it in an editor, then open the file with it.
     """
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk import files
     from reviewdesk.views.queue import proposed
 
     made = files.proposed_map(file, load_options(given), size_limit(given))
@@ -351,8 +366,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
         put(made.text)
     else:
         files.write(None, output, [made.text], force=force)
-    for line in section_text(proposed(made)).splitlines():
-        say(line)
+    say_section(proposed(made))
     lead = "open it" if made.verdicts else "correct it, then open it"
     say(f"{lead}: {made.command(None if output is None else str(output))}")
 
@@ -360,8 +374,9 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order score")
 @option("--filter filter_", "FILTER", "Verdicts to list: 'esc label:none'.", default="")
 @_order("draw")
-@options("run", "json")
-def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
+@of_run
+@options("json")
+def queue(desk: Desk, run: Run, *, filter_: str, order: str, as_json: bool) -> None:
     """List a run's verdicts in queue order.
 
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
@@ -372,33 +387,27 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     label:pass and label:fail leave the holdout out; label:holdout keeps it.
     """
     from reviewdesk.desk.review.queue import kept_back as count_kept_back
-    from reviewdesk.domain.records import View
-    from reviewdesk.views.json import review as shapes
     from reviewdesk.views.queue import kept_back
 
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        view = View(filter=ready(desk, run, filter_, order), order=order)
-        if as_json:
-            rows = _rows(desk, desk.queue(run, view.filter, order))
-            put_json_list(shapes.queue_row(run, row) for row in rows)
-        else:
-            _print_queue(desk, run, view)
-        if told := kept_back(count_kept_back(desk, run, view.filter)):
-            say(told)
+    view = View(filter=ready(desk, run, filter_, order), order=order)
+    if as_json:
+        from reviewdesk.views.json import review as shapes
+
+        rows = _rows(desk, desk.queue(run, view.filter, order))
+        put_json_list(shapes.queue_row(run, row) for row in rows)
+    else:
+        _print_queue(desk, run, view)
+    if told := kept_back(count_kept_back(desk, run, view.filter)):
+        say(told)
 
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
     """Return a filter and check an order, as `reviewdesk.desk.review.filters.ready` does."""
-    from reviewdesk.desk.review import filters
-
     with ProgressLine(f"indexing {run.name}") as bar:
         return filters.ready(desk, run, text, order, bar)
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
-    from reviewdesk.cli.plain import one_line
-    from reviewdesk.domain.query.filter import MIXED
     from reviewdesk.views.queue import queue_head, queue_row
 
     order = MIXED if view.blind and view.order == "draw" else view.order
@@ -414,12 +423,10 @@ def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
 
 
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
-@click.argument("verdict", shell_complete=completion.verdicts)
+@verdict_argument
 @options("run", "json")
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
-    from reviewdesk.desk.review.items import with_reruns
-    from reviewdesk.desk.review.runs import named_verdict
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
 
@@ -437,7 +444,6 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reviewdesk.desk.figures.jurors import over_runs, run_rows
-    from reviewdesk.desk.review.runs import overview
     from reviewdesk.views.run import run_lines
 
     with open_desk() as desk:
@@ -448,13 +454,13 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
         found = overview(desk)
         newest = over_runs(desk).get(found[-1].run.key) if len(found) > 1 else None
     if found:
-        put_document(run_lines(found, newest))
+        put(document_text(run_lines(found, newest)))
     else:
         say("No run is loaded yet. Load one: reviewdesk open REPORT.")
 
 
 @runs.command(epilog="Example: reviewdesk runs remove support-bot")
-@click.argument("run", shell_complete=completion.runs)
+@click.argument("run", shell_complete=complete_runs)
 @options()
 def remove(*, run: str) -> None:
     """Hide RUN; its labels stay, and opening its file brings it back."""

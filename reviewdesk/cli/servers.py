@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from reviewdesk.cli.common import flag, open_desk, option, options, put, say
-from reviewdesk.cli.invocation import current_settings, desk_path
+from reviewdesk.cli.common import (
+    current_settings,
+    desk_path,
+    flag,
+    open_desk,
+    option,
+    options,
+    put,
+    say,
+)
+from reviewdesk.cli.terminal import named_keys, opening_line, run_app
+from reviewdesk.desk.core import Desk, default_path, open_to_read
+from reviewdesk.desk.review.edits import check_agent
+from reviewdesk.desk.review.runs import Opening
+from reviewdesk.desk.samples import share
+from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.review.runs import Opening
-    from reviewdesk.domain.records import Run
-    from reviewdesk.settings import Settings
+from reviewdesk.settings import Settings
 
 _EXTRA = "Install it: pip install 'reviewdesk[web]'."
 
@@ -112,16 +121,10 @@ def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
 @options()
 def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     """Run the app behind a page that `serve` has sent to a browser."""
-    from reviewdesk.cli.terminal import named_keys, run_app
-
     settings = current_settings()
     named_keys(settings)
     opening: Opening | str
     if shared:
-        from reviewdesk.desk.review.runs import Opening
-        from reviewdesk.desk.samples import share
-        from reviewdesk.domain.records import View
-
         # For reading, with the labels of the person who shares it.
         desk = share(desk_path(), run_name or "", settings.reviewer or None)
         opening = Opening(desk, desk.run(), View(), "")
@@ -135,12 +138,6 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
 
 def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     """Open the desk for a name that was typed, where its reviewer left the run."""
-    from reviewdesk.cli.terminal import named_keys, opening_line
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.review.runs import Opening
-    from reviewdesk.domain.records import View
-    from reviewdesk.domain.tags import reviewer_name
-
     desk = Desk.open(desk_path(), reviewer=reviewer_name(typed))
     try:
         run = desk.run(run_name)
@@ -164,9 +161,6 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
     Tools: runs, queue, show, calibrate and gate. Nothing is written, unless --allow-labels adds
     suggest_label; suggestions are kept beside labels, and no figure counts them.
     """
-    from reviewdesk.desk.core import Desk, default_path, open_to_read
-    from reviewdesk.desk.review.edits import check_agent
-
     try:
         from reviewdesk.mcp.server import make_server
         from reviewdesk.mcp.tools import DeskTools

@@ -8,26 +8,34 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
-from reviewdesk.cli import completion as completing
-from reviewdesk.cli.common import flag, open_desk, options, put, put_json, say
-from reviewdesk.cli.invocation import current_settings, desk_path
+from reviewdesk.cli.common import (
+    answer,
+    choice,
+    current_settings,
+    desk_path,
+    file_argument,
+    flag,
+    open_desk,
+    options,
+    put,
+    put_json,
+    say,
+)
+from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import is_on_screen, review_run
 from reviewdesk.cli.terminal import can_ask
+from reviewdesk.desk.core import Desk, default_path, glance
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.setup import FolderSetup
 
 _MOST_NAMED = 3
 _MOST_OFFERED = 9
 """The most reports that are named as next steps, and that `init` offers."""
 
+_CI = ("github", "none")
 _SETUP = """\b
 bash, in ~/.bashrc:  eval "$(reviewdesk completion bash)"
 zsh, in ~/.zshrc, after compinit:  eval "$(reviewdesk completion zsh)"
@@ -40,7 +48,6 @@ fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
 def demo() -> None:
     """Review invented sample runs, on a desk of their own."""
     from reviewdesk.desk import samples
-    from reviewdesk.desk.core import default_path
 
     is_on_screen()
     named = click.get_current_context().meta.get("reviewdesk.desk")
@@ -87,13 +94,13 @@ def put_next_steps() -> None:
 
 
 @click.command(epilog="Example: reviewdesk init --floor 0.8")
-@click.argument("report", required=False, shell_complete=completing.files)
+@file_argument("report", required=False)
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1),
     help="Least accuracy of the judge; without labels, least agreement of its jurors.",
 )
-@click.option("--ci", type=click.Choice(["github", "none"]), help="Where the gate is to run.")
+@choice("--ci", _CI, "Where the gate is to run.")
 @flag("--yes", "Ask nothing: take the newest report and the defaults.")
 @options()
 def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) -> None:
@@ -117,14 +124,17 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
     with _own_desk() as desk:
         found = setup.survey(report, desk)
     if floor is None:
-        floor = _asked_floor(found) if asking else found.floor
+        floor = found.floor
+        what = "How often must the judge be right, at least?"
+        if asking and found.labels is None:
+            say("no verdict has a pass or fail label, so the gate is on the jurors' agreement")
+            what = "How far must the jurors of each verdict agree, at least?"
+        if asking:
+            share = click.FloatRange(0, 1)
+            floor = click.prompt(f"{what} (0 to 1)", default=floor, type=share, err=True)
     if ci is None:
-        kinds = click.Choice(["github", "none"])
-        ci = (
-            click.prompt("Which CI?", default="github", type=kinds, err=True)
-            if asking
-            else "github"
-        )
+        kinds = click.Choice(_CI)
+        ci = click.prompt("Which CI?", default=_CI[0], type=kinds, err=True) if asking else _CI[0]
     for name in setup.write_setup(found, here, floor, workflow=ci == "github"):
         put(f"written  {name}")
     if found.missing:
@@ -148,21 +158,9 @@ def _chosen_report(names: list[str], *, asking: bool) -> str:
     ]
 
 
-def _asked_floor(found: FolderSetup) -> float:
-    what = "How often must the judge be right, at least?"
-    if found.labels is None:
-        say("no verdict has a pass or fail label, so the gate is on the jurors' agreement")
-        what = "How far must the jurors of each verdict agree, at least?"
-    asked = click.FloatRange(0, 1)
-    given: float = click.prompt(f"{what} (0 to 1)", default=found.floor, type=asked, err=True)
-    return given
-
-
 @contextmanager
 def _own_desk() -> Iterator[Desk | None]:
     """Open the user's desk as it is; ``None`` if that would create or migrate it."""
-    from reviewdesk.desk.core import glance
-
     desk = glance(desk_path(), current_settings().reviewer or None)
     try:
         yield desk
@@ -179,8 +177,6 @@ def completion(*, shell: str) -> None:
 
     It completes commands, options, files, formats, runs and verdict ids.
     """
-    from reviewdesk.cli.completion import answer
-
     answer(click.get_current_context().find_root().command, f"{shell}_source")
 
 
@@ -209,7 +205,6 @@ def explain(*, words: tuple[str, ...], as_json: bool) -> None:
 
     Without WORD, all are listed.
     """
-    from reviewdesk.cli.plain import section_text
     from reviewdesk.views import glossary
 
     terms = [glossary.find(" ".join(words))] if words else glossary.TERMS

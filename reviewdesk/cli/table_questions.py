@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reviewdesk.cli.common import say
+from reviewdesk.cli.common import say, say_section
+from reviewdesk.desk import files
+from reviewdesk.domain.records import ProposedMap
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from reviewdesk.domain.records import ProposedMap
-    from reviewdesk.errors import UnclearTableError
+from reviewdesk.errors import UnclearTableError, UsageError
+from reviewdesk.views.queue import proposed
 
 _RULES = ("none", "majority", "mean", "trimmed_mean", "unanimous")
 
@@ -30,15 +28,10 @@ def answers(
 
     ``propose`` makes the map of some options. Its first verdicts are shown before it is written.
     """
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk import files
-    from reviewdesk.views.queue import proposed
-
     say(f"{unclear.file}: {unclear.problem}")
     made = dict(given) if unclear.nested else given | _columns(unclear)
     shown = propose(made)
-    for line in section_text(proposed(shown)).splitlines():
-        say(line)
+    say_section(proposed(shown))
     if not click.confirm("Open it like this?", default=True, err=True):
         return None
     path = Path(f"{file}.map.toml")

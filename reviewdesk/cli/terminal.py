@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import signal
@@ -73,6 +72,8 @@ def run_app(
     # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
+    import asyncio
+
     from reviewdesk.app.app import ReviewApp
 
     app = ReviewApp(opening, settings, enter=enter)

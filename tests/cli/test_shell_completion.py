@@ -8,7 +8,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from reviewdesk.cli import cli as group
-from reviewdesk.cli.completion import VARIABLE, answer
+from reviewdesk.cli.common import VARIABLE, answer
 from reviewdesk.desk import Desk
 from tests.cli.conftest import Cli
 from tests.helpers import report, verdict

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    ProgressLine,
+    current_settings,
+    desk_path,
     dump,
+    file_argument,
     flag,
-    force_option,
+    leave,
     option,
     options,
     put,
@@ -19,9 +22,11 @@ from reviewdesk.cli.common import (
     say,
     say_section,
 )
-from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
+from reviewdesk.cli.live.options import ask_consent, check_terminal, limit_options
+from reviewdesk.cli.plain import section_text
 from reviewdesk.errors import ExitCode, UsageError
+from reviewdesk.views.document import Facts, Section
+from reviewdesk.views.words import money
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.batch import Order
@@ -36,18 +41,17 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("cases", shell_complete=completion.files)
+@file_argument("cases")
 @option("--panel", "FILE", "Panel file, YAML or TOML.", required=True)
 @option("-o --output report", "REPORT", "Report to write; .jsonl means JSON Lines.")
 @flag("--resume", "Continue a run that was stopped.")
-@force_option
 @limit_options
 @flag("--stop-when-decided", "Ask jurors only while they can change the decision.")
 @flag("--batch", "Use the vendors' batch interfaces, at half the price.")
 @option("--cache", "DIR", "Keep and reuse replies in DIR.")
 @flag("--yes", "Send without asking.")
 @flag("--dry-run", "Print what would be sent; send nothing.")
-@options("json")
+@options("force", "json")
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
     stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
@@ -75,7 +79,6 @@ def judge(
     stdin = sys.stdin.buffer if cases == "-" else None
     if dry_run:
         from reviewdesk.desk.live.batch import preview
-        from reviewdesk.views.document import Facts, Section
         from reviewdesk.views.panel import hosts
 
         plan, sent = preview(cases, panel, stdin=stdin)
@@ -103,13 +106,13 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
 
     if not order.yes:
         check_terminal()
-    line = LiveLine("cases")
+    line = ProgressLine("cases")
 
     def agreed(plan: ConsentPlan) -> bool:
-        return consented(consent(plan), yes=order.yes, note="see it all with --dry-run")
+        return ask_consent(consent(plan), yes=order.yes, note="see it all with --dry-run")
 
     try:
-        found = judge_cases(order, BatchListener(agreed, line, line.note), stdin=stdin)
+        found = judge_cases(order, BatchListener(agreed, line.live, line.note), stdin=stdin)
         problem = found.problem
         failed = bool(problem)
     except CallsPendingError as told:
@@ -126,20 +129,17 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
     if problem:
         say(problem)
     if failed:
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
 
 
 def _put_plain(found: BatchSummary) -> None:
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.views.document import Section
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import turnout
-    from reviewdesk.views.words import money
 
     figures = shapes.figures(found)
     cost = figures.pop("cost_usd")
     figures.pop("calls_saved", None)
-    put(f"{figures.pop('report')}")
+    put(figures.pop("report"))
     put(f"  cost: {'unknown' if cost is None else money(cost)}")
     if found.saved is not None:
         every = found.calls + found.reused + found.spared

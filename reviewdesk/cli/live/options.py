@@ -1,4 +1,4 @@
-"""What `judge` and `rerun` share: options of the calls, their values, and the line of progress."""
+"""What `judge`, `rerun` and `improve try` share: the options of calls, and consent to them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli.common import TerminalLine, option, say, say_section
-from reviewdesk.errors import UsageError
+from reviewdesk.cli.common import leave, option, say, say_section
+from reviewdesk.cli.terminal import agreed, can_ask
+from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.panel.turnout import Allowance, LiveProgress
+    from reviewdesk.domain.panel.turnout import Allowance
     from reviewdesk.views.document import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,25 +56,18 @@ _LIMITS = (
     option("--concurrency", "N", "Simultaneous calls; 16 by default.", type=_CALLS, default=16),
     option("--per-host", "N", "Simultaneous calls to one host.", type=_CALLS),
     option(
-        "--deadline",
-        "SECONDS",
-        "Seconds to keep trying for each ballot; 600 by default.",
+        "--deadline", "SECONDS", "Seconds to keep trying for each ballot; 600 by default.",
         type=_SECONDS,
     ),
     option(
-        "--max-wait",
-        "SECONDS",
-        "Longest pause of a model before its jurors are skipped; 600 by default.",
-        type=_SECONDS,
+        "--max-wait", "SECONDS",
+        "Longest pause of a model before its jurors are skipped; 600 by default.", type=_SECONDS,
     ),
     option(
-        "--max-failed",
-        "N",
-        "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
-        default="0",
-        callback=_allowance,
+        "--max-failed", "N", "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
+        default="0", callback=_allowance,
     ),
-)
+)  # fmt: skip
 
 
 def limit_options(command: F) -> F:
@@ -83,35 +77,23 @@ def limit_options(command: F) -> F:
     return command
 
 
-class LiveLine(TerminalLine):
-    """The progress of a live run; ``things`` says what is counted."""
-
-    def __init__(self, things: str) -> None:
-        """Start without a drawn line."""
-        super().__init__()
-        self._things = things
-
-    def __call__(self, progress: LiveProgress) -> None:
-        """Draw the progress of the batch."""
-        from reviewdesk.views.queue import live_text
-
-        self.draw(f"{self._things} {live_text(progress)}", progress.seconds)
-
-
-def consented(section: Section, *, yes: bool, note: str = "") -> bool:
+def ask_consent(section: Section, *, yes: bool, note: str = "") -> bool:
     """Show what would be sent; return whether it may be, as agreed in advance or now."""
-    from reviewdesk.cli.terminal import agreed
-
     say_section(section)
     if note:
         say(note)
     return yes or agreed("send?")
 
 
+def require_consent(section: Section, *, yes: bool) -> None:
+    """Show what would be sent; unless that is agreed to, end the command."""
+    if not ask_consent(section, yes=yes):
+        say("nothing was sent")
+        leave(ExitCode.INTERRUPTED)
+
+
 def check_terminal() -> None:
     """Raise UsageError, before anything is read, if there is no terminal to ask on."""
-    from reviewdesk.cli.terminal import can_ask
-
     if not can_ask():
         raise UsageError(
             "nothing is sent without consent, and there is no terminal to ask on", "Give --yes."

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    current_settings,
+    file_argument,
     flag,
+    leave,
     option,
     options,
     put,
-    put_document,
     put_json,
     put_result,
     say,
 )
-from reviewdesk.cli.invocation import current_settings
-from reviewdesk.cli.live.options import check_terminal, consented
+from reviewdesk.cli.live.options import check_terminal, require_consent
+from reviewdesk.cli.plain import document_text
 from reviewdesk.errors import ExitCode, UsageError
 
 
@@ -28,7 +29,7 @@ def panel() -> None:
 
 
 @panel.command(epilog="Example: reviewdesk panel check panel.yaml")
-@click.argument("path", metavar="PANEL", shell_complete=completion.files)
+@file_argument("path", metavar="PANEL")
 @option("--generator", "MODEL", "Model whose responses are judged.")
 @options("json")
 def check(*, path: str, generator: str | None, as_json: bool) -> None:
@@ -55,7 +56,7 @@ Examples:
 
 
 @panel.command(epilog=_EPILOG)
-@click.argument("path", metavar="FILE", shell_complete=completion.files)
+@file_argument("path", metavar="FILE")
 @option("--from report", "FILE", "Report whose jurors and rule to take.")
 @option("--juror jurors", "VENDOR/MODEL", "Model to add; repeatable.", multiple=True)
 @option("--rubric", "TEXT", "Rubric for cases without one.")
@@ -92,7 +93,7 @@ def new(
     if as_json:
         put_json({**shapes.check(found), "notes": list(draft.notes)})
     else:
-        put_document(composition(found.panel, found.missing, found.malformed))
+        put(document_text(composition(found.panel, found.missing, found.malformed)))
         for note in draft.notes:
             put(f"note      {note}")
         put(f"written   {path}")
@@ -109,9 +110,7 @@ def _probe(path: str, *, yes: bool) -> None:
     from reviewdesk.views.panel import consent
 
     spec = panel_from(path)
-    if not consented(consent(panel_new.probe_plan(spec)), yes=yes):
-        say("nothing was sent")
-        click.get_current_context().exit(ExitCode.INTERRUPTED)
+    require_consent(consent(panel_new.probe_plan(spec)), yes=yes)
     ballots = asyncio.run(panel_new.probe(spec))
     for ballot in ballots:
         cost = ballot.get("cost_usd")
@@ -119,4 +118,4 @@ def _probe(path: str, *, yes: bool) -> None:
         price = "" if cost is None else f" · ${cost:.2g}"
         say(f"{plain_ballot(ballot)} · {seconds:.1f} s{price}")
     if not all(ballot.get("status") in {"ok", "abstained"} for ballot in ballots):
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)

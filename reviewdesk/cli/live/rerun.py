@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    ProgressLine,
+    complete_verdicts,
     dump,
     flag,
+    leave,
     open_desk,
     option,
     options,
@@ -18,9 +21,13 @@ from reviewdesk.cli.common import (
     say,
     say_section,
 )
-from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options
+from reviewdesk.cli.live.options import check_terminal, limit_options, require_consent
+from reviewdesk.cli.plain import section_text
+from reviewdesk.cli.review import ready
+from reviewdesk.desk.review.items import of_item, unfinished
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
+from reviewdesk.views.document import Section
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -37,7 +44,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("verdicts", nargs=-1, metavar="[VERDICT]...", shell_complete=completion.verdicts)
+@click.argument("verdicts", nargs=-1, metavar="[VERDICT]...", shell_complete=complete_verdicts)
 @option("--filter filter_", "FILTER", "Ask about every verdict that matches.")
 @option("--panel", "FILE", "Panel file to ask, or @jurors; the report's own if omitted.")
 @option("--juror jurors", "NAME", "Ask only this juror.", multiple=True)
@@ -62,7 +69,6 @@ def rerun(
     --max-failed allows.
     """
     from reviewdesk.desk.live.rerun import RerunOrder, survey
-    from reviewdesk.desk.review.items import unfinished
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
     if jurors and missing:
@@ -103,9 +109,6 @@ def rerun(
 def _chosen(
     desk: Desk, order: RerunOrder, names: tuple[str, ...], filter_: str | None, run_name: str | None
 ) -> ReadyRerun:
-    from msgspec.structs import replace
-
-    from reviewdesk.cli.review import ready
     from reviewdesk.desk.live.rerun import survey
 
     if filter_ is None:
@@ -121,7 +124,6 @@ def _chosen(
 
 def _give_up(desk: Desk) -> None:
     from reviewdesk.desk.live.rerun import give_up
-    from reviewdesk.desk.review.items import unfinished
     from reviewdesk.views.verdict import unfinished_text
 
     for one in unfinished(desk):
@@ -136,19 +138,16 @@ def _print_payloads(desk: Desk, ready: ReadyRerun) -> None:
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     from reviewdesk.desk.live.rerun import RerunListener, run_now
-    from reviewdesk.views.document import Section
     from reviewdesk.views.panel import consent, turnout
     from reviewdesk.views.verdict import asked
 
     section = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
-    if not consented(section, yes=ready.order.yes):
-        say("nothing was sent")
-        click.get_current_context().exit(ExitCode.INTERRUPTED)
+    require_consent(section, yes=ready.order.yes)
     many = len(ready.keys) > 1
-    line = LiveLine("verdicts")
+    line = ProgressLine("verdicts")
     ends: list[RerunSummary] = []
     if many:
-        listener = RerunListener(told=line, ended=ends.append, noted=line.note)
+        listener = RerunListener(told=line.live, ended=ends.append, noted=line.note)
     else:
         came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
         listener = RerunListener(came, ended=ends.append, noted=line.note)
@@ -163,13 +162,11 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     _report(desk, ready, found, as_json=as_json)
     say_section(Section("", turnout(found.turnouts)))
     if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
-        click.get_current_context().exit(ExitCode.FAILED)
+        leave(ExitCode.FAILED)
 
 
 def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool) -> None:
     """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.review.items import of_item
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
 

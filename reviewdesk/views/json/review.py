@@ -303,8 +303,3 @@ def team(run: Run, page: TeamPage, found: Sequence[Disagreement]) -> dict[str, A
     keys = "id item_hash decision score opinions adjudication"
     differing = [shape(one, keys) for one in found]
     return {"run": run.name, **shape(page), "disagreements": differing}
-
-
-def synced(found: Any) -> dict[str, Any]:
-    """Return the result of an exchange with a shared place."""
-    return shape(found, "place taken sent head chains runs refused notes")
