@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
 from reviewdesk.cli.common import (
-    F,
     ProgressLine,
     flag,
     force_option,
@@ -24,94 +25,91 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
 
+Pieces = Iterable[str | bytes]
+
 
 @click.group()
 def export() -> None:
     """Export a run: report, page, Markdown, diagram."""
 
 
-def _output_option(command: F) -> F:
-    """Add the options ``-o`` and ``--force``; without a file, the output goes to stdout."""
-    return output_option("File to write; - is stdout.")(force_option(command))
+def _writes(example: str, suffix: str = "") -> Callable[[Callable[..., Pieces]], click.Command]:
+    """Return a decorator that makes a command of a function which returns pieces of a file.
+
+    The function takes the desk, the run, the path and a progress line. Without ``-o`` the pieces go
+    to stdout or, with a ``suffix``, to RUN and the suffix if that is a terminal.
+    """
+
+    def add(make: Callable[..., Pieces]) -> click.Command:
+        @export.command(epilog=f"Example: reviewdesk export {example}")
+        @output_option("File to write; - is stdout.")
+        @force_option
+        @of_run
+        @options()
+        @wraps(make)
+        def command(desk: Desk, run: Run, output: Path | None, *, force: bool, **more: Any) -> None:
+            if output is None and suffix and sys.stdout.isatty():
+                output = Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
+            with ProgressLine(f"writing {run.name}") as bar:
+                pieces = make(desk, run, output, bar, **more)
+                if output is not None:
+                    files.write(desk, output, pieces, force=force)
+                    say(f"{run.name}: written to {output}")
+                    return
+                for piece in pieces:
+                    data = piece if isinstance(piece, bytes) else piece.encode()
+                    # Written as bytes, because the file is UTF-8 whatever encoding the terminal
+                    # has. Standard output that a program has replaced by a text stream takes none.
+                    click.echo(data if hasattr(sys.stdout, "buffer") else data.decode(), nl=False)
+
+        return command
+
+    return add
 
 
-@export.command(epilog="Example: reviewdesk export report -o run.jsonl")
-@_output_option
-@of_run
-@options()
-def report(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
+@_writes("report -o run.jsonl")
+def report(desk: Desk, run: Run, output: Path | None, bar: ProgressLine) -> Pieces:
     """Write a run as a canonical report.
 
     Loading it gives the same run, with the re-runs of this desk. Labels are not included: see
     `labels export`.
     """
-    from reviewdesk.desk.export.report import report as pieces
+    from reviewdesk.desk.export.report import report
 
-    with ProgressLine(f"writing {run.name}") as bar:
-        made = pieces(desk, run, output, progress=bar)
-        _put(desk, run, output, made, force=force)
+    return report(desk, run, output, progress=bar)
 
 
-def _put(
-    desk: Desk, run: Run, output: Path | None, pieces: Iterable[str | bytes], *, force: bool,
-    suffix: str = "",
-) -> None:  # fmt: skip
-    """Write to a file; without one to stdout, or to RUN and ``suffix`` if that is a terminal."""
-    if output is None and suffix and sys.stdout.isatty():
-        output = Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
-    if output is not None:
-        files.write(desk, output, pieces, force=force)
-        say(f"{run.name}: written to {output}")
-        return
-    for piece in pieces:
-        data = piece if isinstance(piece, bytes) else piece.encode()
-        # Written as bytes, because the file is UTF-8 whatever encoding the terminal has. Standard
-        # output that a program has replaced by a text stream takes no bytes.
-        click.echo(data if hasattr(sys.stdout, "buffer") else data.decode(), nl=False)
-
-
-@export.command(epilog="Example: reviewdesk export html -o run.html")
+@_writes("html -o run.html", ".html")
 @flag("--full", "Add up to 1,000 more verdicts, and every figure.")
-@_output_option
-@of_run
-@options()
-def html(desk: Desk, run: Run, *, full: bool, output: Path | None, force: bool) -> None:
+def html(desk: Desk, run: Run, _: Path | None, bar: ProgressLine, *, full: bool) -> Pieces:
     """Write how good the judge is as one HTML page.
 
     The page needs no other file, no network and no script, and prints on two pages. Without -o,
     a terminal gets RUN.html.
     """
-    from reviewdesk.desk.export.report import html as pieces
+    from reviewdesk.desk.export.report import html
 
-    with ProgressLine(f"writing {run.name}") as bar:
-        made = pieces(desk, run, full=full, progress=bar)
-        _put(desk, run, output, made, force=force, suffix=".html")
+    return html(desk, run, full=full, progress=bar)
 
 
-@export.command(epilog="Example: reviewdesk export markdown > summary.md")
-@_output_option
-@of_run
-@options()
-def markdown(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
+@_writes("markdown > summary.md")
+def markdown(desk: Desk, run: Run, *_: object) -> Pieces:
     """Write a short summary of a run in Markdown, for a pull request."""
     from reviewdesk.desk.export.report import summary
 
-    _put(desk, run, output, [summary(desk, run)], force=force)
+    return [summary(desk, run)]
 
 
-@export.command(epilog="Example: reviewdesk export diagram -o diagram.svg")
-@_output_option
-@of_run
-@options()
-def diagram(desk: Desk, run: Run, *, output: Path | None, force: bool) -> None:
+@_writes("diagram -o diagram.svg")
+def diagram(desk: Desk, run: Run, output: Path | None, _: ProgressLine) -> Pieces:
     """Draw a judge's reliability diagram as SVG or PNG.
 
     It shows how often the judge is right by how sure it is. The name of the file says which
     format; stdout gets SVG. PNG needs the extra `reviewdesk[png]`.
     """
-    from reviewdesk.desk.export.report import diagram as drawn
+    from reviewdesk.desk.export.report import diagram
 
     kind = ".svg" if output is None else output.suffix.lower()
     if kind not in {".svg", ".png"}:
         raise UsageError(f"{output}: a diagram is SVG or PNG", "Name d.svg or d.png.")
-    _put(desk, run, output, [drawn(desk, run, as_png=kind == ".png")], force=force)
+    return [diagram(desk, run, as_png=kind == ".png")]

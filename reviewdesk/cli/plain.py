@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
+    Block,
     Column,
     Document,
     Facts,
@@ -14,8 +14,6 @@ from reviewdesk.views.document import (
     Gap,
     Paragraph,
     Quote,
-    ReliabilityDiagram,
-    ScorePlot,
     Section,
     Table,
     Words,
@@ -34,7 +32,7 @@ def section_text(section: Section) -> str:
     """Return a section: its title in capitals, its note, and its blocks."""
     note = one_line(section.note)
     head = [f"{section.title.upper()}{'  ' if note else ''}{note}"] if section.title else []
-    return "\n".join([*head, *(line for one in section.blocks for line in _LINES[type(one)](one))])
+    return "\n".join([*head, *(line for one in section.blocks for line in _lines(one))])
 
 
 def one_line(words: Words) -> str:
@@ -42,26 +40,27 @@ def one_line(words: Words) -> str:
     return show_line(plain(words), _LONGEST)
 
 
-def _paragraph(one: Paragraph) -> Iterator[str]:
-    yield f"{one_line(one.lead):{one.indent}}{one_line(one.text)}"
-
-
-def _facts(one: Facts) -> Iterator[str]:
-    names = [("" if fact.mark is None else fact.mark.text) + fact.name for fact in one.rows]
-    column = max([one.column, *(len(name) + 2 for name in names)])
-    for name, fact in zip(names, one.rows, strict=True):
-        yield f"{one_line(name):{column}}{one_line(fact.text)}".rstrip()
-
-
-def _flow(one: Flow) -> Iterator[str]:
-    yield "   ".join(one_line(group) for group in one.groups)
-
-
-def _quote(one: Quote) -> Iterator[str]:
-    # No line of a text from outside begins where ours do.
-    indent = one.indent or 2
-    text = show(one.text, one.limit).replace("\n", f"\n{' ' * indent}")
-    yield f"{one_line(one.lead):{indent}}{text}"
+def _lines(one: Block) -> Iterator[str]:
+    """Yield the lines of a block; a figure has none, as a table beside it has its numbers."""
+    match one:
+        case Paragraph():
+            yield f"{one_line(one.lead):{one.indent}}{one_line(one.text)}"
+        case Facts():
+            names = [("" if fact.mark is None else fact.mark.text) + fact.name for fact in one.rows]
+            column = max([one.column, *(len(name) + 2 for name in names)])
+            for name, fact in zip(names, one.rows, strict=True):
+                yield f"{one_line(name):{column}}{one_line(fact.text)}".rstrip()
+        case Flow():
+            yield "   ".join(map(one_line, one.groups))
+        case Quote():
+            # No line of a text from outside begins where ours do.
+            indent = one.indent or 2
+            text = show(one.text, one.limit).replace("\n", f"\n{' ' * indent}")
+            yield f"{one_line(one.lead):{indent}}{text}"
+        case Table():
+            yield from _table(one)
+        case Gap():
+            yield ""
 
 
 def _table(one: Table) -> Iterator[str]:
@@ -73,7 +72,7 @@ def _table(one: Table) -> Iterator[str]:
     for mark, line, quotes in zip(marks, _aligned(grid, one.columns), below, strict=True):
         yield (f"{mark:2}" if one.marked else "") + line
         for quote in quotes:
-            yield from _quote(quote)
+            yield from _lines(quote)
 
 
 def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterator[str]:
@@ -88,20 +87,3 @@ def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterat
             for cell, size, column in zip(row, sizes, columns, strict=True)
         )
         yield "  ".join(cells).rstrip()
-
-
-def _nothing(_: ReliabilityDiagram | ScorePlot) -> Iterator[str]:
-    """Yield nothing for a figure: a table beside it holds the same numbers."""
-    yield from ()
-
-
-_LINES: dict[type, Callable[[Any], Iterator[str]]] = {
-    Paragraph: _paragraph,
-    Facts: _facts,
-    Flow: _flow,
-    Table: _table,
-    Quote: _quote,
-    ReliabilityDiagram: _nothing,
-    ScorePlot: _nothing,
-    Gap: lambda _: iter([""]),
-}

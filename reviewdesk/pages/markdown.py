@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
+    Block,
     Document,
     Facts,
     Flow,
-    Gap,
     Paragraph,
     Quote,
-    ReliabilityDiagram,
-    ScorePlot,
     Section,
     Table,
     Tone,
@@ -50,8 +48,7 @@ def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
         yield f"{'#' * level} {escaped(section.title)}{note}"
         yield ""
     for one in section.blocks:
-        lines = [*_LINES[type(one)](one)]
-        if lines:
+        if lines := [*_lines(one)]:
             yield from [*lines, ""]
 
 
@@ -67,8 +64,7 @@ def _inline(words: Words, *, bold: bool = True, cell: bool = False) -> str:
     )
 
 
-def _cell(words: Words) -> str:
-    return _inline(words, cell=True)
+_cell = partial(_inline, cell=True)
 
 
 def _strong(text: str) -> str:
@@ -77,28 +73,26 @@ def _strong(text: str) -> str:
     return text.replace(inner, f"**{inner}**", 1) if inner else text
 
 
-def _paragraph(one: Paragraph) -> Iterator[str]:
-    text = _inline(one.text)
-    if one.tone in _BOLD and not any(span.outside for span in spans(one.text)):
-        text = _strong(_inline(one.text, bold=False))
-    yield started(f"{_inline(one.lead).strip()} {text}")
-
-
-def _facts(one: Facts) -> Iterator[str]:
-    for fact in one.rows:
-        mark = "" if fact.mark is None else fact.mark.text.lstrip()
-        name = f"**{escaped(fact.name.strip())}**: " if fact.name else ""
-        yield f"- {started(mark + name + _inline(fact.text))}"
-
-
-def _flow(one: Flow) -> Iterator[str]:
-    yield started(" · ".join(_inline(group) for group in one.groups))
-
-
-def _quote(one: Quote) -> Iterator[str]:
-    if lead := _inline(one.lead).strip():
-        yield f"{started(lead)}\n"
-    yield fenced(one.text, one.limit)
+def _lines(one: Block) -> Iterator[str]:
+    """Yield the lines of a block; a figure has none, as a table next to it has its numbers."""
+    match one:
+        case Paragraph():
+            whole = one.tone in _BOLD and not any(span.outside for span in spans(one.text))
+            text = _inline(one.text, bold=not whole)
+            yield started(f"{_inline(one.lead).strip()} {_strong(text) if whole else text}")
+        case Facts():
+            for fact in one.rows:
+                mark = "" if fact.mark is None else fact.mark.text.lstrip()
+                name = f"**{escaped(fact.name.strip())}**: " if fact.name else ""
+                yield f"- {started(mark + name + _inline(fact.text))}"
+        case Flow():
+            yield started(" · ".join(map(_inline, one.groups)))
+        case Quote():
+            if lead := _inline(one.lead).strip():
+                yield f"{started(lead)}\n"
+            yield fenced(one.text, one.limit)
+        case Table():
+            yield from _table(one)
 
 
 def _table(one: Table) -> Iterator[str]:
@@ -130,23 +124,6 @@ def table(
     rule = ["--:" if side else "---" for side in right]
     for cells in (heads, rule, *rows):
         yield f"| {' | '.join(cells)} |"
-
-
-def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:
-    """Yield nothing for a figure, as a table next to it has the same numbers."""
-    yield from ()
-
-
-_LINES: dict[type, Callable[[Any], Iterator[str]]] = {
-    Paragraph: _paragraph,
-    Facts: _facts,
-    Flow: _flow,
-    Table: _table,
-    Quote: _quote,
-    ReliabilityDiagram: _nothing,
-    ScorePlot: _nothing,
-    Gap: _nothing,
-}
 
 
 _TICKS = re.compile("`+")

@@ -45,27 +45,13 @@ _HIDDEN = (
     "Blind: groups, weights and pass rates are left out, because they rest on what the panel said "
     "of verdicts that have no label."
 )
-_GROUPS = (
-    "group",
-    "verdicts",
-    Column("labels", rank=1),
-    "in order",
-    "pass or fail",
-    Column("can't tell", rank=2),
-    "weight",
-    "random check",
+_COMPARED = (
+    ("accuracy", "accuracy", 3, ""),
+    ("gap", "gap", 3, "+"),
+    ("Brier", "brier", 3, ""),
+    ("ECE", "ece", 3, ""),
 )
-_JUROR = (
-    "juror",
-    Column("votes", rank=2),
-    "right",
-    "false passes",
-    "false fails",
-    Column("no vote", rank=1),
-    Column("trimmed", rank=1),
-    "dissents",
-    "of them right",
-)
+"""The figures that are set side by side: name, field, decimals and sign."""
 
 
 class _Figures(Struct, frozen=True):
@@ -203,26 +189,18 @@ def _first_layer(found: _Figures) -> Table:
     """Return the headline figures, each with its interval and its meaning."""
     line = found.line
     null = found.fit.null if found.fit else None
-    # In words, the rounded number that is shown.
-    gap = 0.0 if line.gap is None else round(line.gap, 2)
-    sure = (
-        f"{'surer' if gap > 0 else 'less sure'} than it is right"
-        if gap
-        else "as sure as it is right"
-    )
-    sure = "confidence less accuracy" if line.gap is None else sure
+    chance = "" if null is None else f"chance {number(null.expected)}"
+    sure = "confidence less accuracy"
+    if line.gap is not None:
+        # In words, the rounded number that is shown.
+        gap = round(line.gap, 2)
+        more = "surer" if gap > 0 else "less sure"
+        sure = f"{more} than it is right" if gap else "as sure as it is right"
     rows = [
         *_rates(found),
         _row("gap", _figure(found, "gap"), sure, "+"),
         _row("Brier", _figure(found, "brier"), "error of confidence, lower is better"),
-        Row(
-            (
-                Text("ECE", Tone.MUTED),
-                number(line.ece),
-                "" if null is None else f"chance {number(null.expected)}",
-                Text("distance of confidence from accuracy", Tone.MUTED),
-            )
-        ),
+        _row("ECE", Estimate(line.ece), "distance of confidence from accuracy", ends=chance),
     ]
     heads = (
         Column("", width=12, right=False),
@@ -233,8 +211,8 @@ def _first_layer(found: _Figures) -> Table:
     return Table(heads, tuple(rows), least=12, caption="What the labels say about the judge")
 
 
-def _row(name: str, found: Estimate, meaning: str, sign: str = "") -> Row:
-    ends = between(found, sign) if found.bounded else ""
+def _row(name: str, found: Estimate, meaning: str, sign: str = "", ends: str = "") -> Row:
+    ends = between(found, sign) if found.bounded else ends
     value = number(found.estimate, 3, sign)
     return Row((Text(name, Tone.MUTED), value, ends, Text(meaning, Tone.MUTED)))
 
@@ -266,14 +244,8 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
     line = found.line
     blocks: list[Block] = []
     if not blind and counted.design is Design.WEIGHTED and counted.population is not None:
-        pair = (counted.labelled, counted.population)
-        rows: list[Sequence[Words]] = [
-            (Text(name, Tone.MUTED), *(number(getattr(one, key), digits, sign) for one in pair))
-            for name, key, digits, sign in (
-                ("accuracy", "accuracy", 3, ""), ("gap", "gap", 3, "+"), ("Brier", "brier", 3, ""),
-                ("ECE", "ece", 3, ""), ("effective labels", "ess", 1, ""),
-            )
-        ]  # fmt: skip
+        figures = (*_COMPARED, ("effective labels", "ess", 1, ""))
+        rows = _beside((counted.labelled, counted.population), figures)
         heads = ("", "labels alone", DESIGNS[counted.design])
         blocks += [table(heads, rows, "Labels alone and weighted"), Gap()]
     if None not in {line.tp, line.fn, line.tn, line.fp}:
@@ -300,6 +272,18 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
         text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
         blocks.append(Facts.of(("corrected rate", text), column=16))
     return Section("How right?", tuple(blocks))
+
+
+def _beside(
+    pair: tuple[Metrics, Metrics], figures: Sequence[tuple[str, str, int, str]]
+) -> list[Sequence[Words]]:
+    return [
+        (
+            Text(name, Tone.MUTED),
+            *(number(getattr(one, key) if one.n else None, digits, sign) for one in pair),
+        )
+        for name, key, digits, sign in figures
+    ]
 
 
 def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
@@ -380,7 +364,11 @@ def _which_items(page: CalibrationPage) -> Section:
             )
             for one in page.strata
         ]
-        groups = replace(table(_GROUPS, rows, "The groups of the draw"), least=12)
+        heads = (
+            "group", "verdicts", Column("labels", rank=1), "in order", "pass or fail",
+            Column("can't tell", rank=2), "weight", "random check",
+        )  # fmt: skip
+        groups = replace(table(heads, rows, "The groups of the draw"), least=12)
         blocks += [groups, Paragraph(text, Tone.MUTED)]
     audit = page.audit
     text = "random check: - every verdict is flagged"
@@ -422,38 +410,27 @@ def _worst(page: CalibrationPage) -> list[Block]:
 
 def _blind_and_open(found: BlindSplit) -> Section:
     """Compare labels given before the panel's answer was seen with labels given after."""
-    ways = (found.blind, found.open)
-    figures = {
-        "labels": [str(one.n) for one in ways],
-        "accuracy": [number(one.accuracy) for one in ways],
-        "gap": [number(one.gap, sign="+") for one in ways],
-        "Brier": [number(one.brier) for one in ways],
-        "ECE": [number(one.ece if one.n else None) for one in ways],
-    }
-    rows: list[Sequence[Words]] = [
-        (Text(name, Tone.MUTED), *cells) for name, cells in figures.items()
-    ]
+    blind = found.blind
+    seen = found.open
+    counts = (Text("labels", Tone.MUTED), str(blind.n), str(seen.n))
+    rows = [counts, *_beside((blind, seen), _COMPARED)]
     blocks: list[Block] = [table(("", "blind", "open"), rows, "Blind and open labels")]
     if found.unsaid:
-        text = f"open: {found.unsaid} of {found.open.n} come from a shell or a file and do not say"
+        text = f"open: {found.unsaid} of {seen.n} come from a shell or a file and do not say"
         blocks.append(Paragraph(text, Tone.MUTED))
-    blocks.append(Paragraph(_anchoring_text(found.blind, found.open), Tone.STRONG))
-    return Section("Blind or open?", tuple(blocks), "each label once")
-
-
-def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
-    """Say whether labels agree with the panel more often after its answer was seen."""
     if blind.accuracy is None:
-        return "- no label is blind (b in the queue): nobody knows if seeing the answer changes it"
-    if seen.accuracy is None:
-        return "every label was given before the panel's answer was seen"
-    hidden = round(blind.accuracy, 2)
-    shown = round(seen.accuracy, 2)
-    agree = f"labels side with the panel {hidden:.2f} blind, {shown:.2f} open"
-    if hidden == shown:
-        return f"{agree}: no difference"
-    word = "more" if shown > hidden else "less"
-    return f"{agree}: {abs(shown - hidden):.2f} {word} with the answer in view"
+        text = "- no label is blind (b in the queue): nobody knows if seeing the answer changes it"
+    elif seen.accuracy is None:
+        text = "every label was given before the panel's answer was seen"
+    else:
+        hidden = round(blind.accuracy, 2)
+        shown = round(seen.accuracy, 2)
+        more = "more" if shown > hidden else "less"
+        apart = f"{abs(shown - hidden):.2f} {more} with the answer in view"
+        text = f"labels side with the panel {hidden:.2f} blind, {shown:.2f} open: "
+        text += "no difference" if hidden == shown else apart
+    blocks.append(Paragraph(text, Tone.STRONG))
+    return Section("Blind or open?", tuple(blocks), "each label once")
 
 
 def _which_juror(
@@ -471,7 +448,11 @@ def _which_juror(
     dissents = sum(one.dissents for one in found)
     right = sum(one.dissents_right for one in found)
     text = f"{right} of {dissents} dissents were right" if dissents else "nobody dissented"
-    made = table(_JUROR, rows, "Every juror's votes against the labels")
+    heads = (
+        "juror", Column("votes", rank=2), "right", "false passes", "false fails",
+        Column("no vote", rank=1), Column("trimmed", rank=1), "dissents", "of them right",
+    )  # fmt: skip
+    made = table(heads, rows, "Every juror's votes against the labels")
     blocks: list[Block] = [made, Paragraph(text, Tone.STRONG)]
     blocks += [bias_facts(probes)] if probes else []
     return [Section("Which juror?", tuple(blocks), "counts of labels; the jurors' page has rates")]

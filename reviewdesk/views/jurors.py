@@ -77,8 +77,15 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
     )
 
 
-def _name(one: JurorFacts) -> Text:
-    return outside(one.name, 200, Tone.STRONG)
+def _table(
+    found: Sequence[JurorFacts],
+    heads: Sequence[str | Column],
+    cells: Callable[[JurorFacts], Sequence[Words]],
+    caption: str,
+) -> Table:
+    """Return a row for each juror: its name, then its cells."""
+    rows = [(outside(one.name, 200, Tone.STRONG), *cells(one)) for one in found]
+    return table(("juror", *heads), rows, caption)
 
 
 def bias(found: Sequence[BiasProbe]) -> Document:
@@ -135,22 +142,15 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
 def _rates_table(
     page: JurorsPage, rate: Callable[[JurorFacts, str], Estimate], *, designs: bool = False
 ) -> Table:
-    heads = ["juror", "votes", "accuracy", "95%", "sens.", "95%", "spec.", "95%"]
-    rows: list[list[Words]] = [
-        [
-            _name(one),
-            str(one.counts.votes),
-            *(
-                cell
-                for name in ("accuracy", "sensitivity", "specificity")
-                for cell in _rate(rate(one, name))
-            ),
-            *([words.DESIGNS[one.drawn.design]] if designs else []),
-        ]
-        for one in page.jurors
-    ]
+    def cells(one: JurorFacts) -> list[Words]:
+        names = ("accuracy", "sensitivity", "specificity")
+        rates = [cell for name in names for cell in _rate(rate(one, name))]
+        last = [words.DESIGNS[one.drawn.design]] if designs else []
+        return [str(one.counts.votes), *rates, *last]
+
+    heads = ["votes", "accuracy", "95%", "sens.", "95%", "spec.", "95%"]
     last = [Column("labels", rank=1, right=False)] if designs else []
-    return table([*heads, *last], rows, "Every juror's rates")
+    return _table(page.jurors, [*heads, *last], cells, "Every juror's rates")
 
 
 def _rate(found: Estimate) -> tuple[Words, Words]:
@@ -164,8 +164,6 @@ def _against_panel(page: JurorsPage) -> list[Section]:
     found = page.contest
     if found.best is None or found.panel is None:
         return []
-    heads = ("juror", "differs", "labels", "less panel", "95%")
-    rows = [[_name(one), *_difference(one.drawn.difference)] for one in page.jurors]
     best = outside(found.best, 60)
     text: tuple[str | Text, ...]
     if found.beats_every:
@@ -184,7 +182,12 @@ def _against_panel(page: JurorsPage) -> list[Section]:
         else "no juror beats all others on new items"
     )
     blocks = (
-        table(heads, rows, "Every juror against the panel"),
+        _table(
+            page.jurors,
+            ("differs", "labels", "less panel", "95%"),
+            lambda one: _difference(one.drawn.difference),
+            "Every juror against the panel",
+        ),
         Paragraph(text, Tone.STRONG),
         Paragraph(("panel less ", best, f": {less}")),
         Paragraph(others),
@@ -242,29 +245,20 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
 
 def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
     """Return each juror's errors, its kappa, and its right dissents, alone or trimmed."""
-    heads = ("juror", "false passes", "false fails", "kappa", "lone dissents right")
-    rows: list[list[Words]] = [
-        [
-            _name(one),
-            str(one.counts.fp),
-            str(one.counts.fn),
-            number(one.labelled_kappa if blind else one.kappa, 2),
-            _lone(one, blind=blind),
-        ]
-        for one in page.jurors
-    ]
+
+    def cells(one: JurorFacts) -> Sequence[Words]:
+        n = one.counts.lone_dissents
+        lone = f"{one.counts.lone_right} of {n}" if n else NONE
+        share = one.quoted["dissent"].estimate
+        if n and not blind and share is not None and one.drawn.dissent_design.stands:
+            lone += f" ({share:.2f})"
+        kappa = number(one.labelled_kappa if blind else one.kappa, 2)
+        return str(one.counts.fp), str(one.counts.fn), kappa, lone
+
+    heads = ("false passes", "false fails", "kappa", "lone dissents right")
     text = f"kappa from {ENOUGH} votes on; a lone dissent is alone or trimmed"
-    blocks = (table(heads, rows, "Errors and kappa"), Paragraph(text, Tone.MUTED))
-    return Section("Errors", blocks, "counts of labels")
-
-
-def _lone(one: JurorFacts, *, blind: bool) -> str:
-    n = one.counts.lone_dissents
-    text = f"{one.counts.lone_right} of {n}" if n else NONE
-    share = one.quoted["dissent"].estimate
-    if n and not blind and share is not None and one.drawn.dissent_design.stands:
-        text += f" ({share:.2f})"
-    return text
+    made = _table(page.jurors, heads, cells, "Errors and kappa")
+    return Section("Errors", (made, Paragraph(text, Tone.MUTED)), "counts of labels")
 
 
 # Over the whole run, and over runs
@@ -272,14 +266,9 @@ def _lone(one: JurorFacts, *, blind: bool) -> str:
 
 def _offsets(page: JurorsPage) -> Section:
     """Return each juror's mean score minus that of the others, and whether it drifted."""
-    heads = (
-        "juror", "offset", Column("scores", rank=1), "change", Column("95%", rank=1), "against",
-        "q",
-    )  # fmt: skip
-    text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
-    rows: list[list[Words]] = []
-    for one in page.jurors:
-        row: list[Words] = [_name(one)]
+
+    def cells(one: JurorFacts) -> list[Words]:
+        row: list[Words] = []
         if (offset := one.offset) is not None:
             row += [number(offset.mean, sign="+"), str(offset.n)]
             if (drift := offset.drift) is not None:
@@ -288,8 +277,14 @@ def _offsets(page: JurorsPage) -> Section:
                 ends = words.interval(drift.low, drift.high, 3, "+")
                 row += [number(drift.change, sign="+"), ends, f"{against} {drift.before}"]
                 row.append(number(drift.q))
-        rows.append(row + [NONE] * (len(heads) - len(row)))
-    blocks: list[Block] = [table(heads, rows, "Offsets of scores"), Paragraph(text, Tone.MUTED)]
+        return row + [NONE] * (len(heads) - len(row))
+
+    heads = (
+        "offset", Column("scores", rank=1), "change", Column("95%", rank=1), "against", "q",
+    )  # fmt: skip
+    text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
+    made = _table(page.jurors, heads, cells, "Offsets of scores")
+    blocks: list[Block] = [made, Paragraph(text, Tone.MUTED)]
     drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
     moved = [outside(one.name, 60) for one, drift in drifts if (drift.q or 1.0) <= _DRIFT_RATE]
     limit = f" (q <= {_DRIFT_RATE})"
@@ -309,19 +304,18 @@ def _offsets(page: JurorsPage) -> Section:
 
 def _seats(found: Sequence[JurorFacts]) -> Section:
     """Return each juror's seats, passes, failed replies, and replies that could not be read."""
-    heads = ("juror", "seats", Column("passes", rank=1), "failed", "unread", "unread rate", "95%")
-    rows: list[list[Words]] = [
-        [
-            _name(one),
+    seats = _table(
+        found,
+        ("seats", Column("passes", rank=1), "failed", "unread", "unread rate", "95%"),
+        lambda one: (
             str(one.seats.seats),
             words.share(one.seats.passes, one.seats.votes),
             str(one.seats.failed),
             str(one.seats.parse_failed),
             *_rate(one.parse_failures),
-        ]
-        for one in found
-    ]
-    seats = table(heads, rows, "Every juror's seats in the run")
+        ),
+        "Every juror's seats in the run",
+    )
     return Section("Failed replies", (seats,), "over all seats of the run")
 
 

@@ -146,7 +146,12 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
     """Yield the verdicts that labels contradict, with reasons; without labels, those to label."""
     page = found.calibration
     if not page.calibration.labelled.n:
-        yield from _unlabelled(found)
+        text = "Nobody has said pass or fail yet, so nobody knows what the judge got wrong."
+        yield Paragraph(text, Tone.STRONG)
+        if found.first:
+            yield Paragraph("Label these first, in this order:")
+            rows = [_row(row, None, _reason(row)) for row in found.first]
+            yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
         return
     cells = page.counts.cells
     passes = cells.get((Decision.PASS, Truth.FAIL), 0)
@@ -171,18 +176,9 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
         yield Paragraph(text, Tone.MUTED)
 
 
-def _unlabelled(found: RunOverview) -> Iterator[Block]:
-    """Yield a note that nothing is known yet, and the verdicts to label first."""
-    text = "Nobody has said pass or fail yet, so nobody knows what the judge got wrong."
-    yield Paragraph(text, Tone.STRONG)
-    if found.first:
-        yield Paragraph("Label these first, in this order:")
-        rows = []
-        for row in found.first:
-            names = [word for flag, word in WORDS.items() if flag in row.flags]
-            why = ", ".join(names) or ("random check" if row.audit else "not flagged")
-            rows.append(_row(row, None, why))
-        yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
+def _reason(row: QueueRow) -> str:
+    names = [word for flag, word in WORDS.items() if flag in row.flags]
+    return ", ".join(names) or ("random check" if row.audit else "not flagged")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Row], caption: str) -> Table:

@@ -147,28 +147,15 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
 
 def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
     """Return ``show --json``: the values of the report, all recomputed figures, and the re-runs."""
-    again = [rerun(item, made) for made in reruns]
-    return {**content(item), **_decision(item), **_review(item), "reruns": again}
-
-
-def content(item: Item) -> dict[str, Any]:
-    """Return the item that the panel judged: its texts, reference and checks."""
-    stated = item.verdict
-    return {
-        **shape(item, "run=run.name id=verdict.id test=verdict.test item_hash"),
-        **{key: stated.text(key) for key in ("rubric", "input", "output", "alternative")},
-        **shape(stated.body, "reference"),
-        "checks": stated.body.get("checks") or [],
-    }
-
-
-def _decision(item: Item) -> dict[str, Any]:
-    """Return the panel's decision, its rule, and every figure behind it."""
     found = item.assessment
     stated = item.verdict
+    row = item.row
     provenance = trail(stated, found)
     names = [ballot.id for ballot in stated.ballots]
+    given = [made for made in item.history if made.kind == "label"]
+    suggested = [made for made in item.history if made.kind == SUGGESTION]
     return {
+        **content(item),
         **shape(found, "decision score strategy=rule.strategy"),
         **shape(stated.policy, "threshold quorum"),
         "jurors": ballots(stated, found),
@@ -186,7 +173,7 @@ def _decision(item: Item) -> dict[str, Any]:
         **shape(found.pair, "agreement_source=source band"),
         "escalate_for_review": stated.escalate,
         **shape(found, "escalation same_family bias_warning"),
-        **shape(item.row, "flags"),
+        **shape(row, "flags"),
         "reasons": {note.flag.label: note.reason for note in found.notes},
         **shape(found, "mismatches"),
         "breaches": [kind.key for kind in kinds(found.marks & ~Breach.ROUNDING)],
@@ -199,6 +186,28 @@ def _decision(item: Item) -> dict[str, Any]:
         **shape(found.rule, "strategy_used=used fallback_reason=reason"),
         "label_reported": stated.text("label"),
         "label_vote": found.label_vote and shape(found.label_vote, "* decision"),
+        "stratum": row.stratum,
+        "flagged": row.stratum.startswith("flagged"),
+        **shape(row, "audit label"),
+        "labels": [shape(made, _LABEL) for made in given],
+        "suggestions": [shape(made, _SUGGESTION) for made in suggested],
+        **shape(item, "note tags other_tags marked human=verdict.body.human"),
+        "reruns": [rerun(item, made) for made in reruns],
+    }
+
+
+_LABEL = "label reviewer=author at blind=detail.blind seen=detail.seen undone"
+_SUGGESTION = "label agent=detail.agent at note=detail.note"
+
+
+def content(item: Item) -> dict[str, Any]:
+    """Return the item that the panel judged: its texts, reference and checks."""
+    stated = item.verdict
+    return {
+        **shape(item, "run=run.name id=verdict.id test=verdict.test item_hash"),
+        **{key: stated.text(key) for key in ("rubric", "input", "output", "alternative")},
+        **shape(stated.body, "reference"),
+        "checks": stated.body.get("checks") or [],
     }
 
 
@@ -226,30 +235,6 @@ _AGREEMENT = (
     "r_wg=spread.raw r_wg_clamped=spread.clamped band=spread.band reason=spread.reason alpha "
     "closeness sd range margin"
 )
-
-
-def _review(item: Item) -> dict[str, Any]:
-    """Return the verdict's place in the draw, and its labels, notes and tags."""
-    row = item.row
-    return {
-        "stratum": row.stratum,
-        "flagged": row.stratum.startswith("flagged"),
-        **shape(row, "audit label"),
-        "labels": [
-            shape(
-                made,
-                "label reviewer=author at blind=detail.blind seen=detail.seen undone",
-            )
-            for made in item.history
-            if made.kind == "label"
-        ],
-        "suggestions": [
-            shape(made, "label agent=detail.agent at note=detail.note")
-            for made in item.history
-            if made.kind == SUGGESTION
-        ],
-        **shape(item, "note tags other_tags marked human=verdict.body.human"),
-    }
 
 
 def rerun(item: Item, made: Rerun) -> dict[str, Any]:
