@@ -459,10 +459,7 @@ class Guesser(TableRoles):
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
-        worded = [] if judges else [one for one in free if self.has_words(self.cells(one))]
-        likely = [one for one in worded if MARKED.search(one) or JUDGE.search(one)] or worded
-        said = {str(cell) for one in likely for cell in self.cells(one)}
-        worded = [one for one in worded if said.issuperset(map(str, self.cells(one)))]
+        worded = self.worded(free, judges)
         marks = {str(cell) for one in worded for cell in self.cells(one)}
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
         if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
@@ -485,6 +482,17 @@ class Guesser(TableRoles):
         hint += f" those that ask different questions: reviewdesk open {self.command}"
         hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
         return _unsure(made, problem, hint, *judges)
+
+    def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
+        """Return the columns whose words are not all known, with judges that use the same words."""
+        said = {one: {*map(str, self.cells(one))} for one in free}
+        worded = [one for one in free if self.has_words(self.cells(one))]
+        more = [one for one in worded if any(said[one] & said[judge] for judge in judges)]
+        if judges:
+            return more if len({*more, *judges}) > len(judges) else []
+        likely = [one for one in worded if MARKED.search(one) or JUDGE.search(one)] or worded
+        known = {word for one in likely for word in said[one]}
+        return [one for one in worded if said[one] <= known]
 
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
         """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""

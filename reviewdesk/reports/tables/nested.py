@@ -246,9 +246,10 @@ class TableSample:
 
     def held(self, column: str) -> JsonObject | None:
         """Return the rule for the answers in the objects, lists or JSON texts of a column."""
-        cells = [parsed(one) for one in self.cells(column)]
-        cell = max((one for one in cells if isinstance(one, dict | list)), key=len, default=None)
-        rule = rule_of(cell, column)
+        cells = [one for one in map(parsed, self.cells(column)) if isinstance(one, dict | list)]
+        # The object of a judge that failed may hold no answer.
+        rules = (rule_of(one, column) for one in sorted(cells, key=len, reverse=True))
+        rule = next(filter(None, rules), None)
         if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
             # A text that is no JSON is kept as an answer that is not understood.
             role = next(role for role in ANSWERS if role in rule)
