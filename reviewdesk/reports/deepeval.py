@@ -149,9 +149,8 @@ def _panel(case: JsonObject) -> list[JsonObject]:
 class _Mapper:
     """Maps the test cases of one file to verdicts."""
 
-    def __init__(self, panels: PanelReader, survey: TableSurvey) -> None:
+    def __init__(self, panels: PanelReader) -> None:
         self._panels = panels
-        self._survey = survey
         self.remarks = panels.notes
         self._names = foreign.VerdictNames()
         self._cases_read = 0
@@ -170,8 +169,6 @@ class _Mapper:
         if not panel:
             self.remarks.count("a test case without a metric is left out")
             return
-        for metric in panel:
-            self._survey.add_score(metric["juror"], metric["base"], metric.get("score"))
         about = _texts(case)
         name = values.label(case.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
@@ -277,15 +274,16 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     streamed = look.outline.streamed
     looked = ImportTally(lenient=True, odd=streamed)
+    panels = PanelReader(_RULE, survey, options)
     with source.open() as stream:
         found = () if streamed else records(stream, look.outline, fail, looked, _CASES)
         for case in chain.from_iterable(map(_cases, found)):
-            for metric in () if _problem(case.value) else _panel(case.value):
-                survey.add_score(metric["juror"], metric["base"], metric.get("score"))
+            if not _problem(case.value) and (panel := _panel(case.value)):
+                panels.survey(panel)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = _Mapper(panels, survey)
+        mapper = _Mapper(panels)
         some = False
         for record in records(stream, look.outline, fail, tally, _CASES):
             secrets = named_secrets(record.value)

@@ -154,21 +154,21 @@ def _settings(keys: tuple[str, ...]) -> frozenset[str]:
     return frozenset(filter(is_setting, keys))
 
 
+@lru_cache(maxsize=4096)
+def _names_among(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key for key in _JUROR_NAMES if key in keys and not is_setting(key))
+
+
 def _panel(jury: FoundJury) -> list[JsonObject]:
     """Return the records of a jury's jurors with their names, without settings and empty values."""
     panel = []
     for seat, one in enumerate(jury.panel, 1):
-        settings = _settings(tuple(one))
-        record = {
-            key: value
-            for key, value in one.items()
-            if (value or type(value) not in _HOLDER) and key not in settings
-        }
-        record["seat"] = f"juror {seat}"
-        for key in _JUROR_NAMES:
-            if key in record and (stated := values.label(record[key])):
-                record["seat"] = stated
-                break
+        keys = tuple(one)
+        record = {key: value for key, value in one.items() if value or type(value) not in _HOLDER}
+        for key in _settings(keys):
+            record.pop(key, None)
+        names = (values.label(one[key]) for key in _names_among(keys))
+        record["seat"] = next(filter(None, names), None) or f"juror {seat}"
         panel.append(record)
     return panel
 
@@ -219,10 +219,9 @@ _PLAIN = {ESCALATE: bool, "same_family": bool, "bias_warning": str}
 class JuryMapper:
     """Maps the juries of one file; remembers the ids given and the keys that were not mapped."""
 
-    def __init__(self, panels: PanelReader, survey: TableSurvey) -> None:
-        """Start with no id taken; the scores that ``survey`` lacks are added to it."""
+    def __init__(self, panels: PanelReader) -> None:
+        """Start with no id taken."""
         self._panels = panels
-        self._survey = survey
         self._remarks = panels.notes
         self._names = VerdictNames()
 
@@ -240,10 +239,8 @@ class JuryMapper:
         around = [facts, *around] if jury.listed else [*around, facts]
         named = (values.filled(one.get(key)) for key in _NAMES for one in around)
         test = next(filter(None, named), pointer or "/")
-        panel = _panel(jury)
-        for record in panel:
-            self._survey.add_score(record["seat"], "", record.get("score"))
-        jurors = [one for made in self._panels.juries(panel).values() for one in made]
+        juries = self._panels.juries(_panel(jury))
+        jurors = [one for made in juries.values() for one in made]
         for ballot, record in zip(jurors, jury.panel, strict=True):
             votes = [record[key] for key in _PASSES if key in record]
             if votes and votes.count(None) == len(votes):
@@ -416,6 +413,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     read = partial(documents, look.outline, fail)
     survey = TableSurvey(scale_by_judge=True)
+    panels = PanelReader(_RULE, survey, options)
     looked = ImportTally(lenient=True)
     some = False
     held: list[tuple[int, Any, Iterable[FoundJury]]] = []
@@ -428,8 +426,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             if not look.outline.goes_on:
                 held.append((line, document, juries))
             for jury in () if held and look.outline.streamed else juries:
-                for record in _panel(jury):
-                    survey.add_score(record["seat"], "", record.get("score"))
+                panels.survey(_panel(jury))
             learned = _learned(document) | learned
     if not some:
         raise of_json(source, look, unclear)
@@ -439,7 +436,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = JuryMapper(panels, survey)
+        mapper = JuryMapper(panels)
         if held:
             tally.nonfinite += looked.nonfinite
             tally.surrogates += looked.surrogates

@@ -190,7 +190,7 @@ class Report:
                 self._met |= secrets
             verdict = without_secrets(verdict, secrets)
         if item.text is not None:
-            if problem := next(verdict_rules(verdict), None):
+            if problem := verdict_rules(verdict):
                 return problem
             text = item.text
             # The text is stored as it is, unless it has line breaks or unnecessary escapes.

@@ -6,7 +6,7 @@ The stored bodies are the JSON of the file; only optional keys that are null are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
 from types import UnionType
@@ -16,7 +16,6 @@ import msgspec
 
 from reviewdesk.domain.report_model import (
     HeaderModel,
-    JurorModel,
     RunFactsModel,
     VerdictModel,
     json_of,
@@ -63,11 +62,11 @@ def run_facts_problem(value: dict[str, Any]) -> str:
 
 
 def _checked(
-    kind: type[_Model], value: Any, rules: Callable[[_Model], Iterator[FieldProblem]]
+    kind: type[_Model], value: Any, rules: Callable[[_Model], FieldProblem | None]
 ) -> _Model | FieldProblem:
     try:
         made = msgspec.convert(value, kind)
-        return next(rules(made), made)
+        return rules(made) or made
     except msgspec.ValidationError as error:
         return _misfit(str(error), value, kind)
     except RecursionError:
@@ -149,66 +148,74 @@ def _words(kind: Any) -> str:
     return _WORDS.get(get_origin(first) or first, "an object")
 
 
-def _header_rules(header: HeaderModel) -> Iterator[FieldProblem]:
-    yield from _time(header.created_at, ("created_at",))
-    if header.defaults:
-        yield from _quorum(header.defaults.quorum, ("defaults", "quorum"))
+def _header_rules(header: HeaderModel) -> FieldProblem | None:
+    quorum = header.defaults.quorum if header.defaults else None
+    return _time(header.created_at, ("created_at",)) or _quorum(quorum, ("defaults", "quorum"))
 
 
-def _run_rules(facts: RunFactsModel) -> Iterator[FieldProblem]:
-    yield from _quorum(facts.options.quorum, ("options", "quorum"))
-    if not facts.options.skip_bad:
-        yield FieldProblem(("options", "skip_bad"), must_be("true", False))
+def _run_rules(facts: RunFactsModel) -> FieldProblem | None:
+    problem = _quorum(facts.options.quorum, ("options", "quorum"))
+    if problem is None and not facts.options.skip_bad:
+        return FieldProblem(("options", "skip_bad"), must_be("true", False))
+    return problem
 
 
-def verdict_rules(verdict: VerdictModel, path: Path = ()) -> Iterator[FieldProblem]:
-    """Yield the problems of a verdict whose keys and values all have the right type."""
-    yield from _jurors(verdict.jurors, path)
-    if trim := verdict.trim:
-        jurors = {juror.id for juror in verdict.jurors}
-        for key, names in (("dropped_low", trim.dropped_low), ("dropped_high", trim.dropped_high)):
-            for index, name in enumerate(names or ()):
-                if name not in jurors:
-                    text = f"must name a juror of the verdict, found {found(name)}"
-                    yield FieldProblem((*path, "trim", key, index), text)
-    if verdict.quorum is not None:
-        yield from _quorum(verdict.quorum, (*path, "quorum"))
-    if verdict.human:
-        yield from _time(verdict.human.at, (*path, "human", "at"))
-    if verdict.provenance:
-        yield from _time(verdict.provenance.committed_at, (*path, "provenance", "committed_at"))
-    for index, rerun in enumerate(verdict.reruns or ()):
-        yield from verdict_rules(rerun, (*path, "reruns", index))
+def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None:
+    """Return the first problem of a verdict whose keys and values all have the right type."""
+    human, provenance = verdict.human, verdict.provenance
+    at = human and human.at
+    committed = provenance and provenance.committed_at
+    return (
+        _jurors(verdict, path)
+        or _quorum(verdict.quorum, (*path, "quorum"))
+        or _time(at, (*path, "human", "at"))
+        or _time(committed, (*path, "provenance", "committed_at"))
+        or next(
+            (
+                problem
+                for index, rerun in enumerate(verdict.reruns or ())
+                if (problem := verdict_rules(rerun, (*path, "reruns", index)))
+            ),
+            None,
+        )
+    )
 
 
-def _jurors(jurors: Sequence[JurorModel], path: Path) -> Iterator[FieldProblem]:
+def _jurors(verdict: VerdictModel, path: Path) -> FieldProblem | None:
     seen: set[str] = set()
-    for seat, juror in enumerate(jurors):
+    for seat, juror in enumerate(verdict.jurors):
         if juror.id in seen:
             text = f"must be unique within the verdict, found {found(juror.id)} again"
-            yield FieldProblem((*path, "jurors", seat, "id"), text)
+            return FieldProblem((*path, "jurors", seat, "id"), text)
         seen.add(juror.id)
-        if juror.at:
-            yield from _time(juror.at, (*path, "jurors", seat, "at"))
-        if juror.error:
-            for key, value in (("score", juror.score), ("pass", juror.pass_)):
-                if value is not None and value is not msgspec.UNSET:
-                    text = must_be("null where the juror has an error", value)
-                    yield FieldProblem((*path, "jurors", seat, key), text)
+        if juror.at and (problem := _time(juror.at, (*path, "jurors", seat, "at"))):
+            return problem
+        stated = (("score", juror.score), ("pass", juror.pass_)) if juror.error else ()
+        for key, value in stated:
+            if value is not None and value is not msgspec.UNSET:
+                text = must_be("null where the juror has an error", value)
+                return FieldProblem((*path, "jurors", seat, key), text)
+    for key in ("dropped_low", "dropped_high") if verdict.trim else ():
+        for index, name in enumerate(getattr(verdict.trim, key) or ()):
+            if name not in seen:
+                text = f"must name a juror of the verdict, found {found(name)}"
+                return FieldProblem((*path, "trim", key, index), text)
+    return None
 
 
-def _time(value: str | None, path: Path) -> Iterator[FieldProblem]:
-    if value is not None and not is_time(value):
-        yield FieldProblem(path, must_be(_TIME_WORDS, value))
+def _time(value: str | None, path: Path) -> FieldProblem | None:
+    fits = value is None or is_time(value)
+    return None if fits else FieldProblem(path, must_be(_TIME_WORDS, value))
 
 
-def _quorum(quorum: float | str | None, path: Path) -> Iterator[FieldProblem]:
-    if isinstance(quorum, str):
-        over, under = quorum.split("/")
-        short = len(quorum) <= 40 and quorum.isprintable()
-        fits = short and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1
-        if not fits:
-            yield FieldProblem(path, must_be("a fraction above 0 and at most 1", quorum))
+def _quorum(quorum: float | str | None, path: Path) -> FieldProblem | None:
+    if not isinstance(quorum, str):
+        return None
+    over, under = quorum.split("/")
+    short = len(quorum) <= 40 and quorum.isprintable()
+    if short and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1:
+        return None
+    return FieldProblem(path, must_be("a fraction above 0 and at most 1", quorum))
 
 
 _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)

@@ -174,9 +174,7 @@ def guard(body: dict[str, Any]) -> bool:
     jurors = body["jurors"]
     found = addressed = False
     for record in (body, *jurors):
-        for key in _GUARDED:
-            if key not in record:
-                continue
+        for key in () if _GUARDED.isdisjoint(record) else _GUARDED & record.keys():
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
             if type(stated) in _HOLDER and not _may_hold_key(json_of(stated).decode(), '",:.'):

@@ -90,6 +90,7 @@ class ResultSurvey:
     def __init__(self, rows: Iterable[Any]) -> None:
         """Survey all rows."""
         self.scores = TableSurvey(scale_by_judge=True, scored=False)
+        self._panels = panel_reader(self.scores, ReadOptions())
         self.repeats = self.some = False
         """Whether any test was repeated, and whether any row may give a verdict."""
         self.rows = 0
@@ -119,11 +120,14 @@ class ResultSurvey:
             return
         self.some |= bool(parts.panels) or parts.stands_alone
         for panel in parts.panels:
-            for part, (name, _) in zip(
-                panel.ballots, graders(panel, default_grader(row)), strict=True
-            ):
-                if not part.failed:
-                    self.scores.add_score(name, "", values.number(part.result.get("score")))
+            named = zip(panel.ballots, graders(panel, default_grader(row)), strict=True)
+            self._panels.survey(
+                [
+                    {"name": name, "score": values.number(part.result.get("score"))}
+                    for part, (name, _) in named
+                    if not part.failed
+                ]
+            )
 
 
 def prompt_of(row: JsonObject) -> str:

@@ -158,24 +158,23 @@ class TableSurvey:
                 elif len(self._early) < _MOST_EARLY:
                     self._early.add(named)
             keys.append(key)
-            for vote, _ in ballots:
-                if not vote.surveyed:
-                    vote.surveyed = True
-                    self.add_score(vote.judge, vote.dimension, vote.score, check=vote.check)
+            self.add_votes(ballots)
         self._last = keys
 
-    def add_score(self, judge: str, dimension: str, stated: Any, *, check: bool = False) -> None:
-        """Record that a judge gave a score, whose cell may hold anything."""
-        judge = judge.strip() or "unnamed"
-        dimension = dimension.strip()
-        self.judges.add(judge)
-        if not check and not dimension and len(self._panel_judges) <= _MOST_NAMED:
-            self._panel_judges.setdefault(judge)
-        score = likely_number(stated)
-        if score is not None and not 0 <= score <= 1:
-            self._off.add(judge if self._by_judge else dimension)
-        if score is not None or part_of_whole(stated):
-            self._scored.add(judge)
+    def add_votes(self, ballots: Sequence[Ballot]) -> None:
+        """Record the judges and the scores of ballots that were not surveyed before."""
+        for vote, _ in ballots:
+            if vote.surveyed:
+                continue
+            vote.surveyed = True
+            self.judges.add(vote.judge)
+            if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
+                self._panel_judges.setdefault(vote.judge)
+            score = likely_number(vote.score)
+            if score is not None and not 0 <= score <= 1:
+                self._off.add(vote.judge if self._by_judge else vote.dimension)
+            if score is not None or part_of_whole(vote.score):
+                self._scored.add(vote.judge)
 
     def close(self) -> None:
         """Count the verdicts after all rows were added."""
@@ -460,7 +459,7 @@ def _text(value: Any) -> str | None:
 class PanelReader:
     """Reads the panels of a file that is not a table, each a list of jurors' records.
 
-    A first pass records every score in ``survey``.
+    The scores of every panel are recorded in ``survey``, by a first pass or as they are read.
     """
 
     def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
@@ -474,10 +473,17 @@ class PanelReader:
         self._ballots = BallotMaker(survey, options, made, self.notes, keeps_outside=True)
         self.threshold = self._ballots.threshold
 
+    def survey(self, panel: list[JsonObject]) -> dict[str, list[Ballot]]:
+        """Record the scores of a panel; return its ballots by the question that they answer."""
+        votes = self._reading.votes({self._each: panel}, self.notes, {})
+        for ballots in votes.values():
+            self._survey.add_votes(ballots)
+        return votes
+
     def juries(self, panel: list[JsonObject], place: Path = ()) -> dict[str, list[JsonObject]]:
         """Return the jurors of a panel by the question that they answer."""
-        row = TableRow(place, {self._each: panel})
-        votes = self._reading.votes(row.cells, self.notes, {})
+        row = TableRow(place, {})
+        votes = self.survey(panel)
         return {asked: self._ballots.jurors(ballots, row) for asked, ballots in votes.items()}
 
     def import_notes(self) -> list[str]:

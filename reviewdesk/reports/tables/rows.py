@@ -439,13 +439,16 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
     for row in rows:
         first = next(filter(None, row[1].values()), None)
         if type(first) is str:
-            rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
             sums = first.strip(" :").lower() in TOTALS and not row[2]
-            sums = sums and all(one is first or is_answer(with_decimal_point(one)) for one in rest)
-            explains = (row[2] or len(rest) == 1) and _FOOTNOTE.match(first)
-            if sums or explains or (held and len(rest) == 1 and " " in first):
-                held.append(row)
-                continue
+            explains = _FOOTNOTE.match(first)
+            if sums or explains or held:
+                rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
+                alone = len(rest) == 1
+                read = (one is first or is_answer(with_decimal_point(one)) for one in rest)
+                explains = explains and (row[2] or alone)
+                if (sums and all(read)) or explains or (held and alone and " " in first):
+                    held.append(row)
+                    continue
         yield from held
         held.clear()
         yield row
