@@ -53,7 +53,7 @@ from reviewdesk.reports.mapping.foreign import (
     LateFacts,
     Models,
     Remarks,
-    VerdictNames,
+    juror_ids,
     unused,
 )
 from reviewdesk.reports.mapping.secrets import named_secrets
@@ -230,7 +230,7 @@ class SampleMapper:
             names = [filled(ballot["id"]) or f"juror {seat}" for seat, ballot in seats]
             body["jurors"] = [
                 values.without_nulls({**ballot, "id": juror_id}, "pass")
-                for ballot, juror_id in zip(body["jurors"], VerdictNames.jurors(names), strict=True)
+                for ballot, juror_id in zip(body["jurors"], juror_ids(tuple(names)), strict=True)
             ]
             yield values.without_nulls({key: value for key, value in body.items() if value != {}})
 

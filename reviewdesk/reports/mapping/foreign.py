@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable
+from functools import lru_cache
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
@@ -37,8 +38,15 @@ def unused(name: str, taken: dict[str, int]) -> str:
     return found
 
 
+@lru_cache(maxsize=1000)
+def juror_ids(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of a panel's jurors, in the order of their seats."""
+    taken: dict[str, int] = {}
+    return tuple([unused(name[:JUROR_LENGTH], taken) for name in names])
+
+
 class VerdictNames:
-    """Makes ids unique with a counter: those of a file's verdicts and of a panel's jurors."""
+    """Makes the ids of a file's verdicts unique with a counter."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -46,12 +54,6 @@ class VerdictNames:
     def verdict(self, name: str) -> str:
         """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken."""
         return unused(name[:_ID_LENGTH], self._ids)
-
-    @staticmethod
-    def jurors(names: list[str]) -> list[str]:
-        """Return the ids of a panel's jurors, in the order of their seats."""
-        taken: dict[str, int] = {}
-        return [unused(name[:JUROR_LENGTH], taken) for name in names]
 
 
 def unmet_models(given: Iterable[str], met: Container[str]) -> list[str]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import measured
-from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, juror_ids
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
@@ -338,7 +338,7 @@ def ballots(
     """
     remarks = panels.notes
     kind = _KINDS.get(panel.base)
-    ids = VerdictNames.jurors([name for name, _ in jury_graders])
+    ids = juror_ids(tuple([name for name, _ in jury_graders]))
     elements = []
     for juror_id, part, (name, provider) in zip(ids, panel.ballots, jury_graders, strict=True):
         element = _element(part, remarks)

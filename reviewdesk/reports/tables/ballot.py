@@ -17,7 +17,7 @@ from reviewdesk.reports.mapping.foreign import (
     LateFactError,
     LateFacts,
     Remarks,
-    VerdictNames,
+    juror_ids,
     unmet_models,
 )
 from reviewdesk.reports.options import ReadOptions
@@ -237,22 +237,17 @@ class BallotMaker:
         self._notes = notes
         self._remarks: list[tuple[str, Any]] = []
 
-    def ballot(self, vote: Vote, own: Cells, row: TableRow) -> JsonObject:
-        """Return the canonical ballot of a vote, with the fields that belong to it alone."""
+    def ballot(self, vote: Vote, own: JsonObject, row: TableRow) -> JsonObject:
+        """Return the canonical ballot of a vote, without an id and its ``own`` fields.
+
+        An own field that the vote has too is taken out of ``own``.
+        """
         made = vote.made or self._make(vote)
         for kind, what in vote.remarks:
             self._notes.remark(kind, what, row.at)
-        if not own:
-            return made
-        return {**made, **own} if "raw" not in made else {**made, **own, "raw": made["raw"]}
-
-    def jurors(self, ballots: Sequence[Ballot], row: TableRow) -> list[JsonObject]:
-        """Return the jurors of a panel that one row holds, in its order."""
-        ids = VerdictNames.jurors([vote.judge for vote, _ in ballots])
-        return [
-            {"id": juror_id, **self.ballot(vote, own, row)}
-            for juror_id, (vote, own) in zip(ids, ballots, strict=True)
-        ]
+        if "raw" in own and "raw" in made:
+            del own["raw"]
+        return made
 
     def threshold(self, value: Any) -> float | int | None:
         """Return a threshold on the scale from 0 to 1, or None."""
@@ -483,8 +478,14 @@ class PanelReader:
     def juries(self, panel: list[JsonObject], place: Path = ()) -> dict[str, list[JsonObject]]:
         """Return the jurors of a panel by the question that they answer."""
         row = TableRow(place, {})
-        votes = self.survey(panel)
-        return {asked: self._ballots.jurors(ballots, row) for asked, ballots in votes.items()}
+        juries: dict[str, list[JsonObject]] = {}
+        for asked, ballots in self.survey(panel).items():
+            ids = juror_ids(tuple([vote.judge for vote, _ in ballots]))
+            juries[asked] = [
+                {"id": juror_id, **self._ballots.ballot(vote, own, row), **own}
+                for juror_id, (vote, own) in zip(ids, ballots, strict=True)
+            ]
+        return juries
 
     def import_notes(self) -> list[str]:
         """Return the notes on the panels that were read."""

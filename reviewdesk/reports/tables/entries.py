@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import blake2b
+from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -82,6 +83,13 @@ _MOST_KNOWN = 10_000
 """The number of ballots of one place that are remembered by their cells."""
 
 
+def _keys_of(path: str, columns: Sequence[str]) -> list[str] | None:
+    """Return the keys of which a path is the first filled one; None for any other path."""
+    keys = [path] if path in columns else path.split("|")
+    other = any("." in key or " + " in key or key.startswith("=") for key in keys)
+    return None if other else keys
+
+
 class Vote(Struct, eq=False):
     """One judge's ballot, read from some cells; rows with the same cells share it."""
 
@@ -107,7 +115,7 @@ class Vote(Struct, eq=False):
     """The remarks on each such ballot."""
 
 
-Ballot: TypeAlias = tuple[Vote, Cells]
+Ballot: TypeAlias = tuple[Vote, dict[str, Any]]
 """A vote, and the fields that only this ballot has, such as ``reason``."""
 
 
@@ -183,7 +191,14 @@ class _Place:
         """The column of the score, for error messages."""
         self.why = held.get("reason", "")
         """The column of the reason, which a ballot without an answer does not have."""
-        self.own = [(*_OWN[path], self.read[path]) for path in _OWN if path in self.read]
+        self._own = [
+            (*_OWN[path], self.read[path], _keys_of(named[path], within))
+            for path in _OWN
+            if path in named
+        ]
+        self._own_of: dict[tuple[str, ...], list[tuple[str, Callable[[Any], Any], Reader]]] = {}
+        """The fields of one ballot that rows with some keys may have."""
+        self._plain = plain
         self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
         wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
         self.inputs = self._inputs([(named[one], self.read[one]) for one in wanted], within, plain)
@@ -201,9 +216,9 @@ class _Place:
         reads = [read for _, read in wanted]
         if plain:
             return lambda scope: tuple([read(scope) for read in reads])
-        keys = [one for path in cells for one in ([path] if path in columns else path.split("|"))]
+        keys = [_keys_of(path, columns) for path in cells]
         asked = tuple(self.asked.values())
-        if any("." in key or " + " in key or key.startswith("=") for key in keys):
+        if None in keys:
             # 1, 1.0 and true are the same key but not the same vote. Absent and empty cells differ.
             def typed(scope: Cells) -> Any:
                 found = [read(scope) for read in reads]
@@ -218,7 +233,8 @@ class _Place:
             if (present := shapes.get(shape)) is None:
                 if len(shapes) > _MOST_SHAPES:
                     shapes.clear()
-                present = shapes[shape] = tuple([key for key in keys if key in scope])
+                listed = chain.from_iterable(filter(None, keys))
+                present = shapes[shape] = tuple([key for key in listed if key in scope])
             found = [scope[key] for key in present]
             return present, *found, *map(type, found)
 
@@ -236,12 +252,17 @@ class _Place:
 
     def own_fields(self, cells: Cells) -> dict[str, Any]:
         """Return the fields of a ballot from the filled cells that belong to it alone."""
+        shape = () if self._plain else tuple(cells)
+        if (fields := self._own_of.get(shape)) is None:
+            if len(self._own_of) > _MOST_SHAPES:
+                self._own_of.clear()
+            fields = self._own_of[shape] = [
+                one for *one, keys in self._own if keys is None or any(key in cells for key in keys)
+            ]
         return {
             key: found
-            for key, convert, read in self.own
-            if (value := read(cells)) is not None
-            and not blank(value)
-            and (found := convert(value)) is not None
+            for key, convert, read in fields
+            if not blank(value := read(cells)) and (found := convert(value)) is not None
         }
 
     def get(self, path: str, cells: Cells) -> Any:
@@ -476,7 +497,7 @@ class MapReader:
                     continue
                 if place.is_ballot:
                     if (vote := self._vote(place, scope, column)) is not None:
-                        own = place.own_fields(scope) if place.own else _NOTHING
+                        own = place.own_fields(scope)
                         votes.setdefault(vote.dimension, []).append((vote, own))
                         if "decision" in place.read:
                             self._decisions[vote.dimension] = place.get("decision", scope)

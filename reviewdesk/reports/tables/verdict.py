@@ -15,7 +15,7 @@ from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
-from reviewdesk.reports.mapping.foreign import LEFT_OUT, VerdictNames
+from reviewdesk.reports.mapping.foreign import LEFT_OUT, VerdictNames, juror_ids
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
@@ -33,8 +33,6 @@ from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEnt
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import FieldProblem, JsonObject
 
-_MOST_PANELS = 1000
-
 
 class Draft(Struct, eq=False):
     """A verdict that still waits for ``runs`` runs of rows."""
@@ -50,7 +48,7 @@ class Draft(Struct, eq=False):
     stated: JsonObject = {}
     """The cells of the facts in the row that was read last."""
     facts: JsonObject = {}
-    ballots: list[tuple[str, float, JsonObject]] = []
+    ballots: list[tuple[str, float, JsonObject, JsonObject]] = []
     checks: list[JsonObject] = []
     human: JsonObject | None = None
     problem: tuple[str, str] | None = None
@@ -80,8 +78,6 @@ class VerdictMaker:
             "decision": self._decision,
         }
         self._names = VerdictNames()
-        self._panels: dict[tuple[str, ...], list[str]] = {}
-        """The ids of the jurors of each panel, by the names of its judges."""
 
     def drafts(self, rows: Iterable[TableRow]) -> Iterator[Draft]:
         """Yield drafts in the order of their first rows, each once it has all of its rows."""
@@ -145,7 +141,8 @@ class VerdictMaker:
     def _add_ballots(self, draft: Draft, row: TableRow, ballots: Sequence[Ballot]) -> None:
         for vote, own in ballots:
             if vote.check:
-                draft.checks.append(self._check(vote.judge, self._ballots.ballot(vote, own, row)))
+                made = self._ballots.ballot(vote, own, row)
+                draft.checks.append(self._check(vote.judge, {**made, **own}))
                 continue
             before = None if self._repeats else draft.places.get(vote.seat)
             if before is not None:
@@ -157,7 +154,8 @@ class VerdictMaker:
                 )
                 raise CellError("", text)
             draft.places[vote.seat] = row
-            draft.ballots.append((vote.judge, vote.order, self._ballots.ballot(vote, own, row)))
+            made = self._ballots.ballot(vote, own, row)
+            draft.ballots.append((vote.judge, vote.order, made, own))
 
     def body(self, draft: Draft) -> JsonObject:
         facts = draft.facts
@@ -167,7 +165,7 @@ class VerdictMaker:
         case = {"test": facts.get("test") or name}
         if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
-        jurors = self._jurors(draft.ballots)
+        jurors = _jurors(draft.ballots)
         case |= {key: facts[role] for role, key in _OF_CASE if facts.get(role)}
         if item.dimension:
             case["dimension"] = item.dimension
@@ -201,22 +199,6 @@ class VerdictMaker:
         if reasons := facts.get("escalation"):
             body["escalate_for_review"] = not self._quiet.issuperset(reasons)
             body["escalation_reasons"] = reasons
-
-    def _jurors(self, ballots: list[tuple[str, float, JsonObject]]) -> list[JsonObject]:
-        """Return ballots in the order of each judge's first row, then of the judge's repeats."""
-        judges = tuple([judge for judge, _, _ in ballots])
-        seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
-        if (ids := self._panels.get(judges)) is None:
-            if len(self._panels) > _MOST_PANELS:
-                self._panels.clear()
-            ids = VerdictNames.jurors(sorted(judges, key=seats.__getitem__))
-            self._panels[judges] = ids
-        if len(seats) < len(judges):
-            ballots = sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
-        return [
-            {"id": juror_id, **ballot}
-            for juror_id, (_, _, ballot) in zip(ids, ballots, strict=True)
-        ]
 
     def _check(self, judge: str, answer: JsonObject) -> JsonObject:
         """Return a program's check. Its score decides only if it is 0 or 1."""
@@ -333,6 +315,19 @@ _OF_BODY = (
     "label",
 )
 """The facts that a body holds unchanged."""
+
+
+def _jurors(ballots: list[tuple[str, float, JsonObject, JsonObject]]) -> list[JsonObject]:
+    """Return ballots in the order of each judge's first row, then of the judge's repeats."""
+    judges = [one[0] for one in ballots]
+    if len(set(judges)) < len(judges):
+        seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
+        ballots = sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
+        judges = [one[0] for one in ballots]
+    return [
+        {"id": juror_id, **made, **own}
+        for juror_id, (_, _, made, own) in zip(juror_ids(tuple(judges)), ballots, strict=True)
+    ]
 
 
 def _generator(facts: JsonObject, jurors: list[JsonObject]) -> JsonObject:
