@@ -249,16 +249,29 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
     for at, text in outside_columns(verdicts):
         places.setdefault(text, []).append(at)
     signs: Sequence[_Sign] = _SIGNS
+    hidden = True
     if sum(map(len, places)) <= _MOST_WORDS:
-        # Most signs have no hint in any text. A hint is a part of a word, so those are searched.
-        words = {word for text in places for word in text.lower().split()}
-        signs = _hinted(_UNSEEN.sub("", "\n".join(words)), signs)
+        # Most signs have no hint in any text, and few texts hold invisible characters. Both are
+        # parts of words, so each word is searched once.
+        words: set[str] = set()
+        for text in places:
+            words.update(text.lower().split())
+        joined = "\n".join(words)
+        unseen, tags = _invisible(joined)
+        hidden = unseen or tags
+        signs = _hinted(_UNSEEN.sub("", joined) if unseen else joined, signs)
     found = [False] * len(verdicts)
-    for text, those in places.items():
+    for text, those in places.items() if signs or hidden else ():
         if (signs or not text.isascii()) and passages(text, signs):
             for at in those:
                 found[at] = True
     return found
+
+
+def _invisible(text: str) -> tuple[bool, bool]:
+    """Return whether a text holds invisible characters, and whether tags or selectors."""
+    data = b"" if text.isascii() else text.encode(errors="replace")
+    return bool(data) and any(map(data.__contains__, _UNSEEN_BYTES)), _TAG_BYTES in data
 
 
 def _hinted(lower: str, signs: Sequence[_Sign]) -> list[_Sign]:
@@ -267,8 +280,7 @@ def _hinted(lower: str, signs: Sequence[_Sign]) -> list[_Sign]:
 
 
 def _search(text: str, offset: int, signs: Sequence[_Sign]) -> Iterator[Passage]:
-    data = b"" if text.isascii() else text.encode(errors="replace")
-    unseen = bool(data) and any(map(data.__contains__, _UNSEEN_BYTES))
+    unseen, tags = _invisible(text)
     places: Sequence[int] = range(len(text))
     visible = text
     if unseen:
@@ -282,7 +294,7 @@ def _search(text: str, offset: int, signs: Sequence[_Sign]) -> Iterator[Passage]
             first = places[start]
             last = places[end - 1] + 1
             yield Passage(offset + first, offset + last, sign.kind, text[first:last])
-    if unseen or _TAG_BYTES in data:
+    if unseen or tags:
         for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
             yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
 

@@ -54,6 +54,8 @@ class IdSet:
         """Return True if all of the ids are new."""
         if not self._new.isdisjoint(names):
             return False
+        if not len(self._first):
+            return True
         first, second = id_hashes(names)
         start, end = (np.searchsorted(self._first, first, side) for side in ("left", "right"))
         return not any(
