@@ -162,9 +162,8 @@ def _run_rules(facts: RunFactsModel) -> FieldProblem | None:
 
 def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None:
     """Return the first problem of a verdict whose keys and values all have the right type."""
-    human, provenance = verdict.human, verdict.provenance
-    at = human and human.at
-    committed = provenance and provenance.committed_at
+    at = verdict.human.at if verdict.human else None
+    committed = verdict.provenance.committed_at if verdict.provenance else None
     return (
         _jurors(verdict, path)
         or _quorum(verdict.quorum, (*path, "quorum"))

@@ -257,7 +257,9 @@ class _Place:
             if len(self._own_of) > _MOST_SHAPES:
                 self._own_of.clear()
             fields = self._own_of[shape] = [
-                one for *one, keys in self._own if keys is None or any(key in cells for key in keys)
+                one[:3]
+                for one in self._own
+                if one[3] is None or not cells.keys().isdisjoint(one[3])
             ]
         return {
             key: found

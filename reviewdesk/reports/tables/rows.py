@@ -444,9 +444,11 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
             if sums or explains or held:
                 rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
                 alone = len(rest) == 1
-                read = (one is first or is_answer(with_decimal_point(one)) for one in rest)
-                explains = explains and (row[2] or alone)
-                if (sums and all(read)) or explains or (held and alone and " " in first):
+                sums = sums and all(
+                    one is first or is_answer(with_decimal_point(one)) for one in rest
+                )
+                part = (explains and row[2]) or (alone and (explains or (held and " " in first)))
+                if sums or part:
                     held.append(row)
                     continue
         yield from held
