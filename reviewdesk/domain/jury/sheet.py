@@ -367,7 +367,8 @@ def _claims(
         band=_codes([one.band for one in verdicts], BANDS),
         escalate=_codes([one.escalate_for_review for one in verdicts], (False, True)),
         same_family=_codes([one.same_family for one in verdicts], (False, True)),
-        label=np.array([words.code(one.label) for one in verdicts], np.int64),
+        # The empty label has the number 0.
+        label=np.array([words.code(one.label) if one.label else 0 for one in verdicts], np.int64),
         named=named,
         low=low,
         high=high,
