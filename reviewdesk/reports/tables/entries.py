@@ -196,8 +196,8 @@ class _Place:
             for path in _OWN
             if path in named
         ]
+        """The fields of one ballot, of which rows with some keys have only some."""
         self._own_of: dict[tuple[str, ...], list[tuple[str, Callable[[Any], Any], Reader]]] = {}
-        """The fields of one ballot that rows with some keys may have."""
         self._plain = plain
         self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
         wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
@@ -251,7 +251,6 @@ class _Place:
         return True
 
     def own_fields(self, cells: Cells) -> dict[str, Any]:
-        """Return the fields of a ballot from the filled cells that belong to it alone."""
         shape = () if self._plain else tuple(cells)
         if (fields := self._own_of.get(shape)) is None:
             if len(self._own_of) > _MOST_SHAPES:
@@ -268,8 +267,7 @@ class _Place:
         }
 
     def get(self, path: str, cells: Cells) -> Any:
-        read = self.read.get(path)
-        value = read(cells) if read else None
+        value = self.read[path](cells) if path in self.read else None
         return None if blank(value) else value
 
     def human(self, cells: Cells) -> Human | None:
