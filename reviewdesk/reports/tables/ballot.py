@@ -361,7 +361,7 @@ class BallotMaker:
             return
         if not is_word(vote.score):
             raise error
-        if not self._any_word:
+        if not self._any_word and self.words.failure(vote.score) is None:
             hint = "if the word decides, give --pass-label or --fail-label"
             raise CellError(error.column, f"{error.problem}; {hint}")
         self._add_label(body, vote.score)

@@ -24,19 +24,21 @@ REASONS = (
     "reasons", "feedback", "critique", "why", "notes", "note", "remark", "remarks", "rationales",
     "explanations", "justifications", "kommentar", "kommentare", "begründung", "bemerkung",
     "anmerkung", "commentaire", "justificación", "explicación", "motivo", "comentario", "raison",
+    "motivazione", "justificativa", "toelichting",
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
-        "grader", "scorer", "richter", "prüfer", "gutachter", "juez", "juge", "evaluador",
-        "évaluateur",
-        "model_judge", "judge_model", "source_id",
+        "grader", "scorer", "richter", "prüfer", "gutachter", "juez", "juge", "giudice", "juiz",
+        "evaluador", "évaluateur", "evaluator_name", "grader_name", "scorer_name", "rater_name",
+        "annotator_name", "model_judge", "judge_model", "source_id",
     ),
     "score": (
-        "score", "rating", "value", "grade", "result", "outcome", "bewertung", "punkte",
-        "punktzahl", "puntuación", "puntaje", "valutazione",
+        "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
+        "bewertung", "punkte", "punktzahl", "puntuación", "puntaje", "valutazione", "punteggio",
+
     ),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
@@ -49,9 +51,9 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
         "pass", "passed", "passing", "verdict", "decision", "vote", "is_correct", "success",
-        "criteria_met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
+        "criteria_met", "met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
     ),
-    "label": ("label", "winner", "preference", "preferred"),
+    "label": ("label", "winner", "preference", "preferred", "choice"),
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
         "panel_verdict", "majority", "majority_vote", "final",
@@ -80,14 +82,15 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "threshold": ("threshold",),
     "input": (
         "input", "prompt", "question", "query", "instruction", "user_input", "request",
-        "user_prompt", "frage", "pregunta", "inputs", "problem", "user_message", "user_query",
+        "user_prompt", "frage", "pregunta", "domanda", "pergunta", "vraag",
+        "inputs", "problem", "user_message", "user_query",
         "customer_message", "input_text", "attributes.input.value",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
         "response_1", "answer_1", "output_1", "response1", "answer1", "output1",
-        "antwort", "réponse", "respuesta", "risposta",
+        "antwort", "réponse", "respuesta", "risposta", "resposta", "antwoord",
         "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen", "reply",
         "bot_reply", "bot_response", "assistant_response", "llm_response", "model_answer",
         "generated_answer", "chatbot_response", "attributes.output.value", "transcript",
@@ -181,7 +184,8 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.
 _NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
 _NO_VALUE = frozenset({
-    "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
+    "nan", "-nan", "n/a", "n.a.", "not applicable", "skipped", "pending",
+    "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
     "#nv", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#valeur!",
 })  # fmt: skip
 """Texts for a missing number, in lower case, as pandas and spreadsheets write them."""
@@ -194,7 +198,7 @@ _PASSES = (
     "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
     "correcto", "aprobado", "réussi", "conforme", "gut", "good",
     "ok", "okay", "right", "met", "satisfied", "success", "approved",
-    "acceptable", "valid", "win", "thumbs up", "thumbs_up", "checked",
+    "acceptable", "valid", "win", "up", "thumbs up", "thumbs_up", "checked",
 )  # fmt: skip
 _FAILS = (
     "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
@@ -202,7 +206,7 @@ _FAILS = (
     "falso", "incorrecto", "rechazado", "échoué", "schlecht", "bad",
     "not ok", "nok", "not okay", "wrong", "not met", "unmet",
     "not satisfied", "failure",
-    "disapproved", "unacceptable", "invalid", "loss", "lose", "thumbs down", "thumbs_down",
+    "disapproved", "unacceptable", "invalid", "loss", "lose", "down", "thumbs down", "thumbs_down",
     "unchecked", "not correct", "not accepted",
 )  # fmt: skip
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
@@ -438,8 +442,13 @@ _USUAL = DecidingWords(ReadOptions())
 
 
 def on_a_line(column: str) -> str:
-    """Return the name of a column without surrounding blanks and breaks of its line."""
+    """Return the name of a column on one line; pandas writes names of two levels as a tuple."""
+    if _TUPLE.match(column):
+        return "_".join(re.findall(r"'([^']+)'", column))
     return " ".join(column.split())
+
+
+_TUPLE = re.compile(r"\('[^']*'(?:, '[^']*')+\)\Z")
 
 
 def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
@@ -455,6 +464,10 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
     plain = ("item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
+    if len(second) == len(top) and all(
+        bool(one) != bool(two) for one, two in zip(top, second, strict=True)
+    ):
+        return tuple(one or two for one, two in zip(top, second, strict=True)), 2
     below = [name for name in second if name]
     filled = [name for name in top if name]
     recur = len({*filled}) < len(filled)

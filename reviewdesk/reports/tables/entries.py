@@ -128,6 +128,12 @@ class Human(Struct, frozen=True):
     note: Any = None
 
 
+def _first(human: Human | None, other: Human | None, remarks: Remarks) -> Human | None:
+    if human and other and human.words != other.words:
+        remarks.count("human labels of one item differ; the first one is kept")
+    return human or other
+
+
 class TableItem(Struct, eq=False):
     """An item under one rubric; consecutive rows with the same facts on it share it."""
 
@@ -505,7 +511,7 @@ class MapReader:
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
                     dimension = self._dimension(place, scope, name(place.get("judge", scope)))
-                    humans[dimension] = humans.get(dimension) or place.human(scope)
+                    humans[dimension] = _first(humans.get(dimension), place.human(scope), remarks)
                     votes.setdefault(dimension, [])
         return votes
 

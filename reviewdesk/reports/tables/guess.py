@@ -44,7 +44,7 @@ _PAIR = ("chosen", "rejected")
 """The columns of two responses, of which the first one is known to be the better."""
 _FIRST = {
     "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
-    "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second"],
+    "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second", "2"],
 }
 """The words for the better one of two responses."""
 _AGAIN = re.compile(
@@ -65,6 +65,12 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
+_SUMS = re.compile(
+    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^(?:mean|avg|average|median|std)[_ ]"
+    r"|[_ ](?:mean|avg|average|median|std)$",
+    re.IGNORECASE,
+)
+"""Columns that sum up those of judges."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -167,6 +173,9 @@ class Guesser(TableRoles):
         if column == made.get("output") and any(path.startswith(column) for path in read):
             del made["output"]  # it is the judge's answer
         more = self.of_row(made, rules)
+        beside = [one for one in self.answering()[1] if JUDGE.search(one) or "model" in one]
+        if beside and not any("dimension" in one for one in rules):
+            more.append(self.columns_rule(beside))
         made |= rules[0] if len(rules) == 1 and not more else {"ballots": [*rules, *more]}
         of_row = [one.get("judge", "=") for one in rules if not one.get("each")]
         said = [self.roles.get("judge", ""), *(one for one in of_row if not one.startswith("="))]
@@ -218,6 +227,7 @@ class Guesser(TableRoles):
         roles = self.roles
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
+        made |= {role: roles[role] for role in ("reason", "error") if role in roles}
         if not {*ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
             return self.unnamed(made)
         made |= {
@@ -337,6 +347,11 @@ class Guesser(TableRoles):
                 lasts = [*dict.fromkeys(last for _, _, last in pairs)]
                 if min(len(firsts), len(lasts)) < 2 or len(firsts) * len(lasts) != len(stems):
                     continue
+                if all(map(_AGAIN.match, lasts)):
+                    return [
+                        {"columns": firsts, "score": f"{start}*{mark}{one}{end}", "epoch": f"={at}"}
+                        for at, one in enumerate(lasts, 1)
+                    ]
                 if all(map(JUDGE.search, firsts)) or all(map(is_criterion, lasts)):
                     return [
                         self.of_question(firsts, f"{start}*{mark}{one}{end}", one) for one in lasts
@@ -424,7 +439,7 @@ class Guesser(TableRoles):
         free = [one for one in free if not NO_SCORE.search(one)]
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if stem_of(one) not in _PAIR]
-        people = [one for one in free if one in self.people or one.strip().lower() in TOTALS]
+        people = [one for one in free if one in self.people or _SUMS.search(one)]
         free = [one for one in free if one not in people or is_criterion(one)] or people
         answers = [
             one

@@ -26,11 +26,12 @@ from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
 NO_SCORE = re.compile(
-    r"^_|^n_|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
-    r"|begründung)[_ .]"
+    r"^_|^n_|^max[_ ]|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification"
+    r"|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    rf"|temperature|#|ms|secs?|seconds|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
+    r"|temperature|#|ms|secs?|seconds|s|ts|spent|elapsed|order|rank|agree\w*|unanim\w*|kappa"
+    rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
@@ -52,6 +53,7 @@ _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", 
 """Roles whose cells do not say who answers."""
 _LONGEST_MARK = 40
 _OF_BALLOT = BALLOT - {"model", "repeat", *ANSWERS}
+_SEAT = ("judge", "dimension", "epoch")
 _OUTCOME = re.compile(
     r"score|rating|overall|final|verdict|decision|consensus|passed|grade", re.IGNORECASE
 )
@@ -132,8 +134,15 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
-    if any("correct" in one for one in elements):
-        roles.setdefault("pass", "correct")
+    if passed := next((key for key in ("correct", "met", "satisfied") if key in keys), ""):
+        roles.setdefault("pass", passed)
+    if "rubric" in roles:
+        roles.setdefault("dimension", roles["rubric"])
+    for key, one in elements[0].items():
+        if isinstance(one, dict) and "judge" in roles_of([key]):
+            roles["judge"] = (
+                f"{key}.{next((part for part in ('name', 'id', 'model') if part in one), '')}"
+            )
     return roles
 
 
@@ -149,7 +158,7 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
     called += [roles["dimension"]] if "dimension" in roles else []
     likely = (*called[:1], "name", *called, "key")
-    judge = next((key for key in likely if key in elements[0]), "")
+    judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
     if not roles.keys().isdisjoint(ANSWERS) and (named or judge):
         said = (*ANSWERS, "reason", "error", "dimension")
         rule = {role: roles[role] for role in said if role in roles}
@@ -187,9 +196,11 @@ def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
 def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> JsonObject | None:
     """Return the rule for objects that each hold several answers, such as all those of a judge."""
     named = isinstance(held, dict)
-    if not all(isinstance(one, dict) and one for one in elements) or (named and len(elements) < 2):
+    if not all(isinstance(one, dict | list) and one for one in elements):
         return None
-    first = elements[0]
+    if named and len(elements) < 2:
+        return None
+    first = elements[0] if isinstance(elements[0], dict) else {}
     roles = roles_of(first)
     judge = roles.get("judge") or roles.get("model", "")
     key = judge or roles.get("dimension", "")
@@ -262,6 +273,12 @@ class TableSample:
             own = [one["@value"] for one in found if isinstance(one["@value"], dict)]
             roles = roles_of(dict.fromkeys(key for one in own for key in one))
             rule = {role: roles[role] for role in _OF_BALLOT & roles.keys()} | rule
+        said = [
+            (id(one["^"]), *(name(at_path(one, rule.get(role, ""))) for role in _SEAT))
+            for one in found
+        ]
+        if len({*said}) < len(said):
+            rule = {"epoch": "@key"} | rule  # a judge that answers several times
         person = of_people(found)
         return {"ballots": [rule | person, rule]} if person else rule
 
@@ -307,7 +324,8 @@ class TableSample:
 
     def of_all(self, rule: JsonObject, column: str) -> JsonObject:
         """Return the rule for every column with answers of one shape, such as ``judge_2``."""
-        if rule.get("judge") == "^.@key" and isinstance(self.cells(column)[0], list):
+        unnamed = rule.get("judge") == "^.@key" and isinstance(self.cells(column)[0], list)
+        if unnamed or ("each" in rule and "dimension" not in rule):
             # The raters of a list have no names but those of the list and their numbers.
             rules = {one: self.held(one) for one in self.columns if "." not in one}
             shape = {key: path.replace(column, "*") for key, path in rule.items()}
@@ -317,9 +335,13 @@ class TableSample:
                 if found
                 and {key: str(path).replace(one, "*") for key, path in found.items()} == shape
             }
-            return {
-                "ballots": [one | {"judge": f"={name} + ^.@key"} for name, one in alike.items()]
-            }
+            if unnamed:
+                named = {one: {"judge": f"={one} + ^.@key"} for one in alike}
+            elif len(alike) > 1:
+                named = {one: {"dimension": f"={one}"} for one in alike}
+            else:
+                return rule
+            return {"ballots": [found | named[one] for one, found in alike.items()]}
         if rule.get("judge") != f"={column}":
             return rule
         held = {one: self.held(one) for one in self.sample[0].cells if not one.startswith("raw_")}

@@ -64,7 +64,11 @@ _OTHER_ID = re.compile(
     r"user|run|batch|session|worker|annot|judge|rater|model|job|eval", re.IGNORECASE
 )
 """Ids of other things than items."""
-_HUMAN = re.compile(r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$", re.IGNORECASE)
+_HUMAN = re.compile(
+    r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$|^thumbs?\b"
+    r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
+    re.IGNORECASE,
+)
 _RATER = re.compile(
     r"(?:^|[_ ])(?:annotator|ann|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$",
     re.IGNORECASE,
@@ -113,6 +117,7 @@ class TableRoles(TableSample):
             taken = {*self.roles.values()}
             likely = [one for one in free if one not in taken and words.search(one)]
             likely = [one for one in likely if not NO_SCORE.search(one) and not _BEHIND.search(one)]
+            likely = [one for one in likely if not _ID.search(one)]
             found = next(filter(self.is_text, likely), "")
             if found and self.roles.get(role, "text") in {"text", "Text"}:
                 if role in self.roles:

@@ -103,15 +103,15 @@ def test_every_reader_says_unknown(of_tool: Any) -> None:
 
 
 def test_rows_of_a_table_whose_answer_is_elsewhere_are_unknown() -> None:
-    rows = [{"item": "a", "judge": "j", "points": 3}, {"item": "a", "judge": "k", "score": 1}]
+    rows = [{"item": "a", "judge": "j", "level": 3}, {"item": "a", "judge": "k", "score": 1}]
     data = "".join(json.dumps(row) + "\n" for row in rows)
     (body,) = verdicts(data, format="table")
     assert [one.get("status") for one in body["jurors"]] == ["unknown", None]
-    assert body["jurors"][0]["meta"] == {"unread": ["points"]}
-    told = table_refusal(long(["a", "j", "", 3], columns="item,judge,error,points"))
-    assert "(seen in them: points)" in told
+    assert body["jurors"][0]["meta"] == {"unread": ["level"]}
+    told = table_refusal(long(["a", "j", "", 3], columns="item,judge,error,level"))
+    assert "(seen in them: level)" in told
     # an empty cell of the score says that there is none
-    (body,) = verdicts(long(["a", "j", "", 3], columns="item,judge,score,points"))
+    (body,) = verdicts(long(["a", "j", "", 3], columns="item,judge,score,level"))
     assert "status" not in body["jurors"][0]
 
 
