@@ -7,6 +7,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -187,35 +188,25 @@ class Unstored:
         """Return at once."""
 
 
+@dataclass(slots=True)
 class Batch(Generic[Q]):
-    """Makes the calls of cases as they are drawn, and skips those whose answer is on disk."""
+    """Makes the calls of cases as they are drawn, and skips those whose answer is on disk.
 
-    def __init__(
-        self,
-        meter: Meter,
-        asking: CallSession,
-        done: Callable[[Q, CaseCalls], None],
-        came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
-        *,
-        vendors: BatchTransport | None = None,
-        cache: ReplyCache | None = None,
-    ) -> None:
-        """Open nothing yet; ``asking`` must store its exchanges through ``meter``.
+    ``asking`` must store its exchanges through ``meter``. ``done`` receives each finished case in
+    the order in which cases finish, ``came`` each ballot whose reply is stored. Jurors whose vendor
+    has a batch interface are asked through ``vendors``, if it is given, and the others about a case
+    once these have answered. Answers in the ``cache`` are stored, and cost nothing.
+    """
 
-        ``done`` receives each finished case in the order in which cases finish, ``came`` each
-        ballot whose reply is stored. Jurors whose vendor has a batch interface are asked through
-        ``vendors``, if it is given, and the others about a case once these have answered. Answers
-        in the ``cache`` are stored, and cost nothing.
-        """
-        self._meter = meter
-        self._asking = asking
-        self._done = done
-        self._came = came
-        self._vendors = vendors
-        self._cache = cache
-        self._cases: Iterator[Q] = iter(())
-        self._waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = deque()
-        self.counts = LiveProgress()
+    meter: Meter
+    asking: CallSession
+    done: Callable[[Q, CaseCalls], None]
+    came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None
+    vendors: BatchTransport | None = None
+    cache: ReplyCache | None = None
+    counts: LiveProgress = field(default_factory=LiveProgress)
+    _cases: Iterator[Q] = field(default_factory=lambda: iter(()))
+    _waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = field(default_factory=deque)
 
     async def run(self, cases: Iterable[Q], report: Callable[[LiveProgress], None]) -> None:
         """Run until every case is finished or waits at a vendor, or the ceiling is reached.
@@ -230,16 +221,16 @@ class Batch(Generic[Q]):
             self.counts.pauses = runner.pauses()
             report(self.counts)
 
-        runner = CallRunner(self._asking, self._next, self._meter, look)
+        runner = CallRunner(self.asking, self._next, self.meter, look)
         async with aclosing(runner.ballots()) as ballots:
             async for (question, calls), call, ballot in ballots:
                 self.counts.calls += 1
                 self.counts.failed += Status(ballot["status"]).failed
-                self._came(question, call, ballot)
+                self.came(question, call, ballot)
                 if calls.take(call, ballot):
                     await self._advance(question, calls)
                 look()
-        if (vendors := self._vendors) is not None:
+        if (vendors := self.vendors) is not None:
             self.counts.waiting = vendors.waiting
             self.counts.fetched = vendors.fetched
             self.counts.unsent = vendors.unsent
@@ -251,31 +242,31 @@ class Batch(Generic[Q]):
         if not self._waiting:
             question = next(self._cases, None)
             if question is None:
-                if self._vendors is not None:
-                    await self._vendors.submit()
+                if self.vendors is not None:
+                    await self.vendors.submit()
                 return None
             calls = question.begin()
-            if self._vendors is not None:
+            if self.vendors is not None:
                 calls.split(is_batched)
             await self._advance(question, calls)
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
     async def _advance(self, question: Q, found: CaseCalls) -> None:
         """Use the stored answers of a case, and queue the calls that have none."""
-        hidden = self._asking.redactor
+        hidden = self.asking.redactor
         while calls := found.next():
             is_open = False
             for call in calls:
-                stored = self._meter.store.reply(call.key)
+                stored = self.meter.store.reply(call.key)
                 ballot = answer_of(call, stored, hidden)
-                if ballot is None and self._cache is not None:
-                    exchange = self._cache.reply(call)
+                if ballot is None and self.cache is not None:
+                    exchange = self.cache.reply(call)
                     ballot = answer_of(call, exchange, hidden)
                     if exchange is not None and ballot is not None:
-                        self._meter.store.keep(call, exchange, 0.0)
-                if ballot is None and self._vendors is not None and is_batched(call):
-                    exchange = await self._vendors.send(call, stored)
-                    ballot = ballot_of(call, exchange, self._asking.redactor) if exchange else None
+                        self.meter.store.keep(call, exchange, 0.0)
+                if ballot is None and self.vendors is not None and is_batched(call):
+                    exchange = await self.vendors.send(call, stored)
+                    ballot = ballot_of(call, exchange, self.asking.redactor) if exchange else None
                 elif ballot is None:
                     self._waiting.append(((question, found), call))
                 if ballot is None:
@@ -287,7 +278,7 @@ class Batch(Generic[Q]):
                 return
         self.counts.spared += len(found.rest())
         self.counts.done += 1
-        self._done(question, found)
+        self.done(question, found)
 
 
 async def ask_all(
@@ -321,7 +312,7 @@ async def ask_all(
         transport, keep, limits, environment=world.environment, clock=clock, noted=noted
     )
     vendors = None if batches is None else BatchTransport(batches, asking, keep)
-    batch = Batch[Q](meter, asking, done, came, vendors=vendors, cache=cache)
+    batch = Batch(meter, asking, done, came, vendors, cache)
     started = clock.monotonic()
 
     def report(counts: LiveProgress) -> None:

@@ -154,13 +154,12 @@ def calibration_page(
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.labels.sampling import chosen_source
-    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.domain.stats.calibration import bin_index
     from reviewdesk.domain.stats.reliability import fit
 
     with reading(desk.conn, desk.path):
-        labels = labelled(desk, run)
-        totals = figures.run_figures(desk.conn, run.key)
+        made = labelled_rows(desk, run, source)
+        totals = made.figures
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags = tuple(tag_counts(desk, run))
@@ -174,7 +173,7 @@ def calibration_page(
             if FitScope.HEADLINE in fits
             else {}
         )
-    made = make_rows(labels, totals, source)
+    labels = made.labelled
     found = made.lines
     reached = strata(labels, made.weighing, totals.sizes, totals.audits, totals.decided)
     lacking = summary.described(made)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled, panels
+from reviewdesk.desk.figures.calibration import labelled_rows, panels
 from reviewdesk.desk.options import quorum_of, share_of, strategy_of
 from reviewdesk.domain import values
 from reviewdesk.domain.records import Item, Run
@@ -25,14 +25,12 @@ from reviewdesk.store.connect import reading
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
     """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
-    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.domain.whatif import table
-    from reviewdesk.store import figures, runs
+    from reviewdesk.store import runs
 
     columns = panels(desk, run)
     with reading(desk.conn, desk.path):
-        labels = labelled(desk, run)
-        totals = figures.run_figures(desk.conn, run.key)
+        made = labelled_rows(desk, run)
         archive = runs.archive_stats(desk.conn, run.key)
     if archive is None:
         known = None
@@ -53,12 +51,14 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
             f"{run.name} is an archive, which keeps no counts of {missing[0].name}",
             "It keeps those of the table that whatif prints without options.",
         )
-    found = make_rows(labels, totals).lines
+    found = made.lines
     return WhatIfTable(
         verdicts=standing.verdicts,
         design=found.design,
         standing=table.result(standing, found.headline, found.confidence_source),
-        rows=table.results(columns, variants, table.truths(columns, labels, totals), known),
+        rows=table.results(
+            columns, variants, table.truths(columns, made.labelled, made.figures), known
+        ),
         jurors=len(names),
     )
 

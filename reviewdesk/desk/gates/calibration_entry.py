@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import frame, subjects
+from reviewdesk.desk.figures.calibration import frame, labelled_rows, subjects
 from reviewdesk.desk.figures.labels_file import file_page, file_rows
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.files import named
@@ -41,7 +41,6 @@ from reviewdesk.domain.labels.summary import (
     LabelledRows,
     as_wrong_and_right,
     described,
-    make_rows,
     panel_intervals,
 )
 from reviewdesk.domain.labels.team import sensitivity
@@ -56,7 +55,6 @@ from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.suites.suite import CalibrationGate, default_expectations
-from reviewdesk.store import figures
 from reviewdesk.store.connect import reading
 from reviewdesk.views.queue import said
 from reviewdesk.views.words import DESIGNS
@@ -202,9 +200,8 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     desk = open_desk()
     run = desk.run(gate.run)
     with reading(desk.conn, desk.path):
-        labelled = figures.labelled(desk.conn, run.key)
-        totals = figures.run_figures(desk.conn, run.key)
-    made = make_rows(labelled, totals)
+        made = labelled_rows(desk, run)
+    totals = made.figures
     passed, decided = _observed_counts(gate)
     if not decided:
         passed = totals.passed

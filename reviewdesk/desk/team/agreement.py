@@ -44,9 +44,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
     with reading(desk.conn, desk.path):
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
-        given: _Given = {}
-        for one in reviewers.author_labels(desk.conn, run.key):
-            given.setdefault(one.verdict, {})[one.author] = one.label
+        given = _given(desk, run)
         by_item = {row.item: given[row.key] for row in rows}.values()
         count = Counter(name for said in by_item for name in said)
         names = sorted({*count, *reviewers.reviewers(desk.conn, run.hash)})
@@ -76,11 +74,16 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
         )
 
 
-def people_err(desk: Desk, run: Run) -> ReviewerError | None:
-    """Return how often people err in the labels of a run; ``None`` if one person gave them all."""
+def _given(desk: Desk, run: Run) -> _Given:
     given: _Given = {}
     for one in reviewers.author_labels(desk.conn, run.key):
         given.setdefault(one.verdict, {})[one.author] = one.label
+    return given
+
+
+def people_err(desk: Desk, run: Run) -> ReviewerError | None:
+    """Return how often people err in the labels of a run; ``None`` if one person gave them all."""
+    given = _given(desk, run)
     names = sorted({name for said in given.values() for name in said})
     if len(names) < 2:
         return None

@@ -226,23 +226,6 @@ class PanelSpec:
         }
         return without_nulls(body)
 
-    def verdict(
-        self,
-        ballots: Iterable[Cast],
-        *,
-        tags: Iterable[str] = (),
-        generator: Generator | str | None = None,
-        case: str = "case",
-    ) -> Verdict:
-        """Return the verdict of the ballots, not yet assessed."""
-        writer = generator if isinstance(generator, Generator) else Generator(generator)
-        about = Case(case, "", generator=writer, tags=tuple(tags))
-        body = self.body(about, [as_juror(_as_ballot(one)) for one in ballots])
-        found = verdict_from_body(body, Policy(weights=self.rule.weights), writer)
-        # A report cannot hold a caller's own rule.
-        policy = replace(found.policy, counting=self.counting_for(about.tags))
-        return replace(found, policy=policy)
-
     def aggregate(
         self,
         ballots: Iterable[Cast],
@@ -259,8 +242,13 @@ class PanelSpec:
         # Imported here because it loads numpy.
         from reviewdesk.domain.assessment.assess import assess
 
-        case_tags = tuple(tags)
-        verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
+        writer = generator if isinstance(generator, Generator) else Generator(generator)
+        about = Case(case, "", generator=writer, tags=tuple(tags))
+        body = self.body(about, [as_juror(_as_ballot(one)) for one in ballots])
+        read = verdict_from_body(body, Policy(weights=self.rule.weights), writer)
+        # A report cannot hold a caller's own rule.
+        policy = replace(read.policy, counting=self.counting_for(about.tags))
+        verdict = replace(read, policy=policy)
         statuses = {one.status for one in verdict.ballots}
         silent = Status.OK not in statuses and statuses != {Status.ABSTAINED}
         if silent and self.rule.fallback is None:

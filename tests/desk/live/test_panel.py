@@ -104,7 +104,7 @@ def test_the_words_of_a_rule_are_those_they_were() -> None:
     read = PanelSpec("panel", (), panel.rule)
     assert panel.decide(CAST) == read.decide(CAST)
     assert panel.route(["red-team"]) is Strategy.LOWEST
-    assert panel.verdict(CAST) == read.verdict(CAST)
+    assert panel.aggregate(CAST) == read.aggregate(CAST)
     assert Panel.of(read) == panel
     assert panel == Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
     assert panel != Panel("mean")
