@@ -180,31 +180,29 @@ def merge(*, other: Path, as_json: bool) -> None:
 @desk.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
 @file_argument("where")
 @flag("--no-runs", "Exchange labels only.")
-@flag("--dry-run", "Show what would be exchanged; write nothing.")
 @options("json")
-def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
+def sync(*, where: str, no_runs: bool, as_json: bool) -> None:
     """Exchange labels and runs through the folder WHERE.
 
     WHERE may be a mounted share, or a folder that git, rclone or Syncthing copies. Each reviewer
     and desk has a file of its own there. Files are verified first; one that was changed is refused,
     and the exit code is 1.
     """
-    from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
+    from reviewdesk.desk.team.sync import SharedFolder
     from reviewdesk.desk.team.sync import sync as exchange
     from reviewdesk.views.json.review import shape
 
-    options = SyncOptions(runs=not no_runs, dry=dry_run)
     with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
-        found = exchange(desk, SharedFolder(where), options, bar)
+        found = exchange(desk, SharedFolder(where), bar, with_runs=not no_runs)
     if as_json:
         put_json(shape(found, "place taken sent head chains runs refused notes"))
     else:
-        _tell_synced(found, dry=dry_run)
+        _tell_synced(found)
     if found.refused:
         leave(ExitCode.FAILED)
 
 
-def _tell_synced(found: Synced, *, dry: bool) -> None:
+def _tell_synced(found: Synced) -> None:
     for chain in found.chains:
         who = chain_name(chain.reviewer, chain.desk)
         for new, where in ((chain.taken, "here"), (chain.sent, "there")):
@@ -218,8 +216,7 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
     if not (found.taken or found.sent or found.runs or found.refused):
         put(f"nothing new here or there, head {found.head}")
         return
-    does = "would be taken and" if dry else "taken,"
-    put(f"{plural(found.taken, 'event')} {does} {found.sent:,} sent, head {found.head}")
+    put(f"{plural(found.taken, 'event')} taken, {found.sent:,} sent, head {found.head}")
 
 
 @desk.command(epilog="Example: reviewdesk desk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")

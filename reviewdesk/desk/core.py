@@ -155,7 +155,6 @@ class Desk:
         self.still = False
         """Whether writes of others are not read, as within the step of one key."""
         self.recent: tuple[Applied, ...] = ()
-        """The newest actions of this connection."""
 
     @staticmethod
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:

@@ -98,7 +98,6 @@ class CaseCalls:
         """Make no call; ``stages`` are the seats that are asked together, by default all."""
         self.calls = calls
         self.answers: dict[str, CanonicalBallot] = {}
-        """The answers by the keys of the calls."""
         self._stages = deque(stages or [tuple({call.seat for call in calls})])
         self._is_decided = is_decided
         self._open = 0

@@ -119,7 +119,6 @@ class RunLimits(Struct, frozen=True):
     max_wait: float | None = None
     """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
     max_failed: Allowance = NONE_LOST
-    """How many ballots may be lost before the run counts as failed."""
 
 
 class World(Struct, frozen=True):
@@ -147,10 +146,8 @@ class JurorState:
     place: Endpoint
     breaker: Breaker
     key: Key | None = None
-    """The key, once it is read."""
     limit: ModelLimit | None = None
     stopped: Fault | None = None
-    """Why the juror is no longer asked in this session."""
 
     @property
     def pause(self) -> ModelPause | None:
@@ -191,7 +188,6 @@ class CallSession:
         self._refused: dict[tuple[str, str], frozenset[str]] = {}
         self._keys = known_keys(self.environment)
         self.redactor = Redactor(self._keys)
-        """Hides every key seen so far."""
 
     def at(self) -> str:
         """Return the current time as ballots state it: ISO format with milliseconds."""

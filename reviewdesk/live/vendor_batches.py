@@ -45,7 +45,6 @@ TRIES: Final = 4
 """The most attempts of a request that costs nothing."""
 
 MAX_ANSWERS: Final = 256_000_000
-"""The most bytes of the answers of one batch."""
 
 MAX_PAGES: Final = 50
 """The most pages of a vendor's list that are searched for a batch."""
@@ -175,7 +174,6 @@ class VendorBatch(Struct, frozen=True):
     juror: str
     at: str
     nonces: Mapping[str, str]
-    """The nonce of each call, by the call's key."""
     id: str | None = None
     """The vendor's id; ``None`` if it is not known whether the vendor has the batch."""
 
@@ -195,7 +193,6 @@ class BatchStore(ReplyStore, Protocol):
 
 
 MOST_CALLS: Final = 1000
-"""The most calls of a batch."""
 
 MOST_BYTES: Final = 15_000_000
 """The most bytes of a batch, below the 20 MB that Gemini takes in one request."""
@@ -240,7 +237,6 @@ class BatchTransport:
         """The calls that wait at a vendor, including those just submitted."""
         self.fetched = 0
         self.unsent = 0
-        """The calls that no vendor accepted."""
 
     async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
         """Return the exchange with which a call's batch ended; ``None`` while the call waits.

@@ -80,7 +80,6 @@ class PartSummary(Struct, frozen=True):
     ids: tuple[bytes, ...]
     """The ids of each window as ``marshal`` writes a list."""
     digests: bytes
-    """The content digest of each verdict."""
     sides: bytes
     """The stratum of each verdict by itself, without recomputed escalations, with the bits
     ``ESCALATED`` and ``OUTPUTLESS``."""

@@ -33,7 +33,6 @@ class Strip(Struct, frozen=True):
     blockers: tuple[Blocker, ...] = ()
     """The items that labels wait for, by the draw."""
     answer: RunAnswer | None = None
-    """The open question with its answer so far."""
 
 
 class LiveStrip:
@@ -58,7 +57,6 @@ class LiveStrip:
         self._work = PaceReader()
         self._marks = bytearray()
         self._asks = False
-        """Whether a question is open."""
         self._head: Head | None = None
         """The labels of the verdicts as bytes, and the newest event that they hold."""
         self._places = dict[tuple[int, int], tuple[Blocker, ...]]()

@@ -91,7 +91,6 @@ class NewReport:
         self.run = run
         self.name = name
         self.older: tuple[OlderPanel, ...] = ()
-        """The panels that its panel is compared with."""
 
     @cached_property
     def contents(self) -> list[ReportContent]:

@@ -40,7 +40,6 @@ _MOST_OFFERED = 8
 _SHORT = 300
 """The most characters of a text of an example."""
 _EACH = 2
-"""The examples of each label."""
 _SUFFIXES = (".yaml", ".yml", ".toml")
 _MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
 _OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")

@@ -85,7 +85,6 @@ class SuiteExport(Struct, frozen=True):
     design: Design
     warnings: tuple[str, ...]
     question: dict[str, Any] | None = None
-    """The question about the run, as a suite states it."""
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:

@@ -87,7 +87,6 @@ class _Batches:
         self._pace = LockPace()
         self._action = 0
         self.new = 0
-        """The number of labels that were recorded."""
         self.detail = {"import": desk.at()} if rows > BATCH else {}
         """What the labels of one import have in common, so that one undo finds them all."""
 

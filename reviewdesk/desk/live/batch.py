@@ -57,11 +57,9 @@ class Order(RunLimits, frozen=True, kw_only=True):
     resume: bool = False
     force: bool = False
     yes: bool = False
-    """Whether the user gave consent in advance, so that no question is asked."""
     stop_when_decided: bool = False
     """Whether the next juror is asked only while it can change the decision, as a panel may say."""
     in_batches: bool = False
-    """Whether calls go to the vendors' batch interfaces, where they exist."""
     cache: str | None = None
     """The folder of replies that are kept between runs, if they are kept."""
     desk: Path | None = None
@@ -168,7 +166,6 @@ class BatchRun:
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""
     came: str = "nothing was sent"
-    """The progress of the run, in words."""
     _journal: ReportJournal | None = None
     _plan: ConsentPlan = NOTHING_PLANNED
     _promised: float = 0.0

@@ -150,9 +150,7 @@ class RerunOrder(RunLimits, frozen=True, kw_only=True):
     source: str = ""
     shown: str | None = None
     yes: bool = False
-    """Whether the person gave consent in advance, so that no question is asked."""
     panel: PanelSpec | None = None
-    """The panel itself, if it was read already."""
 
 
 def prepared(
@@ -191,7 +189,6 @@ class ReadyRerun:
     plan: ConsentPlan
     held: Mapping[int, PreparedRerun]
     asked: RerunExtent
-    """Who is asked about how many verdicts."""
     contracts: tuple[int, ...] = ()
     resumes: UnfinishedRerun | None = None
     plans: Mapping[int, reruns.PlannedRerun] = field(default_factory=dict)
@@ -320,7 +317,6 @@ class RerunListener(Struct, frozen=True):
     told: Callable[[LiveProgress], None] = lambda _: None
     ended: Callable[[RerunSummary], None] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
-    """Hears of long pauses, and of jurors that are stopped."""
 
 
 async def carry_out(

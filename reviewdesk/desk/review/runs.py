@@ -52,7 +52,6 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
 
 
 GIVEN = ("pass", "fail", "unsure")
-"""The labels that a person may give."""
 
 
 def label_named(

@@ -42,7 +42,6 @@ from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
 from reviewdesk.store.reviewers import own_word
 
 ASK = "Nothing of it was taken; ask for another copy."
-"""What to do about a chain that was changed or damaged."""
 _FORKED = "is another event than the one here"
 _HINTS = {
     _FORKED: "One of both desks is a copy or an older backup that was written to, or was changed.",

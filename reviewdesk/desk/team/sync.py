@@ -62,13 +62,6 @@ Told = Callable[[float, int], bool]
 """Takes the share that is done and the number of files so far; returning ``False`` cancels."""
 
 
-class SyncOptions(Struct, frozen=True):
-    """What a sync is to do: whether runs travel too, and whether anything is written at all."""
-
-    runs: bool = True
-    dry: bool = False
-
-
 class SyncedChain(Struct, frozen=True):
     """A chain of the place: how many events it has, and how many were new here and there."""
 
@@ -116,18 +109,18 @@ class Synced(Struct, frozen=True):
         return sum(one.sent for one in self.chains)
 
 
-def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> Synced:
+def sync(desk: Desk, place: SharedFolder, told: Told, *, with_runs: bool = True) -> Synced:
     """Read what others put at a place, and write there what is new on this desk.
 
     Raise DeskError if the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
-    one = _Sync(desk, place, options, told)
+    one = _Sync(desk, place, told)
     one.take_chains()
-    if options.runs:
+    if with_runs:
         one.take_runs()
     one.send_chains()
-    if options.runs:
+    if with_runs:
         one.send_runs()
     grown = [
         _CAME_BACK.format(show_line(chain.reviewer, 80), chain.taken)
@@ -153,7 +146,6 @@ class _Sync:
 
     desk: Desk
     place: SharedFolder
-    options: SyncOptions
     told: Told
     chains: dict[ChainName, SyncedChain] = field(default_factory=dict)
     runs: dict[str, SyncedRun] = field(default_factory=dict)
@@ -176,18 +168,13 @@ class _Sync:
         """Note the problem of a file, so that the other files are still taken."""
         try:
             yield
-        except ChainError as error:
-            problem = error.message
-            todo = hint if error.hint == ASK else error.hint
         except ChainProblem as error:
             problem = str(error)
             todo = UPDATE if error.text == NEWER else hint
-        except ReportError as error:
-            problem = error.message.removeprefix(f"{entry.name}: ")
-            todo = UPDATE if error.hint == UPDATE else AGAIN
-        except PlaceProblem as error:
-            problem = str(error)
-            todo = error.hint or hint
+        except (ChainError, ReportError, PlaceProblem) as error:
+            problem = str(getattr(error, "message", error)).removeprefix(f"{entry.name}: ")
+            is_own = error.hint == UPDATE or not isinstance(error, ReportError)
+            todo = error.hint if is_own and error.hint not in {ASK, ""} else hint
         else:
             return
         self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
@@ -228,9 +215,7 @@ class _Sync:
                 arrival = ArrivingChain(name.desk, name.reviewer, read)
                 here = reviewers.end(conn, name.desk, name.reviewer).seq
                 count = taking.check(arrival)
-                new = max(0, count - here)
-                if new and not self.options.dry:
-                    new = taking.take(arrival)
+                new = taking.take(arrival) if count > here else 0
                 before = self.chain(name)
                 self.chains[name] = replace(before, events=count, taken=before.taken + new)
 
@@ -243,12 +228,11 @@ class _Sync:
             before = self.chain(name)
             if path in self.refused or before.events >= end.seq:
                 continue
-            if not self.options.dry:
-                with spool() as file:
-                    file.write(header_line(name))
-                    file.writelines(map(event_line, reviewers.events_of(conn, *astuple(name))))
-                    file.seek(0)
-                    self.place.put(path, file)
+            with spool() as file:
+                file.write(header_line(name))
+                file.writelines(map(event_line, reviewers.events_of(conn, *astuple(name))))
+                file.seek(0)
+                self.place.put(path, file)
             sent = before.sent + end.seq - before.events
             self.chains[name] = replace(before, events=end.seq, sent=sent)
 
@@ -259,9 +243,6 @@ class _Sync:
         for number, entry in enumerate(every):
             run_hash = _run_of(entry)
             if runs.by_hash(desk.conn, run_hash) is not None:
-                continue
-            if self.options.dry:
-                self.runs[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
                 continue
             if not said_of(desk.conn, run_hash):
                 self.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
@@ -283,10 +264,9 @@ class _Sync:
             if runs.archive_text(self.desk.conn, run.key) is not None:
                 self.notes.append(f"run {run.name}: is an archive, and stays where it is")
                 continue
-            if not self.options.dry:
-                with spool() as file:
-                    name = merge.write_run(self.desk, run, file)
-                    self.place.put(f"{RUNS}/{name}", file)
+            with spool() as file:
+                name = merge.write_run(self.desk, run, file)
+                self.place.put(f"{RUNS}/{name}", file)
             self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 

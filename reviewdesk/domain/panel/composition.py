@@ -114,7 +114,6 @@ class PanelCheck(Struct, frozen=True):
     panel: Composition
     missing: tuple[str, ...]
     malformed: tuple[str, ...]
-    """The variables whose value cannot be a key."""
 
 
 def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:

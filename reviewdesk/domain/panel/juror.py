@@ -130,7 +130,6 @@ ROUTED_AS: Mapping[str, str] = {
 """The name under which OpenRouter serves each family."""
 
 OTHER_NAMES: Mapping[str, Vendor] = {"google": Vendor.GEMINI}
-"""Other names that vendors are known by."""
 
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:

@@ -20,11 +20,9 @@ class Host(Struct, frozen=True):
     calls: int
     """The number of its calls; 0 where only the hosts are listed."""
     key_env: tuple[str, ...]
-    """The variables whose keys are sent to the host."""
     proxy: str | None = None
     is_encrypted: bool = True
     jurors: tuple[str, ...] = ()
-    """The jurors that are asked at this host, with their models."""
 
 
 class ConsentPlan(Struct, frozen=True):
@@ -52,7 +50,6 @@ class ConsentPlan(Struct, frozen=True):
     live: tuple[str, ...] = ()
     """The jurors that are asked live beside batches, as their vendors have no batch interface."""
     unpriced: tuple[str, ...] = ()
-    """The models without a price."""
     cached: int = 0
     """The calls that are not made because the cache answers them."""
 
@@ -93,7 +90,6 @@ class Turnout(Struct):
     answered: int = 0
     abstained: int = 0
     why: Counter[str] = field(default_factory=Counter)
-    """The number of lost ballots by kind of error."""
     stopped: str | None = None
     """Why the juror was stopped or set aside for the run, or last lost a ballot to a rate limit."""
     not_asked: int = 0
@@ -110,11 +106,9 @@ class Turnouts(Struct):
 
     by_juror: dict[str, Turnout] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
-    """The message of the first error of each kind."""
     answered: int = 0
     abstained: int = 0
     why: Counter[str] = field(default_factory=Counter)
-    """The number of lost ballots by kind of error."""
 
     def add(self, ballots: Iterable[CanonicalBallot], threshold: float | None = None) -> None:
         """Add canonical ballots to the counts; the threshold decides samples without a vote."""

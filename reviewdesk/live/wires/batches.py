@@ -58,9 +58,7 @@ class BatchWire(Struct, frozen=True):
     """One vendor's batch interface: paths below its address, and paths within its JSON."""
 
     jobs: str
-    """The path of the list of batches."""
     place: str
-    """The path of one batch."""
     create: Callable[[str, Sequence[Named], str], dict[str, Any]]
     """Builds the body that begins a batch from our name, its calls and its uploaded file."""
     next_page: Callable[[Mapping[str, Any], Sequence[VendorJob], int], str | None]
@@ -71,7 +69,6 @@ class BatchWire(Struct, frozen=True):
     """Builds a line of the file uploaded first; ``None`` if the batch holds the requests."""
     first_page: str = "limit=100"
     key_header: str = ""
-    """The header of the key, if it differs from that of live calls."""
     is_native: bool = False
     """Whether the address is that of live calls without ``/openai``."""
     id: str = "id"

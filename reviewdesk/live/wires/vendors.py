@@ -19,7 +19,6 @@ class Endpoint(Struct, frozen=True):
 
     url: str
     host: str
-    """The host, with the port if the URL has one."""
     wire: Wire
     key_env: str | None
     shape: JsonMode

@@ -12,7 +12,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.merge import merge
-from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
+from reviewdesk.desk.team.sync import SharedFolder, Synced, sync
 from reviewdesk.domain.records import Truth
 from tests.helpers import Clock, figures_of, load, mark, numbered, open_desk, tag
 
@@ -118,10 +118,10 @@ def all_hold_alike(desks: Mapping[str, Path]) -> None:
         assert conn.execute(doubled).fetchall() == []
 
 
-def exchange(path: Path, place: SharedFolder, **options: bool) -> Synced:
+def exchange(path: Path, place: SharedFolder, *, runs: bool = True) -> Synced:
     """Sync a desk with a place."""
     with closing(open_on(path, "ann")) as desk:
-        return sync(desk, place, SyncOptions(**options), lambda _share, _count: True)
+        return sync(desk, place, lambda _share, _count: True, with_runs=runs)
 
 
 def until_quiet(desks: Mapping[str, Path], place: SharedFolder) -> None:

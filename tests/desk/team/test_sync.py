@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
+from reviewdesk.desk.team.sync import SharedFolder, Synced, sync
 from reviewdesk.domain.labels.chain import ChainName, file_name
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, UsageError
@@ -158,24 +158,13 @@ def test_events_from_before_counters_travel_with_what_covers_them(
     assert found[0] == found[1] == found[2]
 
 
-def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: SharedFolder) -> None:
-    perform(desks, WEEK)
-    found = exchange(desks["a"], place, dry=True)
-    assert found.sent == len([one for one in WEEK if one[0] == "a"]) + 1
-    assert not Path(place.address).exists()
-    exchange(desks["a"], place)
-    before = state(desks["b"])
-    assert exchange(desks["b"], place, dry=True).taken == found.sent
-    assert state(desks["b"]) == before
-
-
 def test_a_sync_that_is_stopped_leaves_whole_chains(
     desks: dict[str, Path], place: SharedFolder
 ) -> None:
     perform(desks, WEEK)
     exchange(desks["a"], place)
     with closing(open_on(desks["b"], "ben")) as desk, pytest.raises(Cancelled):
-        sync(desk, place, SyncOptions(), lambda share, _count: share == 0)
+        sync(desk, place, lambda share, _count: share == 0)
     assert verify(desks["b"]).ok
     until_quiet(desks, place)
     assert state(desks["a"]) == state(desks["b"])
