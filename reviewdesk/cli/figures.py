@@ -78,14 +78,14 @@ def calibrate(
             raise UsageError(
                 f"--{name}: a labels file holds no run", f"Leave out the file, or --{name}."
             )
-    from reviewdesk.desk.figures.labels_file import calibrate_file, observed
+    from reviewdesk.desk.figures.labels_file import file_page, file_rows, observed
     from reviewdesk.views.json import figures
 
     over = None
     if run_name is not None:
         with open_desk() as desk:
             over = observed(desk, chosen_run(desk, run_name))
-    page = calibrate_file(files.source(labels), over)
+    page = file_page(file_rows(files.source(labels)), over)
     put_result(figures.filed(page), file_calibration(page, full=full), as_json=as_json)
 
 

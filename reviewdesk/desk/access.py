@@ -52,11 +52,6 @@ def access(desk: Path) -> str:
     return "private to the owner"
 
 
-def others_may_write(found: os.stat_result) -> bool:
-    """Return whether somebody else owns a file or may write it, if the system can tell."""
-    return sys.platform != "win32" and (found.st_uid != os.geteuid() or bool(found.st_mode & 0o022))
-
-
 def share(desk: Path, group: str | None) -> None:
     """Give a group access to a desk and its folder, or with ``None`` take it from all others.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.records import Loaded, ProposedMap, Run
+from reviewdesk.domain.records import ProposedMap, Run
 from reviewdesk.errors import LabelsFileError, UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.backup import is_own_file
@@ -68,13 +68,6 @@ def labels(name: str) -> list[LabelRow]:
     if rows := read_labels(source(name)):
         return rows
     raise LabelsFileError(name, "", "there are no labels in this file", "Give rows: id, truth.")
-
-
-def open_file(
-    desk: Desk, path: str, options: LoadOptions, progress: ProgressCall | None = None
-) -> Loaded:
-    """Load the report at this path, which may start with ``~``."""
-    return desk.load(source(str(named(path))), options, progress)
 
 
 def named(text: str) -> Path:

@@ -2,7 +2,7 @@
 
 import gc
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from time import monotonic, sleep
@@ -129,7 +129,7 @@ def _load(
     run, is_new = write_new(desk, new, made, read, progress)
     if not is_new:
         return _open_known(desk, run, options)
-    return _load_result(desk, run, (*notes, *_import_notes(desk, run, options)), new=True)
+    return _load_result(desk, run, options, notes, new=True)
 
 
 def write_new(
@@ -206,14 +206,13 @@ def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
     if not desk.read_only:
         with writing(desk.conn, desk.path):
             runs.touch(desk.conn, known.key, desk.at())
-    return _load_result(desk, known, _import_notes(desk, known, options), new=False)
+    return _load_result(desk, known, options, (), new=False)
 
 
-def _load_result(desk: OpenFile, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
+def _load_result(
+    desk: OpenFile, run: Run, options: LoadOptions, notes: Iterable[str], *, new: bool
+) -> Loaded:
     """Count the unknown ballots; this reads the whole run, so it holds no lock."""
+    taken = (import_human(desk, run),) if options.import_labels else ()
     unknown = measures.unknown_ballots(desk.conn, run.key).get(run.key, 0)
-    return Loaded(run, new, notes, unknown)
-
-
-def _import_notes(desk: OpenFile, run: Run, options: LoadOptions) -> tuple[str, ...]:
-    return (import_human(desk, run),) if options.import_labels else ()
+    return Loaded(run, new, (*notes, *taken), unknown)

@@ -16,7 +16,7 @@ from reviewdesk.desk.export.report import run_overview
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.calibration import segments as segments_of
 from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, panel_comparison
-from reviewdesk.desk.figures.labels_file import calibrate_file
+from reviewdesk.desk.figures.labels_file import file_page, file_rows
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.gates.suite import run_suite
@@ -262,7 +262,7 @@ def documents() -> dict[str, Document]:
     labels = SAMPLES / "library-desk-truth.jsonl"
     rows = Source.from_path(SAMPLES / "labels-example.jsonl")
     found = {
-        "labels file": file_calibration(calibrate_file(rows)),
+        "labels file": file_calibration(file_page(file_rows(rows))),
         **of_panels(),
         **dict(of_gates()),
         **dict(of_team()),

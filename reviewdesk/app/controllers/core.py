@@ -42,9 +42,9 @@ from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.improve.split import half_of, known_halves
+from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
-from reviewdesk.domain.labels.split import SplitLabels
+from reviewdesk.domain.labels.split import SplitLabels, group_of
 from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
 from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError
@@ -375,8 +375,11 @@ class Core:
     def half(self) -> str:
         """The half of the split that the item in view belongs to; empty without a split."""
         item = self.session.item
-        found = None if item is None or self.halves is None else half_of(self.halves.split, item)
-        return found or ""
+        if item is None or self.halves is None:
+            return ""
+        verdict = item.verdict
+        group = group_of(verdict.text("input"), verdict.test, verdict.id)
+        return self.halves.split.half(group) or ""
 
     # sessions and screens
 

@@ -114,7 +114,8 @@ def _filter(core: Core) -> None:
     )
     run = core.session.run
     # The columns that most filters need are read while the filter is typed.
-    core.background("columns", lambda desk, _report: queue.warm(desk, run), lambda _: None)
+    read = lambda desk, _report: desk.columns.read(desk, run, queue.USUAL)  # noqa: E731
+    core.background("columns", read, lambda _: None)
     core.ask(form, partial(_take, core, "filter", use))
 
 

@@ -347,7 +347,8 @@ def _load(core: Core, path: str) -> None:
     options = LoadOptions(audit_share=core.settings.audit_share)
 
     def work(desk: Desk, report: Report) -> Loaded:
-        return files.open_file(desk, path, options, lambda share, _count: report(share))
+        source = files.source(str(files.named(path)))
+        return desk.load(source, options, lambda share, _count: report(share))
 
     def ended(found: object, error: ReviewDeskError | None) -> None:
         if error is not None:

@@ -137,7 +137,9 @@ def _print_payloads(desk: Desk, ready: ReadyRerun) -> None:
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
-    from reviewdesk.desk.live.rerun import RerunListener, run_now
+    import asyncio
+
+    from reviewdesk.desk.live.rerun import RerunListener, carry_out
     from reviewdesk.views.panel import consent, turnout
     from reviewdesk.views.verdict import asked
 
@@ -152,7 +154,7 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
         came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
         listener = RerunListener(came, ended=ends.append, noted=line.note)
     try:
-        found = run_now(desk, ready, listener)
+        found = asyncio.run(carry_out(desk, ready, listener))
     except KeyboardInterrupt:
         kept = f": {ends[0].text}" if many and ends else ": the answers are kept"
         hint = "Continue with rerun --resume." if many else ""

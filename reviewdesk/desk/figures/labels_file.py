@@ -146,17 +146,12 @@ def file_rows(source: Source) -> FileRows:
     )
 
 
-def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> FilePage:
-    """Compute the figures of a labels file.
+def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
+    """Compute the figures of rows that ``file_rows`` has read.
 
     ``over`` is a run that the file was not drawn from. If the rows state what the judge decided,
     they correct the pass rate of that run.
     """
-    return file_page(file_rows(source), over)
-
-
-def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
-    """Compute the figures of rows that ``file_rows`` has read."""
     drawn = file.run
     line = measure(file.rows, over.rate if over else None)
     found = fit(file.rows)

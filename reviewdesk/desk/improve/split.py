@@ -11,7 +11,6 @@ from reviewdesk.domain.labels.split import (
     KIND,
     Half,
     LabelledCase,
-    Split,
     SplitLabels,
     SplitMade,
     Step,
@@ -19,18 +18,12 @@ from reviewdesk.domain.labels.split import (
     halved,
     rubric_name,
 )
-from reviewdesk.domain.records import TELLING, Item, Run, Truth
+from reviewdesk.domain.records import TELLING, Run, Truth
 from reviewdesk.domain.verdict import CanonicalVerdict, Decision, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, verdicts
 from reviewdesk.store import improve as store
 from reviewdesk.store.connect import reading, writing
-
-
-def half_of(split: Split, item: Item) -> Half | None:
-    """Return the half of an item, for its mark on screen."""
-    verdict = item.verdict
-    return split.half(group_of(verdict.text("input"), verdict.test, verdict.id))
 
 
 def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLabels:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, LabelVote, least_answered
 from reviewdesk.domain.panel.case import Case, case_key
-from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
@@ -125,7 +125,10 @@ class Panel(PanelSpec):
             if one.name in names:
                 raise UsageError(f"two jurors are named {one.name!r}", "Give each its own name")
             names.add(one.name)
-            price = one.price or _price_of(one)
+            # Imported for jurors alone: a panel that only decides on ballots reads no files.
+            from reviewdesk.reports.panels.prices import price_of
+
+            price = one.price or price_of(one.vendor, one.model)
             weight = given.get(one.name, one.weight)
             made.append(dataclasses.replace(one, weight=weight, price=price))
         seats = tuple(made)
@@ -286,10 +289,3 @@ def aggregate(
 ) -> Assessment:
     """Decide by collected ballots in one call; ``rule`` takes the options of a ``Panel``."""
     return Panel(strategy, **rule).aggregate(ballots, tags=tags, generator=generator)
-
-
-def _price_of(juror: Juror) -> Price | None:
-    # Imported for jurors alone: a panel that only decides on ballots reads no files.
-    from reviewdesk.reports.panels.prices import price_of
-
-    return price_of(juror.vendor, juror.model)

@@ -3,7 +3,6 @@
 One consent and one ceiling hold for all verdicts of a re-run, whose journal is in the desk.
 """
 
-import asyncio
 import dataclasses
 import json
 import secrets
@@ -496,8 +495,3 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
         facts = {"left": 0, "given_up": found.extent.left, "stopped": True}
         journal.append("rerun_ended", facts, found.event.run)
     return len(rest)
-
-
-def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSummary:
-    """Carry out a re-run over the network, and return its result."""
-    return asyncio.run(carry_out(desk, ready, listener))

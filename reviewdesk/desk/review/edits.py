@@ -332,27 +332,24 @@ def draft(desk: OpenFile, key: int, since: int = 0) -> str | None:
     return _CAME_BACK.sub("\n\n", kept).strip("\n") or None if kept else None
 
 
-def keep_draft(desk: OpenFile, key: int, text: str, since: int = 0) -> None:
-    """Store an unfinished note; an empty text deletes it.
+class NoteDraft(Struct, frozen=True):
+    """An unfinished note on a verdict; calling it stores it, and an empty text deletes it.
 
     What was written before the event ``since`` which the item came back is kept with it.
     """
-    with writing(desk.conn, desk.path):
-        if since:
-            kept = reviewers.draft(desk.conn, key, desk.reviewer) or ""
-            text = kept.partition(_mark(since))[0] + (_mark(since) + text if text else "")
-        reviewers.save_draft(desk.conn, key, desk.reviewer, text)
-
-
-class NoteDraft(Struct, frozen=True):
-    """An unfinished note on a verdict; calling it stores it."""
 
     key: int
     text: str
     since: int = 0
 
     def __call__(self, desk: OpenFile) -> None:
-        keep_draft(desk, self.key, self.text, self.since)
+        text = self.text
+        with writing(desk.conn, desk.path):
+            if self.since:
+                kept = reviewers.draft(desk.conn, self.key, desk.reviewer) or ""
+                mark = _mark(self.since)
+                text = kept.partition(mark)[0] + (mark + text if text else "")
+            reviewers.save_draft(desk.conn, self.key, desk.reviewer, text)
 
     def is_stored(self, desk: OpenFile) -> bool:
         return self.text in (draft(desk, self.key, self.since) or "")
@@ -362,8 +359,7 @@ class NoteDraft(Struct, frozen=True):
         stored = draft(desk, self.key, self.since) or ""
         if not self.is_stored(desk):
             new = stored and not self.text.startswith(stored)
-            text = f"{stored}\n\n{self.text}" if new else self.text
-            keep_draft(desk, self.key, text, self.since)
+            replace(self, text=f"{stored}\n\n{self.text}" if new else self.text)(desk)
 
 
 def _mark(since: int) -> str:

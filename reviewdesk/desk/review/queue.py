@@ -133,11 +133,6 @@ def kept_back(desk: QueueFile, run: Run, text: str) -> int:
     return max(0, every - shown)
 
 
-def warm(desk: QueueFile, run: Run) -> None:
-    """Read the usual columns of a run, so that the next filter finds them in memory."""
-    desk.columns.read(desk, run, USUAL)
-
-
 def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int]:
     # Imported here because it loads numpy, which a queue in the order of the file spares.
     from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered

@@ -42,7 +42,7 @@ def endpoint(juror: Juror) -> Endpoint:
         raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
     return Endpoint(
         url=_azure_url(base, juror) if juror.vendor == "azure" else _wire_url(base, vendor.wire),
-        host=host_of(base),
+        host=urlsplit(base).netloc.rpartition("@")[2],
         wire=vendor.wire,
         key_env=juror.api_key_env or vendor.key_env,
         shape=vendor.shape,
@@ -50,11 +50,6 @@ def endpoint(juror: Juror) -> Endpoint:
         key_header=vendor.key_header,
         headers=tuple(juror.headers.items()),
     )
-
-
-def host_of(url: str) -> str:
-    """Return the host of a URL, with the port if it has one."""
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _azure_url(base: str, juror: Juror) -> str:

@@ -204,7 +204,7 @@ def test_a_kept_draft_does_not_replace_what_was_written_since(tmp_path: Path) ->
     path = undone(tmp_path)
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
         key = desk.find(desk.run(), NOTED)
-        edits.keep_draft(desk, key, "another")
+        edits.NoteDraft(key, "another")(desk)
         [file] = unsaved.waiting(desk)
         assert unsaved.save(desk, [file]) == 0
         assert edits.draft(desk, key) == "another\n\nhalf a thought"

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates, tries
-from reviewdesk.desk.improve.split import bodies, half_of, make_split, split_labels
+from reviewdesk.desk.improve.split import bodies, make_split, split_labels
 from reviewdesk.domain.labels.split import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
@@ -100,7 +100,7 @@ def test_the_lists_and_drafts_hold_the_tuning_half_alone(desk: Desk, tmp_path: P
     for one in labels.holdout:
         for mark in (f"'{one.id}'", f" {one.id}:", f"{one.notes[0]}'", f"{one.tags[0]}'"):
             assert mark not in told, one.id
-    assert {half_of(labels.split, desk.item(one.key)) for one in labels.holdout} == {Half.HOLDOUT}
+    assert {labels.split.half(one.group) for one in labels.holdout} == {Half.HOLDOUT}
     with pytest.raises(UsageError, match="nothing was labelled since"):
         make_split(desk, run)
 

@@ -35,7 +35,7 @@ def statements(desk: Desk, run: Run, text: str, order: str = "draw") -> list[str
 def test_the_columns_of_a_verdict_take_few_bytes(desk: Desk) -> None:
     count = 400
     run = load(desk, numbered(count))
-    queue.warm(desk, run)
+    desk.columns.read(desk, run, queue.USUAL)
     # The row in the draw (4 bytes), two codes (1) and the flags (4).
     assert desk.columns.bytes == count * (4 + 2 * 1 + 4)
     for order in (*ORDERS, "mix"):
@@ -51,9 +51,9 @@ def test_another_run_takes_the_place_of_the_one_before(desk: Desk) -> None:
         load(desk, numbered(10)),
         load(desk, report(*(verdict(f"w{n}") for n in range(300)))),
     )
-    queue.warm(desk, large)
+    desk.columns.read(desk, large, queue.USUAL)
     most = desk.columns.bytes
-    queue.warm(desk, small)
+    desk.columns.read(desk, small, queue.USUAL)
     assert desk.columns.bytes == most * 10 // 300
     assert not desk.columns.holds(large)
     assert len(desk.queue(large, "!esc")) == 300
@@ -62,7 +62,7 @@ def test_another_run_takes_the_place_of_the_one_before(desk: Desk) -> None:
 def test_the_connections_of_a_desk_read_a_column_once(desk: Desk) -> None:
     run = load(desk, numbered(20))
     with closing(desk.reader()) as reader:
-        queue.warm(reader, run)
+        reader.columns.read(reader, run, queue.USUAL)
     seen = statements(desk, run, "decision:pass !esc", "-draw")
     assert not [query for query in seen if "verdicts" in query]
 
@@ -100,7 +100,7 @@ def test_an_order_of_the_file_needs_no_column_in_memory(desk: Desk, order: str) 
              for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]  # fmt: skip
     assert not [line for line in plans if "TEMP B-TREE" in line or line.startswith("SCAN")]
     assert not desk.columns.holds(run)
-    queue.warm(desk, run)
+    desk.columns.read(desk, run, queue.USUAL)
     assert keys == desk.queue(run, "", order)
 
 
