@@ -168,7 +168,10 @@ class Guesser(TableRoles):
         """Return the map of a table with the answers of judges inside a column."""
         rules = [self.by_row(one) for one in rule.get("ballots") or [rule]]
         places = [one.get("each") or one.get("score") or column for one in rules]
-        made = {**self.made, "item": self.item}
+        judge = self.roles.get("judge", "")
+        # If each row is a judge, its columns are the items.
+        item = self.item or ("=table" if judge and not self.recurs([judge]) else "")
+        made = {**self.made, "item": item}
         read = [str(path) for one in rules for path in one.values()]
         if column == made.get("output") and any(path.startswith(column) for path in read):
             del made["output"]  # it is the judge's answer
@@ -178,7 +181,7 @@ class Guesser(TableRoles):
             more.append(self.columns_rule(beside))
         made |= rules[0] if len(rules) == 1 and not more else {"ballots": [*rules, *more]}
         of_row = [one.get("judge", "=") for one in rules if not one.get("each")]
-        said = [self.roles.get("judge", ""), *(one for one in of_row if not one.startswith("="))]
+        said = [judge, *(one for one in of_row if not one.startswith("="))]
         self.told_apart(made, [*said, self.roles.get("dimension", "")])
         if words := self.words([self.at(one) for one in rules]):
             made["words"] = words

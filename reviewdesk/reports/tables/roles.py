@@ -234,7 +234,7 @@ class TableRoles(TableSample):
         free = [one for one in self.columns if one not in taken and one not in self.said]
         if judge := self.roles.get("judge", ""):
             likely = (one for one in free if one == first or not self.answers(one))
-            likely = (one for one in likely if self.recurs([one]))
+            likely = (one for one in likely if self.cells(one) and self.recurs([one]))
             if found := next((one for one in likely if not self.recurs([one, judge])), ""):
                 return found
         cells = self.cells(first)
