@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from msgspec import Struct, convert
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import BALLOT, FACTS, REASONS, Cells, is_criterion, name
-from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people
+from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people, rules_of
 from reviewdesk.reports.tables.roles import MARKED, TableRoles, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap, at_path
@@ -24,7 +25,6 @@ _MOST_WORDS = 6
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
-"""How sure each judge is of its answer stands beside the answer."""
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
@@ -32,16 +32,13 @@ _FAILS = re.compile(
     r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|[d-f][+-]?$)",
     re.IGNORECASE,
 )
-"""Words that more likely mean a fail than a pass."""
 _NEITHER = re.compile(
     r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
     re.IGNORECASE,
 )
-"""Words for an answer between pass and fail."""
 _PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
 """Roles and columns that tell apart the rows of one item and judge."""
 _PAIR = ("chosen", "rejected")
-"""The columns of two responses, of which the first one is known to be the better."""
 _FIRST = {
     "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
     "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second", "2"],
@@ -50,7 +47,6 @@ _FIRST = {
 _AGAIN = re.compile(
     r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
 )
-"""Columns of one judge's repeated answers."""
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _COMMENT = ".comment"
@@ -59,7 +55,6 @@ _OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECAS
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
 )
-"""Columns that more likely than others hold the answers of judges."""
 _UNLIKELY = re.compile(
     r"meta|config|usage|param|setting|info|timing|stat|version|context|input|expected|cost|token",
     re.IGNORECASE,
@@ -70,7 +65,6 @@ _SUMS = re.compile(
     r"|[_ ](?:mean|avg|average|median|std)$",
     re.IGNORECASE,
 )
-"""Columns that sum up those of judges."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -108,7 +102,8 @@ class Guesser(TableRoles):
         self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.command = command
         self.see = f"See how it would be read: reviewdesk map {command}"
-        self.read_labels = f"Read it with: reviewdesk labels import {command}"
+        self.write = f"Say in a map what its columns hold: reviewdesk map {command}"
+        self.has = f"(its columns: {listed(self.columns)})"
         self.made: JsonObject = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
@@ -124,16 +119,16 @@ class Guesser(TableRoles):
     def guess(self) -> Guess:
         if missing := [one for one in self.said if one not in self.columns]:
             named = show_line(missing[0], 60)
-            problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
+            problem = f'has no column "{named}" {self.has}'
             return _unsure(TableMap(), problem, "Name its columns as the file does.")
         if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
-            problem = "is a labels file, not a report"
-            return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
+            return self.labels()
         # The export of a queue has a column of comments for each reviewer.
         people = [one.removesuffix(_COMMENT) for one in self.columns if one.endswith(_COMMENT)]
         if people and not self.given and "judge" not in self.roles:
-            problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
-            return Guess(TableMap(), (), False, problem, self.read_labels, elsewhere=True)
+            return self.labels(
+                f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
+            )
         if self.given and "judge" not in self.roles:
             options = self.options
             self.item = self.item or self.item_column()
@@ -147,6 +142,10 @@ class Guesser(TableRoles):
             self.item = self.roles.get("input", "")
         self.item = self.item or self.item_column()
         return self.nested(asks) or (self.long() if asks else self.by_cells())
+
+    def labels(self, problem: str = "is a labels file, not a report") -> Guess:
+        hint = f"Read it with: reviewdesk labels import {self.command}"
+        return Guess(TableMap(), (), False, problem, hint, elsewhere=True)
 
     def nested(self, asks: bool) -> Guess | None:
         """Return the map of a table whose answers are inside a column, if that is likely.
@@ -166,7 +165,7 @@ class Guesser(TableRoles):
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
-        rules = [self.by_row(one) for one in rule.get("ballots") or [rule]]
+        rules = [self.by_row(one) for one in rules_of(rule)]
         places = [one.get("each") or one.get("score") or column for one in rules]
         judge = self.roles.get("judge", "")
         # If each row is a judge, its columns are the items.
@@ -270,7 +269,7 @@ class Guesser(TableRoles):
             words = {key: [*made.get("words", {}).get(key, []), *words[key]] for key in words}
             return self.ask_words(_map({**made, "words": words}), [said], self.command)
         if not self.item:
-            problem = f"has no column that names the items (its columns: {listed(self.columns)})"
+            problem = f"has no column that names the items {self.has}"
             likely = next((one for one in self.columns if one.lower().endswith("id")), "NAME")
             hint = f"Say which it is: reviewdesk open {self.command} --item-column"
             hint += f" {shlex.quote(likely)}"
@@ -304,11 +303,8 @@ class Guesser(TableRoles):
             made = {key: path for key, path in made.items() if key != "judge"}
             return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
         if not rest:
-            problem = (
-                f"has no column with what the judges said (its columns: {listed(self.columns)})"
-            )
-            hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
-            return _unsure(_map(made), problem, hint)
+            problem = "has no column with what the judges said"
+            return _unsure(_map(made), f"{problem} {self.has}", self.write)
         if len(rest) == 1:
             self.roles["score"] = rest[0]
             problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
@@ -343,34 +339,26 @@ class Guesser(TableRoles):
         """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
         start, end = frame_of(columns) if columns else ("", "")
         stems = [one[len(start) : len(one) - len(end)] for one in columns]
-        for mark in _BETWEEN:
-            for cut in (str.partition, str.rpartition):
-                pairs = [cut(one, mark) for one in stems]
-                firsts = [*dict.fromkeys(first for first, _, _ in pairs)]
-                lasts = [*dict.fromkeys(last for _, _, last in pairs)]
-                if min(len(firsts), len(lasts)) < 2 or len(firsts) * len(lasts) != len(stems):
-                    continue
-                if all(map(_AGAIN.match, lasts)):
-                    return [
-                        {"columns": firsts, "score": f"{start}*{mark}{one}{end}", "epoch": f"={at}"}
-                        for at, one in enumerate(lasts, 1)
-                    ]
-                if all(map(JUDGE.search, firsts)) or all(map(is_criterion, lasts)):
-                    return [
-                        self.of_question(firsts, f"{start}*{mark}{one}{end}", one) for one in lasts
-                    ]
-                if all(map(JUDGE.search, lasts)) or all(map(is_criterion, firsts)):
-                    return [
-                        self.of_question(lasts, f"{start}{one}{mark}*{end}", one) for one in firsts
-                    ]
+        for mark, cut in product(_BETWEEN, (str.partition, str.rpartition)):
+            pairs = [cut(one, mark) for one in stems]
+            firsts = [*dict.fromkeys(first for first, _, _ in pairs)]
+            lasts = [*dict.fromkeys(last for _, _, last in pairs)]
+            if min(len(firsts), len(lasts)) < 2 or len(firsts) * len(lasts) != len(stems):
+                continue
+            again = all(map(_AGAIN.match, lasts))
+            if again or all(map(JUDGE.search, firsts)) or all(map(is_criterion, lasts)):
+                frames = {one: (start, f"{mark}{one}{end}") for one in lasts}
+            elif all(map(JUDGE.search, lasts)) or all(map(is_criterion, firsts)):
+                frames = {one: (f"{start}{one}{mark}", end) for one in firsts}
+            else:
+                continue
+            role = "epoch" if again else "dimension"
+            return [
+                self.columns_rule([one for one in columns if _framed(one, frame)], frame)
+                | {role: f"={at if again else asked}"}
+                for at, (asked, frame) in enumerate(frames.items(), 1)
+            ]
         return []
-
-    def of_question(self, judges: list[str], score: str, question: str) -> JsonObject:
-        """Return the rule of the columns of one question, with those of the reasons."""
-        likely = [f"{score}{mark}{word}" for mark in _BETWEEN for word in REASONS]
-        why = [one for one in likely if one.replace("*", judges[0]) in self.columns]
-        rule = {"columns": judges, "score": score, "dimension": f"={question}"}
-        return rule | ({"reason": why[0]} if why else {})
 
     def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Add the row's outcome and model to a map; return the rules that outcomes need."""
@@ -384,25 +372,19 @@ class Guesser(TableRoles):
             return []
         # It decides on the item, and on none of the questions.
         decision = made.pop("decision", "")
-        taken = {
-            decision,
-            *self.roles.values(),
-            *(one for rule in rules for one in rule.get("columns", ())),
-        }
-        totals = [one for one in self.columns if _OF_ITEM.search(one) and one not in taken]
-        if any("columns" in one for one in rules):
-            totals = []
-        found = [
-            self.columns_rule([one]) for one in (decision, *totals) if one and self.answers(one)
-        ]
-        found = [self.by_row(one | {"dimension": "=*"}) for one in found]
-        return [
-            one | {"decision": one["score"]} if decision in one["columns"] else one for one in found
-        ]
+        wide = any("columns" in one for one in rules)
+        free = [one for one in self.columns if one not in self.roles.values() and not wide]
+        stated = [one for one in (decision, *filter(_OF_ITEM.search, free)) if self.answers(one)]
+        found = {one: self.columns_rule([one]) | {"dimension": "=*"} for one in stated}
+        if decision in found:
+            found[decision]["decision"] = found[decision]["score"]
+        return [*map(self.by_row, found.values())]
 
-    def columns_rule(self, named: Sequence[str]) -> JsonObject:
+    def columns_rule(
+        self, named: Sequence[str], frame: tuple[str, str] | None = None
+    ) -> JsonObject:
         """Return the rule of a wide table for columns, with the columns that belong to them."""
-        start, end = frame_of(named)
+        start, end = frame or frame_of(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
         known = {column.casefold(): column for column in self.columns}
 
@@ -485,14 +467,12 @@ class Guesser(TableRoles):
             self.made["words"] = words
             return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
-            problem = "is a labels file, not a report"
-            return Guess(made, (), False, problem, self.read_labels, elsewhere=True)
-        problem = f"has no column that names the judge (its columns: {listed(self.columns)})"
+            return self.labels()
+        problem = f"has no column that names the judge {self.has}"
         if not judges and (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             return Guess(replace(made, as_="person", label="=pass"), _PAIR)
         if not judges:
-            hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
-            return _unsure(made, problem, hint)
+            return _unsure(made, problem, self.write)
         if len(made.ballots) > 1 and "dimension" in made.ballots[0]:
             problem = f"has a column for each judge and question: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
@@ -539,6 +519,10 @@ def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
 
 def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
+
+
+def _framed(column: str, frame: tuple[str, str]) -> bool:
+    return column.startswith(frame[0]) and column.endswith(frame[1])
 
 
 def _column_of(path: str) -> str:

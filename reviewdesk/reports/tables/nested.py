@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 from reviewdesk.reports.tables.cells import (
@@ -20,7 +21,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     roles_of,
 )
-from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.rows import TableRow, flat_names
 from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 
@@ -87,12 +88,10 @@ def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
     """Return a rule with the outcomes that stand beside its answers: decisions, or questions."""
     stated = [key for key, one in around.items() if _OUTCOME.search(key) and is_answer(one)]
     stated = [key for key in stated if not NO_SCORE.search(key)]
-    rules = rule.get("ballots") or [rule]
-    if any("dimension" in one for one in rules):
-        more = [
-            {"judge": f"={one}", "score": f"{path}.{one}", "dimension": f"={one}"} for one in stated
-        ]
-        return {"ballots": [*rules, *more]} if more else rule
+    if any("dimension" in one for one in rules_of(rule)) and stated:
+        of_key = {one: {"judge": f"={one}", "dimension": f"={one}"} for one in stated}
+        more = [{**of_key[one], "score": f"{path}.{one}"} for one in stated]
+        return {"ballots": [*rules_of(rule), *more]}
     decided = [one for one in stated if likely_number(around[one]) is None]
     return rule | {"decision": f"{path}.{decided[0]}"} if decided else rule
 
@@ -138,11 +137,9 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
         roles.setdefault("pass", passed)
     if "rubric" in roles:
         roles.setdefault("dimension", roles["rubric"])
-    for key, one in elements[0].items():
-        if isinstance(one, dict) and "judge" in roles_of([key]):
-            roles["judge"] = (
-                f"{key}.{next((part for part in ('name', 'id', 'model') if part in one), '')}"
-            )
+    for key, part in product(elements[0], ("model", "id", "name")):
+        if "judge" in roles_of([key]) and at_path(elements[0], f"{key}.{part}"):
+            roles["judge"] = f"{key}.{part}"
     return roles
 
 
@@ -159,18 +156,18 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     called += [roles["dimension"]] if "dimension" in roles else []
     likely = (*called[:1], "name", *called, "key")
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
-    if not roles.keys().isdisjoint(ANSWERS) and (named or judge):
-        said = (*ANSWERS, "reason", "error", "dimension")
-        rule = {role: roles[role] for role in said if role in roles}
-        if named and any(map(is_criterion, held)):
-            rule.setdefault("dimension", "@key")
-        elif judge and any(is_criterion(str(one.get(judge))) for one in elements):
-            rule.setdefault("dimension", judge)
-        rule = {"each": path, "judge": "@key" if named else judge, **rule}
-        if plain:
-            rule["score"] = f"{rule.get('score', 'score')}|@value"
-        return rule
-    return None
+    if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
+        return None
+    rule = {role: roles[role] for role in (*ANSWERS, "reason", "error") if role in roles}
+    if "dimension" in roles:
+        rule["dimension"] = roles["dimension"]
+    elif named and any(map(is_criterion, held)):
+        rule["dimension"] = "@key"
+    elif judge and any(is_criterion(str(one.get(judge))) for one in elements):
+        rule["dimension"] = judge
+    if plain:
+        rule["score"] = f"{rule.get('score', 'score')}|@value"
+    return {"each": path, "judge": "@key" if named else judge, **rule}
 
 
 def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
@@ -178,14 +175,10 @@ def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
     words: dict[str, set[str]] = {}
     for one in elements:
         roles = roles_of(one)
-        facts = {roles[role] for role in _NO_MARK & roles.keys()}
-        for path, held in one.items():
-            if path in facts:
-                continue
-            inner = held if isinstance(held, dict) and path not in {"^", "@value"} else {}
-            for key, mark in ((path, held), *((f"{path}.{key}", inner[key]) for key in inner)):
-                if isinstance(mark, str) and len(mark) < _LONGEST_MARK:
-                    words.setdefault(key, set()).add(mark)
+        facts = {"^", "@value", *(roles[role] for role in _NO_MARK & roles.keys())}
+        for path in flat_names({key: cell for key, cell in one.items() if key not in facts}):
+            if isinstance(mark := at_path(one, path), str) and len(mark) < _LONGEST_MARK:
+                words.setdefault(path, set()).add(mark)
     for path, found in words.items():
         if marks := sorted(filter(_PERSON.match, found)):
             by = next((key for key in _WHO if any(key in one for one in elements)), "")
@@ -196,9 +189,8 @@ def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
 def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> JsonObject | None:
     """Return the rule for objects that each hold several answers, such as all those of a judge."""
     named = isinstance(held, dict)
-    if not all(isinstance(one, dict | list) and one for one in elements):
-        return None
-    if named and len(elements) < 2:
+    whole = all(isinstance(one, dict | list) and one for one in elements)
+    if not whole or (named and len(elements) < 2):
         return None
     first = elements[0] if isinstance(elements[0], dict) else {}
     roles = roles_of(first)
@@ -210,7 +202,7 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
         why = {"reason": roles["reason"]} if "reason" in roles else {}
         rule = {"each": path, "judge": key, **why}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
-    found = [_rules(rule_of(one, "@", depth - 1)) for one in elements[:5]]
+    found = [rules_of(rule_of(one, "@", depth - 1)) for one in elements[:5]]
     shapes = [[one.get("each", one.get("score")) for one in rules] for rules in found]
     inside = any("each" in one for one in found[0])
     if not inside or any(shape != shapes[0] for shape in shapes):
@@ -223,7 +215,7 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     return rules[0] if len(rules) == 1 else {"ballots": rules}
 
 
-def _rules(rule: JsonObject | None) -> list[JsonObject]:
+def rules_of(rule: JsonObject | None) -> list[JsonObject]:
     return (rule.get("ballots") or [rule]) if rule else []
 
 
@@ -326,22 +318,18 @@ class TableSample:
         """Return the rule for every column with answers of one shape, such as ``judge_2``."""
         unnamed = rule.get("judge") == "^.@key" and isinstance(self.cells(column)[0], list)
         if unnamed or ("each" in rule and "dimension" not in rule):
-            # The raters of a list have no names but those of the list and their numbers.
-            rules = {one: self.held(one) for one in self.columns if "." not in one}
+            rules = {one: self.held(one) or {} for one in self.columns if "." not in one}
             shape = {key: path.replace(column, "*") for key, path in rule.items()}
             alike = {
                 one: found
                 for one, found in rules.items()
-                if found
-                and {key: str(path).replace(one, "*") for key, path in found.items()} == shape
+                if {key: str(path).replace(one, "*") for key, path in found.items()} == shape
             }
-            if unnamed:
-                named = {one: {"judge": f"={one} + ^.@key"} for one in alike}
-            elif len(alike) > 1:
-                named = {one: {"dimension": f"={one}"} for one in alike}
-            else:
+            if len(alike) < 2 and not unnamed:
                 return rule
-            return {"ballots": [found | named[one] for one, found in alike.items()]}
+            # The raters of a list have no names but those of the list and their numbers.
+            role, more = ("judge", " + ^.@key") if unnamed else ("dimension", "")
+            return {"ballots": [found | {role: f"={one}{more}"} for one, found in alike.items()]}
         if rule.get("judge") != f"={column}":
             return rule
         held = {one: self.held(one) for one in self.sample[0].cells if not one.startswith("raw_")}
