@@ -61,7 +61,7 @@ class ProducerModel(Canonical):
     run_id: str | None = None
 
 
-class GeneratorModel(Canonical):
+class Generator(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The model that wrote the response under review."""
 
     model: str | None = None
@@ -91,8 +91,8 @@ class CaseModel(Canonical):
     subject: str | None = None
 
 
-class AgreementModel(Canonical):
-    """How closely the jurors agree, under the metric the report names."""
+class Agreement(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """How closely the jurors agree, under the metric that the report names."""
 
     value: Annotated[float, _of("a finite number, at most 1", le=1)] | None
     metric: Literal[
@@ -201,14 +201,14 @@ class VerdictModel(Canonical, kw_only=True):
     alternative: str | None = None
     reference: Annotated[str, _of("a text or a list of texts")] | list[str] | None = None
     rubric: str | None = None
-    generator: GeneratorModel | None = None
+    generator: Generator | None = None
     threshold: Unit = None
     quorum: Quorum = None
     strategy: Strategy = None
     decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
     label: str | None = None
     score: Unit = None
-    agreement: AgreementModel | None = None
+    agreement: Agreement | None = None
     band: Literal["high", "medium", "low"] | None = None
     escalate_for_review: bool | UnsetType = UNSET
     escalation_reasons: list[str] | UnsetType = UNSET
@@ -244,7 +244,7 @@ class HeaderModel(Canonical):
     created_at: str | None = None
     producer: ProducerModel | None = None
     defaults: PolicyModel | None = None
-    generator: GeneratorModel | None = None
+    generator: Generator | None = None
     meta: dict[str, Any] | UnsetType = UNSET
 
 

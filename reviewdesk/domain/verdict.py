@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain import values
-from reviewdesk.domain.report_model import VerdictModel, json_of
+from reviewdesk.domain.report_model import Agreement, Generator, VerdictModel, json_of
 from reviewdesk.domain.values import (
     BY_REGIME,
     FAILED_LABELS,
@@ -113,24 +113,16 @@ def drawn_name(content: bytes, verdict_id: str | None) -> str:
 
 
 __all__ = [
-    "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
-    "Answer", "Ballot", "Band", "Decision", "Generator", "Policy", "Regime", "Rounding",
-    "StatedTrim", "Status", "Strategy", "Verdict", "answer", "declared_label", "folded",
-    "labelled", "read_ballot", "read_trim", "stated_trim", "status_of", "verdict_from_body",
-    "verdict_reader",
+    "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Ballot", "Band",
+    "Decision", "Generator", "Policy", "Regime", "Rounding", "StatedTrim", "Status", "Strategy",
+    "Verdict", "answer", "declared_label", "folded", "labelled", "read_ballot", "read_trim",
+    "stated_trim", "status_of", "verdict_from_body", "verdict_reader",
 ]  # fmt: skip
 
 SLACK = 1e-9
 """The rounding error that every comparison with a documented threshold tolerates."""
 
 DEFAULT_TRIM_FRACTION = 0.2
-
-
-class Generator(Struct, frozen=True):
-    """The model that wrote the response."""
-
-    model: str | None = None
-    vendor: str | None = None
 
 
 _CHECKS: Mapping[str, Callable[[str, object], object]] = {
@@ -243,13 +235,6 @@ class Answer(NamedTuple):
     status: Status
     score: float | None
     vote: bool | None
-
-
-class Agreement(Struct, frozen=True):
-    """The agreement that a report states, and the name of its metric."""
-
-    value: float | None
-    metric: str
 
 
 class StatedTrim(Struct, frozen=True):

@@ -22,7 +22,7 @@ from reviewdesk.domain.jury.rules import ByVotes, Reads, Votes, quorum_decision,
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, STRATEGY_OF
 from reviewdesk.domain.stats.dense import cases, counted, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
@@ -36,7 +36,6 @@ MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
 
 
 def code(decision: Decision | None) -> int:
-    """Return the code of a decision."""
     return NOTHING if decision is None else DECISIONS.index(decision)
 
 
@@ -54,21 +53,17 @@ class Cast:
 
     @cached_property
     def scores(self) -> Scores:
-        """The scores, with the figures that rules on scores read."""
-        columns = self.columns
-        return Scores(columns.scores, columns.weights, exact=self.exact)
+        return Scores(self.columns.scores, self.columns.weights, exact=self.exact)
 
     @cached_property
     def passes(self) -> Ints:
         """The number of votes for a pass, ``[n]``."""
-        votes = self.columns.votes
-        return counted(votes == PASS)
+        return counted(self.columns.votes == PASS)
 
     @cached_property
     def answered(self) -> Ints:
         """The number of votes cast, ``[n]``."""
-        votes = self.columns.votes
-        return counted(votes != NOTHING)
+        return counted(self.columns.votes != NOTHING)
 
     @cached_property
     def silent(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -80,9 +75,12 @@ class Cast:
             return none, none, none, none
         waiting = (columns.votes == NOTHING) & ~columns.withheld & ~np.isnan(columns.scores)
         withheld = columns.withheld & ~columns.missing & ~columns.not_asked
-        kinds = (waiting, withheld, columns.missing, columns.not_asked)
-        waits, withholds, missing, unasked = (lean(counted(one)) for one in kinds)
-        return waits, withholds, missing, unasked
+        return (
+            lean(counted(waiting)),
+            lean(counted(withheld)),
+            lean(counted(columns.missing)),
+            lean(counted(columns.not_asked)),
+        )
 
 
 class Panels:
@@ -103,7 +101,6 @@ class Panels:
 
     @property
     def scores(self) -> Scores:
-        """The scores of the panels."""
         return self.cast.scores
 
     @cached_property
@@ -127,10 +124,7 @@ class Panels:
 
     @cached_property
     def value(self) -> Floats:
-        """Each panel's support for a pass by its rule; NaN if undefined.
-
-        A rule without a value, such as the quorum, takes the mean of the scores.
-        """
+        """Each panel's support for a pass: the value of its rule, else the mean of the scores."""
         return self._by_rule(self.valued_by, np.nan, np.float64)
 
     def _by_rule(
@@ -138,7 +132,7 @@ class Panels:
     ) -> npt.NDArray[Any]:
         found = np.full(len(self.columns), empty, kind)
         for (place,), rows in cases(self.used):
-            made = figure(None if place == NOTHING else STRATEGIES[place])
+            made = figure(STRATEGY_OF[place])
             if isinstance(rows, slice):
                 return made
             found[rows] = made[rows]
@@ -152,10 +146,10 @@ class Panels:
             method = METHODS[strategy]
             if method.reads is Reads.SCORES:
                 value = self.valued_by(strategy)
-                self._by[strategy] = self.compared(value, cautious=method.cautious, again=strategy)
+                made = self.compared(value, cautious=method.cautious, again=strategy)
             else:
                 made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
-                self._by[strategy] = made
+            self._by[strategy] = made
         return self._by[strategy]
 
     def by_votes(self, figure: Callable[..., int], *more: Ints) -> Small:
@@ -164,10 +158,9 @@ class Panels:
         The figure takes ``Votes``, ``Policy`` and a number of each further column.
         """
         columns = self.columns
-        cast = self.cast
 
         def one(*counts: int) -> int:
-            (quorum, share, minimum) = counts[7:10]
+            quorum, share, minimum = counts[7:10]
             policy = Policy(
                 quorum=None if quorum == NOTHING else columns.quorums[quorum],
                 supermajority=columns.shares[share],
@@ -175,9 +168,14 @@ class Panels:
             )
             return figure(Votes(*counts[:7]), policy, *counts[10:])
 
-        votes = (cast.passes, cast.answered, columns.seated, *cast.silent)
         bars = (columns.quorum, columns.share, columns.minimum)
-        return looked_up(one, *votes, *bars, *more)
+        return looked_up(one, *self.counts, *bars, *more)
+
+    @property
+    def counts(self) -> tuple[Ints, ...]:
+        """The counts of ``Votes``, ``[n]`` each."""
+        cast = self.cast
+        return cast.passes, cast.answered, self.columns.seated, *cast.silent
 
     @cached_property
     def quorum_strictly(self) -> Small:
@@ -199,10 +197,9 @@ class Panels:
     @cached_property
     def too_few(self) -> Bools:
         """Whether fewer jurors answered than the panel requires."""
-        if self.columns.minima == (None,) * len(self.columns.minima):
+        if not any(self.columns.minima):
             return np.broadcast_to(np.False_, len(self.columns))
-        marks: Bools = self.by_votes(lambda votes, policy: votes.too_few(policy)) == 1
-        return marks
+        return self.by_votes(lambda votes, policy: votes.too_few(policy)).astype(np.bool_)
 
     def turning(self, strategy: Strategy) -> Small:
         """Return which votes would change a rule's decision if one changed: 1 fail, 2 pass."""
@@ -246,10 +243,13 @@ class Panels:
     def valued_by(self, strategy: Strategy | None) -> Floats:
         """Return every panel's value by one strategy."""
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS}:
-            # Their values use no quorum, share or minimum.
+            # Their values need no minimum of answers.
             minima = (None,) * len(self.columns.minima)
-            same = self.columns.minima == minima
-            bare = self if same else self.ruled(replace(self.columns, minima=minima))
+            bare = (
+                self.ruled(replace(self.columns, minima=minima))
+                if any(self.columns.minima)
+                else self
+            )
             made = bare.by(strategy)
             either = (made == PASS) | (made == FAIL)
             value = self.scores.mean if strategy is Strategy.UNANIMOUS else made.astype(np.float64)
@@ -266,9 +266,7 @@ class Panels:
 
 def votes_of(panels: Panels, at: int) -> Votes:
     """Return the vote count of one panel."""
-    cast = panels.cast
-    counts = (cast.passes, cast.answered, panels.columns.seated, *cast.silent)
-    return Votes(*(int(column[at]) for column in counts))
+    return Votes(*(int(column[at]) for column in panels.counts))
 
 
 def without(columns: Columns, juror: str) -> Columns:
@@ -315,7 +313,6 @@ class Answers:
         return self.panels.used
 
     def uses(self, strategy: Strategy) -> Bools:
-        """Return which verdicts a strategy decides."""
         found: Bools = self.used == STRATEGIES.index(strategy)
         return found
 
@@ -349,9 +346,8 @@ class Answers:
     def said(self) -> Bools:
         """The seats that answered by label; empty for a panel that answered by votes or scores.
 
-        A panel answers by label if it declares its labels. It also does so if every usable ballot
-        has a label and one of them has no vote of pass or fail, because a comparison of the votes
-        alone would leave out the answer of that juror.
+        A panel answers by label if it declares its labels, or if every usable ballot has a label
+        and one has no vote: a comparison of the votes alone would leave out that juror's answer.
         """
         columns = self.sheet.columns
         there = self.sheet.labels.code != NOTHING
@@ -372,20 +368,18 @@ class Answers:
         """The number of different labels that the jurors gave as answers."""
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
-        codes = np.where(self.said, self.sheet.labels.code, NOTHING)
-        found: Ints = firsts(codes).sum(axis=0)
+        found: Ints = firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)
         return found
 
     def recounted(
         self, strategy: Strategy | None, labels: LabelBallots
     ) -> tuple[Bools, LabelCount]:
-        """Return for which verdicts a strategy counts labels, and the counts.
+        """Return for which verdicts, all of one policy, a strategy counts labels, and the counts.
 
-        Labels that the panel declares decide under every rule that can count them. Otherwise
-        majorities and unanimity count labels if no juror gave a score or a vote; otherwise they
-        count labels only if the report states a consensus label that its ballots could have
-        given. A panel that states how it counts labels gives its fallback if no juror
-        answered. All verdicts have one policy.
+        Labels that the panel declares decide under every rule that can count them. Else majorities
+        and unanimity count labels if no juror gave a score or a vote, or if the report states a
+        consensus label that its ballots could have given. A panel that states how it counts labels
+        gives its fallback if no juror answered.
         """
         fact = self.sheet.facts[int(self.sheet.place[0])]
         rules = fact.rules

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain import values
 from reviewdesk.domain.values import AgreementSource, Band
@@ -36,10 +37,7 @@ STOPPED_EARLY = "stopped early"
 R_WG = "r_wg"
 ALPHA = "krippendorff_alpha"
 LINED = frozenset({R_WG, ALPHA, "unknown"})
-"""The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
-
-A share of juror pairs, a share of the consensus and a variance use other scales.
-"""
+"""The metrics that the band limits apply to; the scales of the others differ."""
 
 
 class AgreementPair(Struct, frozen=True):
@@ -72,27 +70,25 @@ class LabelVote(Struct, frozen=True):
     """The name of the strategy or of the callable."""
     label: str
     disagreement: bool | None
-    """Whether the labels differ; ``None`` if no juror gave a label."""
+    """Whether the labels differ."""
     agreement_pct: float | None
     """The share of the usable ballots whose label is the consensus, 0..1."""
     seated_share: float | None
-    """The share of all seats whose label is the consensus, 0..1."""
+    """The same share of all seats."""
     avg_confidence: float | None
-    """The mean of the confidences that the usable ballots give."""
     usable: int
     seated: int
     tie: str | None = None
-    """How a tie was broken; ``None`` without a tie."""
+    """How a tie was broken."""
     tied: tuple[str, ...] = ()
-    """The labels that were tied."""
     notes: tuple[str, ...] = ()
     reason: str | None = None
     """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
     decision: Decision | None = None
     """The decision of the label; ``None`` if it is neither pass nor fail.
 
-    A missed supermajority is inconclusive. So is the fallback label of a panel that
-    declares its labels, unless jurors gave it as an answer that passes or fails.
+    A missed supermajority is inconclusive, and so is the fallback label of a panel that declares
+    its labels, unless jurors gave it as an answer that passes or fails.
     """
 
 
@@ -125,21 +121,18 @@ def trim_count(
     """
     rounding = rounding_named(rounding)
     values.trim_fraction("fraction", fraction)
-    if n < 3:
-        return 0
     exact = Fraction(repr(float(fraction))) * n
-    if rounding is Rounding.DOWN:
-        count = math.floor(exact) or int(exact > Fraction(1, 2))
-    elif rounding is Rounding.NEAREST:
-        count = round(exact)
-    else:
-        count = math.ceil(exact)
-    return min(count, (n - 1) // 2)
+    counts = {
+        Rounding.DOWN: math.floor(exact) or int(exact > Fraction(1, 2)),
+        Rounding.NEAREST: round(exact),
+        Rounding.UP: math.ceil(exact),
+    }
+    return max(min(counts[rounding], (n - 1) // 2), 0)
 
 
 def rounding_named(word: Rounding | str) -> Rounding:
     """Return the rounding of that name; raise UsageError with all names if it is not known."""
-    return word if isinstance(word, Rounding) else values.member(Rounding, word, "no rounding")
+    return values.member(Rounding, word, "no rounding")
 
 
 class Breakdown(Struct, frozen=True):
@@ -264,7 +257,6 @@ class Votes(Struct, frozen=True):
 
     @property
     def fails(self) -> int:
-        """The number of votes to fail."""
         return self.answered - self.passes
 
     @property
@@ -285,10 +277,10 @@ class Votes(Struct, frozen=True):
     @property
     def of_answered(self) -> Votes:
         """The same votes with only the jurors that voted as seats, as some producers count them."""
-        return Votes(self.passes, self.answered, self.answered, self.unknown)
+        return replace(self, seated=self.answered)
 
     def too_few(self, policy: Policy) -> bool:
-        """Whether fewer jurors answered than ``min_answered`` requires; never in an empty panel."""
+        """Return True if fewer jurors answered than required; never for an empty panel."""
         least = least_answered(policy.min_answered, self.seated)
         return self.seated > 0 and self.returned < least
 
@@ -311,10 +303,8 @@ class Method(Struct, frozen=True):
     strategy: Strategy
     reads: Reads
     published: ByVotes = lambda _votes, _policy: None
-    """Decides by the votes that were cast, as the strategy's source does.
-
-    It returns ``None`` if nobody voted, or if something that the strategy needs is missing.
-    """
+    """Decides by the votes cast, as the strategy's source does; ``None`` if nobody voted, or if
+    something else that the strategy needs is missing."""
     cautious: bool = False
     """Whether a missing answer that could change the decision makes it inconclusive."""
 
@@ -323,14 +313,17 @@ class Method(Struct, frozen=True):
         if policy.min_answered is not None and votes.too_few(policy):
             return Decision.ERROR
         found = self.published(votes, policy)
-        if not self.cautious or found not in SIDES:
-            return found
         absent = votes.missing + votes.withheld
-        if not absent:
+        if not self.cautious or found not in SIDES or not absent:
             return found
-        # The keys are exactly what a rule on votes reads, so equal panels of a run share a result.
-        read = Votes(votes.passes, votes.answered, votes.seated, votes.unknown)
-        made = _decisions_by_votes(self, read, absent, policy.quorum, policy.supermajority)
+        # Each missing juror may pass, fail or stay silent; votes already cast do not change.
+        made = {
+            self.published(
+                replace(votes, passes=votes.passes + more, answered=votes.answered + cast), policy
+            )
+            for cast in range(absent + 1)
+            for more in range(cast + 1)
+        }
         return Decision.INCONCLUSIVE if len(made) > 1 else found
 
     @property
@@ -339,28 +332,6 @@ class Method(Struct, frozen=True):
 
 
 SIDES = frozenset({Decision.PASS, Decision.FAIL})
-
-
-@lru_cache(maxsize=65_536)
-def _decisions_by_votes(
-    method: Method,
-    votes: Votes,
-    absent: int,
-    quorum: float | str | None,
-    supermajority: float | str | None,
-) -> frozenset[Decision | None]:
-    """Return what a rule on votes may decide if any of ``absent`` more jurors vote.
-
-    Each of them may pass, fail or stay silent; votes already cast do not change.
-    """
-    policy = Policy(quorum=quorum, supermajority=supermajority)
-    found = set()
-    for passes in range(absent + 1):
-        for fails in range(absent + 1 - passes):
-            cast = votes.answered + passes + fails
-            more = Votes(votes.passes + passes, cast, votes.seated, votes.unknown)
-            found.add(method.published(more, policy))
-    return frozenset(found)
 
 
 def quorum_decision(
@@ -372,59 +343,51 @@ def quorum_decision(
     return Decision.PASS if met(votes.passes, votes.seated, policy.quorum) else Decision.FAIL
 
 
-def _majority(votes: Votes, _policy: Policy) -> Decision | None:
-    """Decide for the side with over half of all seats, empty ones included; else inconclusive."""
-    if not votes.known:
-        return None
-    if 2 * votes.passes > votes.seated:
-        return Decision.PASS
-    return Decision.FAIL if 2 * votes.fails > votes.seated else Decision.INCONCLUSIVE
+def _side_with(least: Callable[[Votes, Policy], float | Fraction]) -> ByVotes:
+    """Return a rule that decides for the side with the ``least`` votes; else it is inconclusive."""
+
+    def decide(votes: Votes, policy: Policy) -> Decision | None:
+        if not votes.known:
+            return None
+        needed = least(votes, policy)
+        if votes.passes >= needed:
+            return Decision.PASS
+        return Decision.FAIL if votes.fails >= needed else Decision.INCONCLUSIVE
+
+    return decide
 
 
-def _unanimous(votes: Votes, _policy: Policy) -> Decision | None:
-    if not votes.known:
-        return None
-    if votes.split:
-        return Decision.INCONCLUSIVE
-    return Decision.PASS if votes.passes else Decision.FAIL
+def _committed_share(votes: Votes, policy: Policy) -> float | Fraction:
+    enough = votes.answered >= LEAST_COMMITTED
+    return exact_share(policy.supermajority) * votes.answered if enough else math.inf
 
 
-def _supermajority(votes: Votes, policy: Policy) -> Decision | None:
-    """Decide for the side with the share, if three or more voted; silent seats do not commit."""
-    if not votes.known:
-        return None
-    if votes.answered < LEAST_COMMITTED:
-        return Decision.INCONCLUSIVE
-    least = exact_share(policy.supermajority) * votes.answered
-    if votes.passes >= least:
-        return Decision.PASS
-    return Decision.FAIL if votes.fails >= least else Decision.INCONCLUSIVE
+_every = _side_with(lambda votes, _: votes.answered)
+_over_half = _side_with(lambda votes, _: votes.seated // 2 + 1)
 
-
-def _single(votes: Votes, _policy: Policy) -> Decision | None:
-    if votes.answered != 1 or votes.unknown:
-        return None
-    return Decision.PASS if votes.passes else Decision.FAIL
-
-
-_METHODS = (
-    Method(Strategy.QUORUM, Reads.VOTES, quorum_decision),
-    Method(Strategy.MAJORITY, Reads.VOTES, _majority),
-    Method(Strategy.UNANIMOUS, Reads.VOTES, _unanimous, cautious=True),
-    Method(Strategy.WEIGHTED_AVERAGE, Reads.SCORES),
-    Method(Strategy.MEAN, Reads.SCORES),
-    Method(Strategy.MEDIAN, Reads.SCORES),
-    Method(Strategy.HIGHEST, Reads.SCORES),
-    Method(Strategy.LOWEST, Reads.SCORES, cautious=True),
-    Method(Strategy.TRIMMED_MEAN, Reads.SCORES),
-    Method(Strategy.WEIGHTED_VOTE, Reads.LABELS),
-    Method(Strategy.FIRST_DISAGREEMENT, Reads.LABELS),
-    Method(Strategy.SINGLE, Reads.VOTES, _single),
-    Method(Strategy.EXTERNAL, Reads.NOTHING),
-    Method(Strategy.SUPERMAJORITY, Reads.VOTES, _supermajority, cautious=True),
-)
-
-STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}
+STRATEGIES: Mapping[Strategy, Method] = {
+    method.strategy: method
+    for method in (
+        Method(Strategy.QUORUM, Reads.VOTES, quorum_decision),
+        Method(Strategy.MAJORITY, Reads.VOTES, _over_half),
+        Method(Strategy.UNANIMOUS, Reads.VOTES, _every, cautious=True),
+        Method(Strategy.WEIGHTED_AVERAGE, Reads.SCORES),
+        Method(Strategy.MEAN, Reads.SCORES),
+        Method(Strategy.MEDIAN, Reads.SCORES),
+        Method(Strategy.HIGHEST, Reads.SCORES),
+        Method(Strategy.LOWEST, Reads.SCORES, cautious=True),
+        Method(Strategy.TRIMMED_MEAN, Reads.SCORES),
+        Method(Strategy.WEIGHTED_VOTE, Reads.LABELS),
+        Method(Strategy.FIRST_DISAGREEMENT, Reads.LABELS),
+        Method(
+            Strategy.SINGLE,
+            Reads.VOTES,
+            lambda one, how: _every(one, how) if one.answered == 1 else None,
+        ),
+        Method(Strategy.EXTERNAL, Reads.NOTHING),
+        Method(Strategy.SUPERMAJORITY, Reads.VOTES, _side_with(_committed_share), cautious=True),
+    )
+}
 """Every strategy by its name. Majorities and unanimity count labels if no juror voted."""
 
 COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.MEAN)
@@ -447,10 +410,8 @@ class Rule(Struct, frozen=True):
 def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = None) -> Rule:
     """Return the rule that decides: the policy's strategy, else the regime's, else a known quorum.
 
-    A verdict with a regime takes no strategy from the file's defaults. Only a person decides a
-    dispute without a strategy. If a juror failed, the median replaces ``weighted_average`` and,
-    if the policy sets ``failed_jurors``, also ``mean`` and ``trimmed_mean``, but no other
-    strategy. A juror that abstained, was not asked or was not understood did not fail.
+    Only a person decides a dispute without a strategy. If a juror failed, ``stand_in`` may decide
+    instead; one that abstained, was not asked or was not understood did not fail.
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
@@ -467,7 +428,10 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
 
 
 def stand_in(policy: Policy, strategy: Strategy | None) -> Strategy | None:
-    """Return the strategy that replaces an average if a juror failed, or ``None``."""
+    """Return the strategy that replaces an average if a juror failed, or ``None``.
+
+    The median replaces a weighted average, and the policy's ``failed_jurors`` any average.
+    """
     if strategy is Strategy.WEIGHTED_AVERAGE:
         return policy.failed_jurors or Strategy.MEDIAN
     return policy.failed_jurors if strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN} else None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
+from statistics import quantiles, stdev
 
 import numpy as np
 
@@ -27,10 +28,7 @@ LOW, MEDIUM, HIGH = range(3)
 
 
 def bands(values: Floats) -> Ints:
-    """Return the codes of the bands of raw agreements: high from 0.8, medium from 0.667, else low.
-
-    NaN has no band.
-    """
+    """Return the codes of the bands of raw agreements; NaN has none."""
     found = np.where(values >= MEDIUM_FROM - SLACK, MEDIUM, LOW)
     found = np.where(values >= HIGH_FROM - SLACK, HIGH, found)
     return np.where(np.isnan(values), NOTHING, found)
@@ -60,7 +58,7 @@ def levels_null(levels: int) -> float:
 def share_of_pairs(answers: Ints) -> Floats:
     """Return the share of juror pairs of each panel that agree, ``[n]``; NaN without a pair.
 
-    ``answers`` are votes or labels, ``[s, n]``; -1 means no answer.
+    ``answers`` are codes, ``[s, n]``.
     """
     alike = np.zeros(answers.shape[1], np.int64)
     for seat in range(1, len(answers)):
@@ -71,7 +69,7 @@ def share_of_pairs(answers: Ints) -> Floats:
 
 
 def pairs_agreement(answers: Ints) -> Floats:
-    """Return ``2P - 1``, where P is the share of juror pairs with the same vote or label."""
+    """Return ``2P - 1``, where P is the share of juror pairs that agree."""
     return 2 * share_of_pairs(answers) - 1
 
 
@@ -81,7 +79,7 @@ def scores_agreement(scores: Scores, null: float = UNIFORM_NULL) -> Floats:
 
 
 def codes_of(answers: Sequence[Hashable]) -> Ints:
-    """Return the answers of one panel as numbers; equal answers get equal numbers."""
+    """Return the answers of one panel as codes."""
     known: dict[Hashable, int] = {}
     found = [known.setdefault(answer, len(known)) for answer in answers]
     return np.array(found, np.int64).reshape(-1, 1)
@@ -97,8 +95,8 @@ def spread_of(raw: float | None, n: int, reason: str = "single_juror") -> Spread
 def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
     """Return the within-group agreement ``1 - s² / V0`` of scores on 0..1.
 
-    ``V0`` is the variance of the null, ``s²`` the sample variance (n - 1). The result is undefined
-    for fewer than two scores (``single_juror``). Source: James, Demaree and Wolf 1984.
+    ``V0`` is the variance of the null, ``s²`` the sample variance (n - 1). Undefined for fewer than
+    two scores (``single_juror``). Source: James, Demaree and Wolf 1984.
     """
     if not 0 < null < math.inf:
         raise UsageError(f"null is {null!r}", "Give a variance above 0")
@@ -114,10 +112,7 @@ def votes_agreement(votes: Sequence[bool]) -> float | None:
 
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
-    """Return the r_WG of one verdict's scores, or else the agreement of its votes.
-
-    The votes are used if the verdict has fewer than two scores and at least two votes.
-    """
+    """Return the r_WG of a verdict's scores; the agreement of its votes if only these are two."""
     if len(scores) >= 2 or len(votes) < 2:
         return r_wg(scores)
     return spread_of(votes_agreement(votes), len(votes))
@@ -126,9 +121,8 @@ def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
 def unit_alpha(values: Sequence[Hashable]) -> float | None:
     """Return Krippendorff's nominal alpha of one unit: 1.0 if unanimous, else 0.0.
 
-    Return ``None`` for fewer than two values. With a single unit the observed and the expected
-    disagreement coincide, so any split gives 0. Use it only for comparison with producers that
-    report it.
+    ``None`` for fewer than two values. In one unit the observed and the expected disagreement
+    coincide, so any split gives 0: it serves only for comparison with producers that report it.
     """
     if len(values) < 2:
         return None
@@ -138,15 +132,15 @@ def unit_alpha(values: Sequence[Hashable]) -> float | None:
 def closeness(scores: Sequence[float]) -> float | None:
     """Return the score closeness ``max(0, 1 - min(s² / (1/16), 1))``; ``None`` under two scores.
 
-    It is never used for bands. Source: the multi-judge decision record; for a single judge the
-    record gives 1.0, and this function ``None``.
+    It is never used for bands. Source: the multi-judge decision record, which gives a single judge
+    1.0.
     """
-    variance = only(one_panel(scores).variance)
+    return closeness_of(only(one_panel(scores).variance))
+
+
+def closeness_of(variance: float | None) -> float | None:
+    """Return the score closeness by the variance of the scores."""
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
-
-
-DEVIATIONS = 2.0
-FENCE = 1.5
 
 
 class Outliers(StrEnum):
@@ -157,29 +151,22 @@ class Outliers(StrEnum):
     WINSORISED = "winsorised"
 
 
-def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
-    """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean.
-
-    Outliers are dropped in one pass. A single score and equal scores are all kept.
-    """
+def sigma(scores: Sequence[float], k: float = 2.0) -> float:
+    """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean."""
     if len(scores) < 2:
         return _mean(scores)
-    from statistics import stdev
-
     middle = _mean(scores)
     spread = stdev(scores)
     return _mean([one for one in scores if abs(one - middle) <= k * spread + SLACK])
 
 
-def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
+def tukey(scores: Sequence[float], fence: float = 1.5) -> float:
     """Return the mean of the scores within ``fence`` interquartile ranges of the quartiles.
 
     Quartiles are interpolated linearly, as by default in numpy and R (type 7). Source: Tukey 1977.
     """
     if len(scores) < 2:
         return _mean(scores)
-    from statistics import quantiles
-
     low, _, high = quantiles(scores, n=4, method="inclusive")
     reach = fence * (high - low) + SLACK
     return _mean([one for one in scores if low - reach <= one <= high + reach])
@@ -215,7 +202,7 @@ class Scores:
         """Keep scores and weights; a missing weight counts as 1."""
         self.scores = scores
         self._weights = weights
-        self._sum = _exact_sums if exact else _sums
+        self._sum: Callable[..., Floats] = _exact_sums if exact else np.add.reduce
         self.count = given(scores)
 
     def value(self, strategy: Strategy | None, fraction: Floats, rounding: Ints) -> Floats:
@@ -231,7 +218,6 @@ class Scores:
 
     @cached_property
     def mean(self) -> Floats:
-        """The mean of the scores."""
         return self._by_count(self._kept_mean)
 
     @cached_property
@@ -248,11 +234,11 @@ class Scores:
 
     @cached_property
     def lowest(self) -> Floats:
-        return self._by_count(lambda block: np.minimum.reduce(block, axis=0))
+        return self._by_count(np.minimum.reduce)
 
     @cached_property
     def highest(self) -> Floats:
-        return self._by_count(lambda block: np.maximum.reduce(block, axis=0))
+        return self._by_count(np.maximum.reduce)
 
     @cached_property
     def variance(self) -> Floats:
@@ -318,16 +304,9 @@ class Scores:
         return found
 
 
-def _sums(terms: Floats | Sequence[Floats]) -> Floats:
-    total = terms[0].copy()
-    for term in terms[1:]:
-        total += term
-    return total
-
-
-def _exact_sums(terms: Floats | Sequence[Floats]) -> Floats:
+def _exact_sums(terms: Floats) -> Floats:
     """Sum over the first axis, exactly and rounded once."""
-    return np.array(list(map(math.fsum, zip(*(term.tolist() for term in terms), strict=True))))
+    return np.array(list(map(math.fsum, terms.T.tolist())))
 
 
 def one_panel(
@@ -361,9 +340,8 @@ def weighted_average(
 ) -> float | None:
     """Return ``Σ s·w / Σ w`` over the jurors that gave a score; a missing weight is 1.0.
 
-    A juror without a score is left out of both sums. Return ``None`` without a score;
-    raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
-    record.
+    ``None`` without a score; raise UsageError unless the weights are finite and above 0. Source:
+    the multi-judge decision record.
     """
     for score, weight in zip(scores, weights, strict=True):
         if score is not None and weight is not None:
@@ -377,23 +355,21 @@ def trim(
     rounding: Rounding | str = Rounding.DOWN,
 ) -> Trim:
     """Drop the lowest and highest scores by (score, seat); ``None`` is a seat without a score."""
-    way = rounding_named(rounding)
-    return trim_of(one_panel(scores), fraction, way)
+    return trim_of(one_panel(scores), fraction, rounding_named(rounding))
 
 
 def trim_of(panel: Scores, fraction: float, rounding: Rounding) -> Trim:
     """Return the seats that a trim leaves out of one panel."""
     cut = panel.cuts(np.array([fraction]), np.array([ROUNDINGS.index(rounding)]))
-    low, high = (np.flatnonzero(end[:, 0]).tolist() for end in panel.ends(cut))
+    ends = panel.ends(cut)
     scores = panel.scores[:, 0].tolist()
-    gone = {*low, *high}
-    kept = [one for seat, one in enumerate(scores) if seat not in gone and not math.isnan(one)]
-    tied = {seat for seat in low if scores[seat] == min(kept)}
-    tied |= {seat for seat in high if scores[seat] == max(kept)}
-    below, above = (
-        tuple(sorted(end, key=lambda seat: (scores[seat], seat))) for end in (low, high)
+    low, high = (
+        tuple(sorted(np.flatnonzero(end[:, 0]).tolist(), key=lambda seat: (scores[seat], seat)))
+        for end in ends
     )
-    return Trim(fraction, rounding, int(cut[0]), below, above, frozenset(tied))
+    kept = {scores[seat] for seat in np.flatnonzero(~(ends[0] | ends[1])[:, 0])}
+    tied = frozenset(seat for seat in (*low, *high) if scores[seat] in kept)
+    return Trim(fraction, rounding, int(cut[0]), low, high, tied)
 
 
 def trimmed_mean(
@@ -403,5 +379,5 @@ def trimmed_mean(
 ) -> float | None:
     """Trim the scores and return the mean of those kept; ``None`` without a score."""
     panel = one_panel(scores)
-    way = np.array([ROUNDINGS.index(rounding_named(rounding))])
-    return only(panel.trimmed(panel.cuts(np.array([fraction]), way)))
+    cut = trim_of(panel, fraction, rounding_named(rounding)).per_side
+    return only(panel.trimmed(np.array([cut])))

@@ -16,13 +16,7 @@ from reviewdesk.domain.jury.family import shares_family
 from reviewdesk.domain.jury.label_rules import LabelBallots, Words
 from reviewdesk.domain.jury.rules import LINED, Rule, rule_for
 from reviewdesk.domain.jury.scores import BANDS
-from reviewdesk.domain.report_model import (
-    AgreementModel,
-    GeneratorModel,
-    JurorModel,
-    TrimModel,
-    VerdictModel,
-)
+from reviewdesk.domain.report_model import JurorModel, TrimModel, VerdictModel
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, by_seat, columns_of
 from reviewdesk.domain.run.packing import (
     DECISIONS,
@@ -50,9 +44,7 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 
-_OWN_KEYS = ("threshold", "quorum", "strategy", "regime")
 _OWN_FACTS = ("failed_jurors", "supermajority", "min_answered", *LABEL_FACTS)
-_OK = (None, "ok")
 _MOST = 1000
 """The number of policies that are cached."""
 
@@ -108,10 +100,12 @@ class Policies:
         places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
         for key in places:
             if key not in self._known:
-                *values, own = key
-                bare: Any = {"id": "", "case": {"test": ""}, "jurors": []}
-                bare |= dict(zip(_OWN_KEYS, values, strict=True))
-                bare["meta"] = {"reviewdesk": json.loads(own or "{}")}
+                threshold, quorum, strategy, regime, own = key
+                bare: Any = {
+                    "id": "", "case": {"test": ""}, "jurors": [], "threshold": threshold,
+                    "quorum": quorum, "strategy": strategy, "regime": regime,
+                    "meta": {"reviewdesk": json.loads(own or "{}")},
+                }  # fmt: skip
                 read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
                 self._known[key] = PolicyFacts.of(read)
         facts = [self._known[key] for key in places]
@@ -130,17 +124,15 @@ class Claims(Struct, frozen=True):
     decision: Ints
     score: Floats
     agreement: Bools
-    """Whether an agreement is stated, even if it is null."""
+    """Whether an agreement is stated, even if its ``value`` is null."""
     value: Floats
-    """The stated agreement."""
     metric: npt.NDArray[np.object_]
     lined: Bools
-    """Whether the band limits apply to the metric of the agreement."""
+    """Whether the band limits apply to the metric."""
     band: Ints
     escalate: Ints
-    """1, 0, or -1."""
+    """1, 0, or -1, as in ``same_family``."""
     same_family: Ints
-    """1, 0, or -1."""
     label: Ints
     """The number of the consensus label; that of the empty text if no label is stated."""
     named: Bools
@@ -153,7 +145,7 @@ class Claims(Struct, frozen=True):
     listed: Ints
     """How many jurors the trim names at the lower and at the upper end, ``[2, n]``."""
     per_side: Ints
-    """The stated number of scores that the trim leaves out at each end, or -1."""
+    """How many scores the trim leaves out at each end."""
     degraded: Bools
     """Whether the trim is marked as degraded."""
 
@@ -190,16 +182,8 @@ class Sheet(Struct, frozen=True):
     @property
     def usable(self) -> Bools:
         """The seats, ``[s, n]``, that answered."""
-        columns = self.columns
-        marks: Bools = (columns.juror != NOTHING) & ~columns.missing & ~columns.not_asked
-        return marks
-
-
-_SEATS = {
-    "label": NOTHING, "sure": np.nan, "weights": np.nan, "contradicts": False, "unscaled": False,
-    "worded": False,
-}  # fmt: skip
-"""The columns of seats that only a sheet has, with the value of a seat that a panel lacks."""
+        seated: Bools = self.columns.juror != NOTHING
+        return seated & ~self.columns.missing & ~self.columns.not_asked
 
 
 def read_sheet(
@@ -248,17 +232,19 @@ def read_sheet(
         flat["rounding"][at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
     bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
     columns = columns_of(flat, range(n), bars)
-    own = {name: by_seat(flat[name], seated, empty) for name, empty in _SEATS.items()}
+    code = by_seat(flat["label"], seated, NOTHING)
+    sure, weights = (by_seat(flat[name], seated, np.nan) for name in ("sure", "weights"))
+    marks = ("contradicts", "unscaled", "worded")
     return Sheet(
         verdicts=verdicts,
         facts=tuple(facts),
         place=place,
         columns=columns,
-        labels=LabelBallots(words, own.pop("label"), own.pop("sure"), own.pop("weights")),
+        labels=LabelBallots(words, code, sure, weights),
         claims=_claims(verdicts, words, trims, columns.scores.shape),
         shared=_kin(verdicts, generator),
         flat=flat,
-        **own,
+        **{name: by_seat(flat[name], seated, False) for name in marks},
     )
 
 
@@ -277,8 +263,8 @@ def _ballots(
     unscaled, worded = np.zeros((2, len(jurors)), np.bool_)
     # Most ballots have an answer and no status.
     answered = (given != NOTHING) | ~np.isnan(scores)
-    odd = np.array([one.status not in _OK or one.error is not None for one in jurors], np.bool_)
-    for at in np.flatnonzero(~answered | odd).tolist():
+    odd = [one.status not in {None, "ok"} or one.error is not None for one in jurors]
+    for at in np.flatnonzero(~answered | np.array(odd, np.bool_)).tolist():
         juror = jurors[at]
         status = status_of(juror.status, juror.error, juror.label, answered=bool(answered[at]))
         failed[at] = STATUS_CODES.get(status, FAILED)
@@ -340,11 +326,8 @@ def _claims(
 ) -> Claims:
     metrics = [one.agreement.metric if one.agreement else None for one in verdicts]
     values = [one.agreement.value if one.agreement else None for one in verdicts]
-    low = np.zeros(shape, np.bool_)
-    high = np.zeros(shape, np.bool_)
-    named = np.zeros(len(verdicts), np.bool_)
-    degraded = np.zeros(len(verdicts), np.bool_)
-    checked = np.zeros(len(verdicts), np.bool_)
+    low, high = np.zeros((2, *shape), np.bool_)
+    named, degraded, checked = np.zeros((3, len(verdicts)), np.bool_)
     listed = np.zeros((2, len(verdicts)), np.int64)
     per_side = np.full(len(verdicts), NOTHING)
     for at, trim in trims.items():
@@ -398,21 +381,16 @@ def _kin(verdicts: Sequence[VerdictModel], known: Generator) -> Ints:
     return found
 
 
-_KEYS = frozenset(VerdictModel.__struct_fields__)
-
-
 def _model(verdict: Verdict) -> VerdictModel:
     """Return a verdict built in memory, whose numbers may lie outside the limits of a report."""
-    values: dict[str, Any] = {key: one for key, one in verdict.body.items() if key in _KEYS}
-    values["generator"] = GeneratorModel(verdict.generator.model, verdict.generator.vendor)
-    if stated := values.get("agreement"):
-        values["agreement"] = AgreementModel(**stated)
+    known = VerdictModel.__struct_fields__
+    values: dict[str, Any] = {key: one for key, one in verdict.body.items() if key in known}
+    values |= {"generator": verdict.generator, "agreement": verdict.agreement}
     if stated := values.get("trim"):
         values["trim"] = TrimModel(**{"method": None, **stated})
-    jurors: list[Any] = values["jurors"]
     values["jurors"] = [
         JurorModel(**{"pass_" if key == "pass" else key: value for key, value in one.items()})
-        for one in jurors
+        for one in verdict.body["jurors"]
     ]
     return VerdictModel(**values)
 
@@ -420,12 +398,10 @@ def _model(verdict: Verdict) -> VerdictModel:
 def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None = None) -> Sheet:
     """Read verdicts that were built one by one; they may have different generators."""
     facts: list[PolicyFacts] = []
-    place = []
     for fact in map(PolicyFacts.of, verdicts):
         if fact not in facts:
             facts.append(fact)
-        place.append(facts.index(fact))
-    models = list(map(_model, verdicts))
-    sheet = read_sheet(models, facts, np.array(place, np.int64), Generator(), seats)
+    place = np.array([facts.index(PolicyFacts.of(one)) for one in verdicts], np.int64)
+    sheet = read_sheet(list(map(_model, verdicts)), facts, place, Generator(), seats)
     ballots = [verdict.ballots for verdict in verdicts]
     return replace(sheet, labels=replace(sheet.labels, ballots=ballots))

@@ -48,15 +48,15 @@ def can_turn(verdict: Verdict) -> bool:
     used = STRATEGY_OF[found.used[0]]
     # A cautious rule waits for missing jurors, because a re-run may ask them.
     waits = used is not None and METHODS[used].cautious
-    return bool(_count(reachable(found, missing=waits))[0] > 1)
+    return bool(_several(reachable(found, missing=waits))[0])
 
 
 def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
     """Return for which verdicts missing answers could change the outcome, ``[n]``.
 
-    They are those of jurors that failed, abstained, withheld the vote that the rule reads, were not
-    understood or were not asked. Also return how many are silent and how many were not asked.
-    The result is False if only the producer knows the rule.
+    They are those of jurors that failed, abstained, withheld the vote that the rule reads, or were
+    not understood, counted in the second result, or were not asked, in the third. The result is
+    False if only the producer knows the rule.
     """
     _, withheld, missing, unasked = found.panels.cast.silent
     silent = missing.astype(np.int64)
@@ -70,17 +70,18 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
     rows = np.flatnonzero(may)
     if len(rows):
         some = found if len(rows) == len(may) else found.at(rows)
-        may[rows] = _count(reachable(some, missing=True)) > 1
+        may[rows] = _several(reachable(some, missing=True))
     return may, silent, unasked
 
 
-def _count(bits: Ints) -> Ints:
-    """Return the number of outcomes that are possible."""
-    return sum(((bits >> place) & 1 for place in range(6)), np.zeros(len(bits), np.int64))
+def _several(bits: Ints) -> Bools:
+    """Return whether more than one outcome is possible."""
+    found: Bools = bits & (bits - 1) != 0
+    return found
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
-    """Return the decisions that remain possible, as bits: one bit if no other is possible.
+    """Return the decisions that remain possible, as bits.
 
     Jurors that were not asked may still answer; with ``missing``, so may those that failed,
     abstained or were not understood. A label without a decision has its own bit. If only a person,
@@ -117,10 +118,9 @@ def _by_ballots(
     """Decide each panel for the ways in which its open ``seats`` may answer.
 
     The first of them in seat order all pass with a score of 1, or all fail with 0, and the rest
-    stay silent: a decision that any answers can give, the same answers of more jurors can give too.
-    A rule on votes changes with one vote or with all, if at all. A rule on scores may depend on
-    their number, but if they are ``missing``, all of them answer or none. One seat may fail if it
-    ``fails``.
+    stay silent: what other answers would decide, these decide too. A rule on votes changes with one
+    vote or with all, if at all. A rule on scores may depend on their number, but if they are
+    ``missing``, all of them answer or none. One seat may fail if it ``fails``.
     """
     s, n = seats.shape
     order = np.where(seats, np.cumsum(seats, axis=0), 0)

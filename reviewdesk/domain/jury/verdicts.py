@@ -21,7 +21,7 @@ from reviewdesk.domain.jury.scores import LOW, bands, pairs_agreement, scores_ag
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
 from reviewdesk.domain.run.columns import Bools, Floats, Ints, rows_of
-from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Strategy, Verdict
@@ -29,7 +29,7 @@ from reviewdesk.domain.verdict import Strategy, Verdict
 JUST_UNDER = 1e-6
 """How far below the threshold a pass is moved to turn it into a fail."""
 FEW = 5
-"""The smallest number of answers that the trim rule expects."""
+"""The fewest answers that the trim rule expects."""
 
 
 class Verdicts(Answers):
@@ -55,15 +55,13 @@ class Verdicts(Answers):
     def _label_groups(self) -> list[tuple[Ints, Strategy | None, PolicyFacts]]:
         """The verdicts by the policy and the strategy under which their labels may count."""
         sheet = self.sheet
-        found: list[tuple[Ints, Strategy | None, PolicyFacts]] = []
         if not self.labelled.any() and all(one.policy.counting is None for one in sheet.facts):
-            return found
-        for (place, used), rows in cases(sheet.place, self.used):
-            fact = sheet.facts[place]
-            strategy = None if used == NOTHING else STRATEGIES[used]
-            if fact.rules.aggregate is not None or strategy in LABEL_RULES:
-                found.append((np.arange(len(sheet))[rows], strategy, fact))
-        return found
+            return []
+        return [
+            (np.arange(len(sheet))[rows], STRATEGY_OF[used], sheet.facts[place])
+            for (place, used), rows in cases(sheet.place, self.used)
+            if sheet.facts[place].rules.aggregate is not None or STRATEGY_OF[used] in LABEL_RULES
+        ]
 
     @property
     def counts(self) -> Bools:
@@ -76,10 +74,9 @@ class Verdicts(Answers):
 
     @cached_property
     def cautioned(self) -> Ints:
-        """The decision of the labels when jurors are missing.
+        """The decision of the labels; a cautious strategy waits for answers that could change it.
 
-        The count stays as published. A cautious strategy is inconclusive if a missing answer could
-        change its decision.
+        The counts in ``words`` stay as published.
         """
         cautious = np.array([*(METHODS[one].cautious for one in STRATEGIES), False], np.bool_)
         sided = (self.words.decision == PASS) | (self.words.decision == FAIL)
@@ -96,7 +93,7 @@ class Verdicts(Answers):
 
     @cached_property
     def decision(self) -> Ints:
-        """The stated decision, or the recomputed one if none is stated."""
+        """The stated decision, else ours."""
         stated = self.sheet.claims.decision
         return np.where(stated == NOTHING, self.ours, stated).astype(np.int64)
 
@@ -151,8 +148,7 @@ class Verdicts(Answers):
     def agreement(self) -> Floats:
         """The r_WG of the scores, or ``2P - 1`` of the labels or votes if these say more.
 
-        It is undefined if the panel stopped before it had asked every juror, because the set
-        of jurors that answered then depends on how they agreed.
+        Undefined if the panel stopped early: who answered then depends on how they agreed.
         """
         found = self.whole_agreement
         by_votes = (self.panels.scores.count < 2) & (self.panels.cast.answered >= 2)
@@ -163,16 +159,14 @@ class Verdicts(Answers):
 
     @cached_property
     def band(self) -> Ints:
-        """The band of the agreement."""
         return bands(self.agreement)
 
     @cached_property
     def shown(self) -> tuple[Floats, Ints, Bools]:
         """The agreement and the band that are shown together, and whether they are reported.
 
-        What the report states comes first, even a null value or a band alone. If it states a value
-        without a band, the band follows from the value where the limits apply to its metric. If it
-        states neither, both are recomputed from the ballots.
+        What the report states comes first, even a null value or a band alone; the band of a stated
+        value alone follows from it where the limits apply to its metric.
         """
         said = self.sheet.claims
         own = np.where(said.lined, bands(said.value), NOTHING)
@@ -183,7 +177,7 @@ class Verdicts(Answers):
 
     @cached_property
     def defined_low(self) -> Bools:
-        """Whether the agreement shown is low and defined, at least by the ballots.
+        """Whether the agreement shown is low and defined.
 
         A producer may write "low" beside an agreement that it could not compute, such as that of
         one juror. A band that is stated alone counts if the ballots define an agreement.
@@ -195,15 +189,11 @@ class Verdicts(Answers):
 
     @cached_property
     def variance(self) -> Floats:
-        """The variance of the scores.
-
-        It is undefined if the jurors answered by label, because some may have given no score.
-        """
+        """The variance of the scores; like range and margin, undefined for answers by label."""
         return np.where(self.says, np.nan, self.panels.scores.variance)
 
     @cached_property
     def range(self) -> Floats:
-        """The highest score minus the lowest."""
         found = self.panels.scores.highest - self.panels.scores.lowest
         return np.where(self.says, np.nan, found)
 
@@ -216,9 +206,7 @@ class Verdicts(Answers):
     @cached_property
     def mass(self) -> Floats:
         """``m·s²``, m the number of scores and s² their variance."""
-        deviation = np.sqrt(self.variance)
-        found: Floats = self.panels.scores.count * (deviation * deviation)
-        return found
+        return np.square(np.sqrt(self.variance)) * self.panels.scores.count
 
     @cached_property
     def shared(self) -> Ints:
@@ -242,9 +230,8 @@ class Verdicts(Answers):
     @cached_property
     def spared(self) -> Bools:
         """Whether nobody is trimmed: the report states no trim, and the rule reads every answer."""
-        trims = self.uses(Strategy.TRIMMED_MEAN) | ((self.used == NOTHING) & ~self.disputed)
-        marks: Bools = ~self.sheet.claims.named & ~trims
-        return marks
+        trims: Bools = self.uses(Strategy.TRIMMED_MEAN) | (~self.disputed & (self.used == NOTHING))
+        return ~(self.sheet.claims.named | trims)
 
     @cached_property
     def out(self) -> tuple[Bools, Bools]:
@@ -261,7 +248,6 @@ class Verdicts(Answers):
 
     @cached_property
     def trimmed(self) -> Bools:
-        """The seats that the trim leaves out."""
         return (self.out[0] | self.out[1]) & ~self.spared
 
     @cached_property
@@ -272,7 +258,7 @@ class Verdicts(Answers):
         if not self.says.any():
             return found
         labels = self.sheet.labels
-        none = self.sheet.labels.words.code("")
+        none = labels.words.code("")
         won = np.where(self.counts, self.words.label, none)
         won = np.where(self.sheet.claims.label != none, self.sheet.claims.label, won)
         given = (self.said & (labels.code == won)).any(axis=0)
@@ -285,15 +271,14 @@ class Verdicts(Answers):
         columns = self.sheet.columns
         found = np.zeros(columns.votes.shape, np.bool_)
         for (place,), rows in cases(self.used):
-            if place == NOTHING:
-                continue
-            strategy = STRATEGIES[place]
-            if METHODS[strategy].reads is Reads.VOTES:
+            strategy = STRATEGY_OF[place]
+            reads = METHODS[strategy].reads if strategy else Reads.NOTHING
+            if strategy and reads is Reads.VOTES:
                 turning = self.panels.turning(strategy)
                 fails = (columns.votes == FAIL) & (turning & 1 > 0)
                 passes = (columns.votes == PASS) & (turning & 2 > 0)
                 found[:, rows] = (fails | passes)[:, rows]
-            elif METHODS[strategy].reads is Reads.SCORES:
+            elif strategy and reads is Reads.SCORES:
                 found[:, rows] = self._turning_scores(strategy, np.arange(len(self.sheet))[rows])
         counts = self.counts & (self.used != NOTHING)
         if counts.any():
@@ -313,13 +298,12 @@ class Verdicts(Answers):
         columns = self.sheet.columns.at(rows)
         s, n = columns.scores.shape
         base = self.panels.decision[rows]
-        counts = (columns.votes != NOTHING) & ~np.isnan(columns.scores)
-        counts &= ~np.isnan(columns.threshold) & (base != NOTHING)
+        counts: Bools = (columns.votes != NOTHING) & (base != NOTHING)
+        counts &= ~np.isnan(columns.scores + columns.threshold)
         if strategy is Strategy.TRIMMED_MEAN:
             counts &= ~self.trimmed[:, rows]
         if not counts.any():
-            marks: Bools = counts
-            return marks
+            return counts
         # One panel for each seat and verdict.
         turned = columns.at(np.tile(np.arange(n), s))
         scores = turned.scores.reshape(s, s, n)
@@ -327,8 +311,8 @@ class Verdicts(Answers):
         for seat in range(s):
             scores[seat, seat] = np.where(counts[seat], moved[seat], scores[seat, seat])
         made = Panels(turned, exact=True).by(strategy).reshape(s, n)
-        other: Bools = counts & (made != NOTHING) & (made != base)
-        return other
+        counts &= (made != NOTHING) & (made != base)
+        return counts
 
     # Flags
 
@@ -339,16 +323,14 @@ class Verdicts(Answers):
         A score that needs a threshold or a scale may still become a vote, and a label is a vote.
         """
         sheet = self.sheet
-        columns = self.sheet.columns
-        found = (self.decision == NOTHING) & (self.panels.cast.answered == 0)
+        columns = sheet.columns
+        found: Bools = (self.decision == NOTHING) & (self.panels.cast.answered == 0)
         found &= columns.seated > 0
         if found.any():
-            undetermined = (
-                ~np.isnan(columns.scores) & ~columns.withheld & (columns.votes == NOTHING)
-            )
+            undetermined = ~np.isnan(columns.scores) & ~columns.withheld
+            undetermined &= columns.votes == NOTHING
             found &= ~(undetermined | sheet.unscaled | sheet.worded).any(axis=0)
-        marks: Bools = found
-        return marks
+        return found
 
     @cached_property
     def degraded(self) -> Bools:
@@ -371,10 +353,8 @@ class Verdicts(Answers):
     def escalated(self) -> Bools:
         """Whether recomputation finds a reason to escalate."""
         turns = self.split & (self.pivotal.any(axis=0) | self.uses(Strategy.UNANIMOUS))
-        marks: Bools = (
-            self.panels.too_few | self.open[0] | (~self.stopped & ((self.band == LOW) | turns))
-        )
-        return marks
+        low: Bools = self.band == LOW
+        return self.panels.too_few | self.open[0] | (~self.stopped & (turns | low))
 
     @cached_property
     def flags(self) -> Ints:
