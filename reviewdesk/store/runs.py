@@ -10,7 +10,7 @@ from itertools import chain, count, groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.assessment.result import Breach, Flag, kinds
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.packing import COLUMNS
@@ -138,7 +138,7 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
         n = row["n"]
         decisions.setdefault(key, Counter())[decision(row)] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
-        breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
+        breaches.setdefault(key, Counter()).update(dict.fromkeys(Breach(row["marks"]), n))
         both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
         unanimous.setdefault(key, Counter()).update(both)
     unknown = measures.unknown_ballots(conn, run)

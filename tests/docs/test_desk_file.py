@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.result import Flag, names
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import audit
@@ -55,7 +55,7 @@ def test_the_views_say_what_the_queue_says(desk: Desk) -> None:
         ).fetchone()
         assert (found["run"], found["id"], found["decision"]) == (run.name, row.id, row.decision)
         assert found["flags"].split() == [flag.label for flag in Flag if flag in row.flags]
-        assert sorted(found["flags"].split()) == sorted(names(row.flags))
+        assert sorted(found["flags"].split()) == sorted(one.label for one in row.flags)
         assert (found["score"], found["band"], found["output"]) == (
             row.score, row.band, desk.item(row.key).verdict.body["output"],
         )  # fmt: skip

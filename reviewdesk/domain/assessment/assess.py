@@ -36,9 +36,9 @@ from reviewdesk.domain.jury.rules import (
     stand_in,
 )
 from reviewdesk.domain.jury.scores import (
-    ADR_NULL,
     BAND_OF,
     LOW,
+    closeness_of,
     only,
     spread_of,
     trim_of,
@@ -131,13 +131,13 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
 
 
 def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
-    low, high = (end[:, 0] for end in found.out)
+    low, high = (end[:, 0].tolist() for end in found.out)
     spared = bool(found.spared[0])
-    ties = not spared and not found.sheet.claims.named[0]
+    tied = () if spared or found.sheet.claims.named[0] else cut.tied
     placed = []
     for seat, ballot in enumerate(verdict.ballots):
         state = State.COUNTED if ballot.usable else State.FAILED
-        out = bool(low[seat] or high[seat])
+        out = low[seat] or high[seat]
         if out and not spared:
             state = State.TRIMMED_LOW if low[seat] else State.TRIMMED_HIGH
         placed.append(
@@ -146,7 +146,7 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
                 family=family(ballot.model, ballot.vendor),
                 state=state,
                 dissent=bool(found.dissents[seat, 0]),
-                tied=bool(ties) and seat in cut.tied,
+                tied=seat in tied,
                 contradicts=bool(found.sheet.contradicts[seat, 0]),
                 would_trim=spared and out,
             )
@@ -157,12 +157,10 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
 def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
     """Return the agreement and the band shown together, from columns of length one."""
     value, band, reported = found.shown
-    source = AgreementSource.OURS
-    metric: str | None = R_WG
-    if reported[0]:
-        source = AgreementSource.REPORTED
-        metric = verdict.agreement.metric if verdict.agreement else None
-    return AgreementPair(only(value), BAND_OF[band[0]], source, metric)
+    if not reported[0]:
+        return AgreementPair(only(value), BAND_OF[band[0]], AgreementSource.OURS, R_WG)
+    metric = verdict.agreement.metric if verdict.agreement else None
+    return AgreementPair(only(value), BAND_OF[band[0]], AgreementSource.REPORTED, metric)
 
 
 def spread_in(found: Verdicts) -> Spread:
@@ -179,13 +177,10 @@ def _closeness(verdict: Verdict, found: Verdicts, labels: list[str]) -> Closenes
     stopped = bool(found.stopped[0])
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
     variance = only(found.variance)
-    close = None
-    if variance is not None and not stopped:
-        close = max(0.0, 1 - min(variance / ADR_NULL, 1.0))
     return Closeness(
         spread=spread_in(found),
         alpha=None if stopped else unit_alpha(labels or votes),
-        closeness=close,
+        closeness=None if stopped else closeness_of(variance),
         sd=None if variance is None else math.sqrt(variance),
         range=only(found.range),
         margin=only(found.margin),
@@ -193,11 +188,10 @@ def _closeness(verdict: Verdict, found: Verdicts, labels: list[str]) -> Closenes
 
 
 def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...]:
-    statuses = [ballot.status for ballot in verdict.ballots]
     waiting = sum(ballot.unscaled for ballot in verdict.ballots)
-    answers = statuses.count(Status.OK) + waiting
-    unasked = statuses.count(Status.NOT_ASKED)
-    asked = len(statuses) - unasked
+    answers = sum(ballot.usable for ballot in verdict.ballots) + waiting
+    unasked = sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
+    asked = len(verdict.ballots) - unasked
     reasons = [f"{answers} of {asked} jurors answered"] if answers < asked else []
     if waiting:
         reasons.append(unscaled(waiting))
@@ -214,38 +208,35 @@ def unscaled(count: int) -> str:
 
 
 def _escalation_reasons(found: Verdicts, absent: str | None) -> tuple[str, ...]:
-    differ = bool(found.split[0])
-    whole = {
-        "low agreement": bool(found.band[0] == LOW),
-        "a split that one vote would turn": differ and bool(found.pivotal.any()),
+    whole = ~found.stopped[0]
+    differ = whole & found.split[0]
+    reasons = {
+        absent or "": absent,
+        "low agreement": whole & (found.band[0] == LOW),
+        "a split that one vote would turn": differ & found.pivotal.any(),
         "the rule asks for unanimity, and the jurors differ": (
-            differ and bool(found.uses(Strategy.UNANIMOUS)[0])
+            differ & found.uses(Strategy.UNANIMOUS)[0]
         ),
     }
-    reasons = [text for text, holds in whole.items() if holds and not found.stopped[0]]
-    return tuple(reasons if absent is None else [absent, *reasons])
+    return tuple(text for text, holds in reasons.items() if holds)
 
 
 def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
     """Return the names of the fields that the report omits and we filled in."""
-    stated = {
-        "decision": (verdict.decision, found.decision),
-        "score": (verdict.score, found.score),
-        "strategy": (verdict.policy.strategy, found.rule.strategy),
-        "band": (verdict.band, found.pair.band),
-        "same_family": (verdict.same_family, found.same_family),
-        "bias_warning": (verdict.bias_warning, found.bias_warning),
+    filled = {
+        "decision": verdict.decision is None and found.decision,
+        "score": verdict.score is None and found.score is not None,
+        "strategy": verdict.policy.strategy is None and found.rule.strategy,
+        "band": verdict.band is None and found.pair.band,
+        "same_family": verdict.same_family is None and found.same_family is not None,
+        "bias_warning": verdict.bias_warning is None and found.bias_warning,
     }
-    filled = [
-        name for name, (theirs, ours) in stated.items() if theirs is None and ours is not None
-    ]
     jurors = verdict.body["jurors"]
-    passes = [
-        f"jurors[{ballot.seat}].pass"
-        for ballot in verdict.ballots
-        if ballot.vote is not None and "pass" not in jurors[ballot.seat]
-    ]
-    return (*filled, *passes)
+    filled |= {
+        f"jurors[{one.seat}].pass": one.vote is not None and "pass" not in jurors[one.seat]
+        for one in verdict.ballots
+    }
+    return tuple(name for name, holds in filled.items() if holds)
 
 
 _BY_REASON = (
@@ -320,10 +311,10 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.decision is Decision.INCONCLUSIVE:
         return found.absent or "the panel came to no decision"
     if found.no_votes:
-        counts: dict[str, int] = {}
-        for seat in found.seats:
-            words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
-            counts[words] = counts.get(words, 0) + 1
+        counts = Counter(
+            "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
+            for seat in found.seats
+        )
         return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
     if not answered:
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
@@ -337,15 +328,14 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
 
 
-def _suspicious_text(verdict: Verdict) -> str | None:
-    """Quote the first three suspicious passages; the jurors may have ignored them."""
+def _suspicious_text(verdict: Verdict) -> str:
     found = [
         f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
         for name, text in outside_texts(verdict.body)
         for passage in passages(text)
     ]
     more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
-    return "; ".join(found[:3] + more) or None
+    return "; ".join(found[:3] + more)
 
 
 def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str:

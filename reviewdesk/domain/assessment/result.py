@@ -77,16 +77,10 @@ def in_words(flags: Flag) -> str:
     return ", ".join(word for flag, word in WORDS.items() if flag in flags)
 
 
-def names(flags: Flag) -> list[str]:
-    """Return the names of the set flags, in the order of their bits."""
-    return [flag.label for flag in Flag if flag in flags]
-
-
 class Breach(IntFlag):
     """A rule that a verdict may break. The values are stored: never renumber them.
 
-    ``ROUNDING`` marks a quorum that is met only with rounding, or only without it. It is counted
-    with the others but is not a mismatch.
+    ``ROUNDING`` marks a quorum that only rounding meets or misses; it is not a mismatch.
     """
 
     QUORUM = 1
@@ -129,11 +123,6 @@ class Mismatch(Struct, frozen=True):
     text: str
 
 
-def kinds(found: Breach) -> tuple[Breach, ...]:
-    """Return the kinds of breach that are set, in the order of their bits."""
-    return tuple(kind for kind in Breach if kind in found)
-
-
 class FlagNote(Struct, frozen=True):
     """A flag of one verdict, and the reason for it."""
 
@@ -144,8 +133,8 @@ class FlagNote(Struct, frozen=True):
 class State(StrEnum):
     """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
 
-    Jurors are trimmed by the report's own trim. Without it, our trim applies if a trimmed mean
-    decided or no rule is known. Under any other rule every juror that answered counts.
+    Jurors are trimmed by the report's own trim, else by ours if a trimmed mean decided or no rule
+    is known.
     """
 
     COUNTED = "counted"
@@ -163,10 +152,8 @@ class Seat(Struct, frozen=True):
     dissent: bool
     tied: bool
     contradicts: bool = False
-    """Whether the stated pass differs from the vote by score and threshold.
-
-    Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
-    """
+    """Whether the stated pass differs from the vote by score and threshold; without a threshold,
+    only a pass with a score of 0 and a fail with a score of 1 do."""
     would_trim: bool = False
     """Whether a trimmed mean would leave the seat out, although the rule reads every answer."""
 
@@ -293,12 +280,10 @@ class Assessment(Struct, frozen=True):
 
     @property
     def band(self) -> Band | None:
-        """The band that belongs to the agreement."""
         return self.pair.band
 
     @property
     def flags(self) -> Flag:
-        """All flags combined in one value."""
         return reduce(or_, (note.flag for note in self.notes), Flag(0))
 
     @property
@@ -314,9 +299,8 @@ class Assessment(Struct, frozen=True):
     @property
     def unanimous_scores(self) -> bool:
         """Whether two or more scores are all equal, and every juror was asked."""
-        return (
-            self.agreement.sd is not None and self.agreement.range == 0 and not self.stopped_early
-        )
+        several = self.agreement.sd is not None
+        return several and self.agreement.range == 0 and not self.stopped_early
 
     @property
     def unanimous_votes(self) -> bool:
@@ -335,7 +319,6 @@ class Assessment(Struct, frozen=True):
 
     @property
     def mismatches(self) -> tuple[str, ...]:
-        """The texts of the breaches."""
         return tuple(breach.text for breach in self.breaches)
 
     @property

@@ -26,7 +26,6 @@ from reviewdesk.domain.jurors.facts import (
     quoted_kappa,
     trim_named,
 )
-from reviewdesk.domain.jury.panels import code
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.label_columns import LabelColumns
@@ -34,7 +33,7 @@ from reviewdesk.domain.labels.question import PANEL, QuestionItems
 from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names, code_of
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
@@ -354,7 +353,7 @@ def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
     columns = replace(
         sheet_of(verdicts, seats).columns,
         names=names.names,
-        decision=np.array([code(one.decision) for one in labelled], np.int8),
+        decision=np.array([code_of(one.decision) for one in labelled], np.int8),
     )
     named = enumerate(trim_named(one.body) for one in labelled)
     stated = {row: trimmed for row, trimmed in named if trimmed is not None}

@@ -1,7 +1,4 @@
-"""Label votes: the rules that turn many labels into one, and the decision of that label.
-
-Labels are compared as numbers, one for each case-folded word. All rules count many panels at once.
-"""
+"""Label votes: the rules that turn many labels into one, and the decision of that label."""
 
 from __future__ import annotations
 
@@ -22,18 +19,10 @@ from reviewdesk.domain.jury.rules import (
     exact_share,
 )
 from reviewdesk.domain.run.columns import rows_of
-from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, NOTHING
+from reviewdesk.domain.run.packing import DECISION_OF, DECISIONS, NOTHING, code_of
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
-from reviewdesk.domain.verdict import (
-    FAILED_LABELS,
-    SLACK,
-    Ballot,
-    Decision,
-    Strategy,
-    folded,
-    labelled,
-)
+from reviewdesk.domain.verdict import FAILED_LABELS, SLACK, Ballot, Decision, Strategy, folded
 from reviewdesk.errors import UsageError
 
 DISAGREE = "DISAGREE"
@@ -46,7 +35,6 @@ class Words:
     """The labels of a window, numbered by their case-folded words."""
 
     def __init__(self) -> None:
-        """Start without labels."""
         self._codes: dict[str, int] = {}
         self.spelled: list[str] = []
         """Each word as it was first written."""
@@ -71,9 +59,8 @@ class LabelBallots(Struct, frozen=True):
     code: Ints
     """The number of each label; -1 for a seat without a label to count."""
     sure: Floats
-    """The confidences; NaN if missing."""
+    """The confidences; NaN if missing, like the weights."""
     weights: Floats
-    """The weights; NaN if missing."""
     ballots: list[tuple[Ballot, ...]] = []
     """The ballots of each panel, in seat order; only for a caller's own rule."""
 
@@ -97,18 +84,17 @@ class LabelCount(Struct, frozen=True):
     decision: Ints
     """The decision of the label, as in ``DECISIONS``; see ``LabelVote``."""
     most: Ints
+    """How many jurors gave the most frequent label that commits them, in a supermajority."""
     committed: Ints
-    """How many jurors gave the most frequent label, and how many committed to any label."""
 
     @property
     def score(self) -> Floats:
         """The support for a pass, 0..1: the share of the consensus, or 1 minus it for a fail.
 
-        It is NaN if the label is neither pass nor fail, or if no juror gave it.
+        NaN if the label is neither pass nor fail, or if no juror gave it.
         """
         share = np.where(self.alike > 0, self.alike / np.maximum(self.counted, 1), np.nan)
-        passed = self.decision == DECISIONS.index(Decision.PASS)
-        failed = self.decision == DECISIONS.index(Decision.FAIL)
+        passed, failed = (self.decision == DECISIONS.index(one) for one in ("pass", "fail"))
         return np.where(passed, share, np.where(failed, 1 - share, np.nan))
 
 
@@ -182,8 +168,7 @@ def count_labels(
 
 def _outcomes(words: Words, rules: LabelRules) -> Ints:
     """Return the decision of each known word."""
-    meant = [rules.outcome(word) for word in words.spelled]
-    return np.array([NOTHING if one is None else DECISIONS.index(one) for one in meant], np.int64)
+    return np.array([code_of(rules.outcome(word)) for word in words.spelled], np.int64)
 
 
 def _first(marks: Bools) -> Ints:
@@ -192,10 +177,9 @@ def _first(marks: Bools) -> Ints:
 
 
 def _vote_weights(columns: LabelBallots, rules: LabelRules) -> Floats:
-    """Return weight times confidence; a ballot without a confidence counts 0 beside others.
+    """Return weight times confidence; a ballot without a confidence counts 0, as in the source.
 
-    The source reads a missing confidence as 0. If no ballot gave one, the label seen first would
-    win by order, so then the weights alone decide.
+    If no ballot gave one, the weights alone decide.
     """
     there = columns.code != NOTHING
     given = np.where(there, np.where(np.isnan(columns.weights), 1.0, columns.weights), 0.0)
@@ -213,8 +197,7 @@ def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCo
     code = columns.code
     words = columns.words
     counted = (code != NOTHING).sum(axis=0)
-    labels = []
-    differ = []
+    codes, differ, none = np.zeros((3, len(columns.ballots)), np.int64)
     for at, ballots in enumerate(columns.ballots):
         given = [
             ballot
@@ -226,37 +209,21 @@ def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCo
         answer: object = how(given) if given else (rules.fallback, False)
         match answer:
             case (str(label), bool(disagrees)):
-                labels.append(words.code(label))
-                differ.append(disagrees)
+                codes[at] = words.code(label)
+                differ[at] = disagrees
             case _:
                 named = f"the label rule {rule_name(how)} gave {answer!r}"
                 raise UsageError(named, "It must give (label, bool)")
-    codes = np.array(labels, np.int64)
-    none = np.zeros(len(codes), np.int64)
     decision = np.where(counted > 0, _outcomes(words, rules)[codes], NOTHING)
     return LabelCount(
-        codes, np.where(counted > 0, none, NOTHING), np.zeros_like(code, np.bool_), none,
-        np.array(differ, np.bool_), counted, (code == codes).sum(axis=0), decision, none, none,
+        codes, np.where(counted > 0, 0, NOTHING), np.zeros_like(code, np.bool_), none,
+        differ > 0, counted, (code == codes).sum(axis=0), decision, none, none,
     )  # fmt: skip
 
 
 def rule_name(how: Strategy | Aggregate) -> str:
     """Return the name of a strategy or of a caller's function."""
     return how.value if isinstance(how, Strategy) else getattr(how, "__name__", "custom")
-
-
-def columns_of(ballots: Sequence[Ballot]) -> LabelBallots:
-    """Return the labels of one panel as columns of length one."""
-    words = Words()
-    counted = {one.seat for one in labelled(ballots)}
-    codes = [words.code(one.label) if one.seat in counted else NOTHING for one in ballots]
-    return LabelBallots(
-        words,
-        np.array(codes, np.int64).reshape(-1, 1),
-        np.array([[one.confidence] for one in ballots], np.float64),
-        np.array([[one.weight] for one in ballots], np.float64),
-        [tuple(ballots)],
-    )
 
 
 def label_vote(
@@ -269,9 +236,9 @@ def label_vote(
     ``majority`` is a plurality, ``unanimous`` gives the fallback on any difference,
     ``weighted_vote`` (or ``weighted``) sums weight times confidence, ``first_disagreement`` gives
     DISAGREE on any difference, ``supermajority`` gives the fallback if no label has the share, and
-    a callable receives the usable ballots. Labels are compared without case; a failed ballot
-    (ERROR, PARSE_FAIL) is left out. Without a usable ballot the label is the fallback and
-    ``disagreement`` is ``None``. Source: cross-judge.
+    a callable receives the usable ballots. Labels are compared without case; failed ballots
+    (ERROR, PARSE_FAIL) are left out. Without a usable ballot the label is the fallback. Source:
+    cross-judge.
     """
     rule: Strategy | Aggregate
     if callable(how):
@@ -282,10 +249,16 @@ def label_vote(
         if name not in names:
             raise UsageError(f"no label vote {how!r}", f"Known: {', '.join(names)}, a callable")
         rule = names[name]
-    # Callers number the seats freely, and may count only a part of a panel.
-    seated = [replace(ballot, seat=seat) for seat, ballot in enumerate(ballots)]
-    columns = columns_of(seated)
-    return vote_record(seated, columns, count_labels(columns, rule, rules), rule, rules)
+    words = Words()
+    codes = [words.counted(one.label) if one.usable else NOTHING for one in ballots]
+    columns = LabelBallots(
+        words,
+        np.array(codes, np.int64).reshape(-1, 1),
+        np.array([[one.confidence] for one in ballots], np.float64),
+        np.array([[one.weight] for one in ballots], np.float64),
+        [tuple(ballots)],
+    )
+    return vote_record(ballots, columns, count_labels(columns, rule, rules), rule, rules)
 
 
 def vote_record(
@@ -297,14 +270,13 @@ def vote_record(
 ) -> LabelVote:
     """Return the label vote of the only panel that was counted."""
     counted, alike, seat = (int(one[0]) for one in (found.counted, found.alike, found.seat))
-    custom = not isinstance(rule, Strategy)
-    label = columns.words.spelled[int(found.label[0])]
-    if seat != NOTHING and not custom:
+    label = rules.fallback
+    if counted and not isinstance(rule, Strategy):
+        label = columns.words.spelled[int(found.label[0])]
+    elif counted and seat != NOTHING:
         label = (ballots[seat].label or "").strip()
-    elif not custom:
-        label = DISAGREE if rule is Strategy.FIRST_DISAGREEMENT else rules.fallback
-    if not counted:
-        label = rules.fallback
+    elif counted and rule is Strategy.FIRST_DISAGREEMENT:
+        label = DISAGREE
     given = [ballots[one] for one in np.flatnonzero(columns.code[:, 0] != NOTHING).tolist()]
     sure = [one.confidence for one in given if one.confidence is not None]
     notes: tuple[str, ...] = ()
@@ -350,13 +322,12 @@ def supermajority(
 ) -> Supermajority:
     """Return the label given by at least ``share`` of the committed jurors, compared exactly.
 
-    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit a juror. The result is
-    inconclusive without such a label, or with fewer than three committed jurors. Source: the jury
-    trim rule, for categorical judgments.
+    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit a juror. Fewer than three
+    committed jurors are inconclusive. Source: the jury trim rule, for categorical judgments.
     """
     values.supermajority("supermajority share", share)
     words = Words()
-    code = np.array([words.counted(label) for label in labels], np.int64).reshape(-1, 1)
+    code = np.array([[words.counted(label)] for label in labels], np.int64).reshape(-1, 1)
     none = np.full(code.shape, np.nan)
     rules = LabelRules(share=share)
     found = count_labels(LabelBallots(words, code, none, none), Strategy.SUPERMAJORITY, rules)
@@ -386,9 +357,8 @@ def turning_labels(
     It may change to any other label that the panel declares or that its jurors gave.
     """
     code = columns.code
-    words = columns.words
     s, n = code.shape
-    declared = np.array([words.code(label) for label in rules.labels], np.int64)
+    declared = np.array([columns.words.code(label) for label in rules.labels], np.int64)
     others = np.concatenate([code, np.repeat(declared[:, None], n, axis=1)])
     # One panel for each seat, each other label and each panel.
     every: Any = np.tile(np.arange(n), s * len(others))

@@ -22,7 +22,7 @@ from reviewdesk.domain.jury.rules import ByVotes, Reads, Votes, quorum_decision,
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, STRATEGY_OF
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, STRATEGY_OF, code_of
 from reviewdesk.domain.stats.dense import cases, counted, looked_up
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
@@ -33,10 +33,6 @@ FAIL, PASS, INCONCLUSIVE, ERROR = map(
 _DOUBT = 1e-12
 """More than the sums of a thousand scores from 0 to 1 are off by when each is rounded."""
 MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
-
-
-def code(decision: Decision | None) -> int:
-    return NOTHING if decision is None else DECISIONS.index(decision)
 
 
 class Cast:
@@ -148,7 +144,7 @@ class Panels:
                 value = self.valued_by(strategy)
                 made = self.compared(value, cautious=method.cautious, again=strategy)
             else:
-                made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
+                made = self.by_votes(lambda votes, policy: code_of(method.decide(votes, policy)))
             self._by[strategy] = made
         return self._by[strategy]
 
@@ -191,7 +187,7 @@ class Panels:
 
     def _quorum(self, read: ByVotes) -> Small:
         return self.by_votes(
-            lambda votes, policy: ERROR if votes.too_few(policy) else code(read(votes, policy))
+            lambda votes, policy: ERROR if votes.too_few(policy) else code_of(read(votes, policy))
         )
 
     @cached_property

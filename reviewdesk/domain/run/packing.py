@@ -24,6 +24,11 @@ Desks store indices into these tuples, so new members go at the end and no membe
 in the enumerations as here.
 """
 
+
+def code_of(decision: Decision | None) -> int:
+    return NOTHING if decision is None else DECISIONS.index(decision)
+
+
 FAILED = 1
 UNKNOWN = 2
 REPLACED = 3

@@ -9,14 +9,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from reviewdesk.domain.assessment.result import (
-    Assessment,
-    Breach,
-    Flag,
-    ballot_counts,
-    kinds,
-    names,
-)
+from reviewdesk.domain.assessment.result import Assessment, Breach, Flag, ballot_counts
 from reviewdesk.domain.audit.trail import remarks, trail
 from reviewdesk.domain.jurors.facts import Difference
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
@@ -50,7 +43,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Flag):
-        return names(value)
+        return [one.label for one in value]
     if isinstance(value, _AS_IS):
         return value
     if isinstance(value, Mapping):
@@ -176,7 +169,7 @@ def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
         **shape(row, "flags"),
         "reasons": {note.flag.label: note.reason for note in found.notes},
         **shape(found, "mismatches"),
-        "breaches": [kind.key for kind in kinds(found.marks & ~Breach.ROUNDING)],
+        "breaches": [kind.key for kind in found.marks & ~Breach.ROUNDING],
         **shape(provenance, "panel_hash panel_hash_status"),
         "provenance": shape(provenance),
         **shape(found, "derived"),
