@@ -115,8 +115,8 @@ def drawn_name(content: bytes, verdict_id: str | None) -> str:
 __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Ballot", "Band",
     "Decision", "Generator", "Policy", "Regime", "Rounding", "StatedTrim", "Status", "Strategy",
-    "Verdict", "answer", "declared_label", "folded", "labelled", "read_ballot", "read_trim",
-    "stated_trim", "status_of", "verdict_from_body", "verdict_reader",
+    "Verdict", "answer", "folded", "labelled", "read_ballot", "read_trim",
+    "stated_trim", "verdict_from_body", "verdict_reader",
 ]  # fmt: skip
 
 SLACK = 1e-9
@@ -368,33 +368,22 @@ def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
     return str(found) if isinstance(found, Fraction) else found
 
 
-def status_of(stated: str | None, error: object, label: object, *, answered: bool) -> Status:
-    """Return how a juror's call ended; ``answered`` says whether it gave a score or a vote."""
-    if stated and stated != Status.OK:
-        return Status(stated)
-    if error:
-        return Status.ERROR
-    if answered:
-        return Status.OK
-    word = folded(label) if isinstance(label, str) else ""
-    return FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
-
-
 def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
     """Read the answer of one juror of a canonical body."""
     score = number(juror.get("score"))
-    stated = juror.get("pass")
-    answered = score is not None or stated is not None
-    status = status_of(
-        juror.get("status"), juror.get("error"), juror.get("label"), answered=answered
-    )
+    # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
+    vote = juror.get("pass")
+    status = Status(juror.get("status") or Status.OK)
+    if status is Status.OK and juror.get("error"):
+        status = Status.ERROR
+    elif status is Status.OK and score is None and vote is None:
+        word = folded(juror.get("label"))
+        status = FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
     if status is not Status.OK:
         return Answer(status, None, None)
-    derived = None
-    if score is not None and threshold is not None:
-        derived = score >= threshold - SLACK
-    # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
-    return Answer(status, score, stated if "pass" in juror else derived)
+    if "pass" not in juror and score is not None and threshold is not None:
+        vote = score >= threshold - SLACK
+    return Answer(status, score, vote)
 
 
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
@@ -407,8 +396,17 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     message = error["message"] if error else None
     withheld = stated is None and "pass" in juror
     if status is Status.OK and policy.counting is not None and policy.counting.labels:
-        label, status, vote, message = declared_label(label, stated, policy.counting)
-        score, withheld = (score, vote is None) if status is Status.OK else (None, False)
+        spelled = policy.counting.spelled(label)
+        if spelled is None:
+            status = Status.PARSE_FAIL
+            message = policy.counting.refusal(label)
+            score = vote = None
+        elif stated is None:
+            # A label that neither passes nor fails casts no vote, whatever the score.
+            meant = policy.counting.decision(spelled)
+            vote = None if meant is None else meant is Decision.PASS
+        label = spelled or label
+        withheld = vote is None and spelled is not None
     confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
         seat=seat,
@@ -429,23 +427,6 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         raw_score=number(juror.get("raw_score")),
         declined=juror.get("status") == Status.ABSTAINED,
     )
-
-
-def declared_label(
-    word: str | None, stated: bool | None, rules: LabelRules
-) -> tuple[str | None, Status, bool | None, str | None]:
-    """Return the label, status, vote and error of a ballot whose panel declares its labels.
-
-    A word outside the declared labels is a failed ballot. A stated vote counts; else the label
-    votes, and a label that neither passes nor fails casts no vote, whatever the score.
-    """
-    label = rules.spelled(word)
-    if label is None:
-        return word, Status.PARSE_FAIL, None, rules.refusal(word)
-    if stated is not None:
-        return label, Status.OK, stated, None
-    meant = rules.decision(label)
-    return label, Status.OK, None if meant is None else meant is Decision.PASS, None
 
 
 def stated_trim(body: CanonicalVerdict) -> StatedTrim:

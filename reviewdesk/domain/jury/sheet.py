@@ -27,7 +27,7 @@ from reviewdesk.domain.run.packing import (
     STATUS_CODES,
     STRATEGIES,
 )
-from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Status
+from reviewdesk.domain.values import LABEL_FACTS, LabelRules
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
@@ -36,11 +36,10 @@ from reviewdesk.domain.verdict import (
     StatedTrim,
     Strategy,
     Verdict,
-    declared_label,
     number,
     own_facts,
+    read_ballot,
     read_trim,
-    status_of,
     verdict_from_body,
 )
 
@@ -259,41 +258,33 @@ def _ballots(
     scores = np.array([one.score for one in jurors], np.float64)
     given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
     stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
-    failed = np.zeros(len(jurors), np.int8)
-    unscaled, worded = np.zeros((2, len(jurors)), np.bool_)
-    # Most ballots have an answer and no status.
-    answered = (given != NOTHING) | ~np.isnan(scores)
-    odd = [one.status not in {None, "ok"} or one.error is not None for one in jurors]
-    for at in np.flatnonzero(~answered | np.array(odd, np.bool_)).tolist():
-        juror = jurors[at]
-        status = status_of(juror.status, juror.error, juror.label, answered=bool(answered[at]))
-        failed[at] = STATUS_CODES.get(status, FAILED)
-        silent = status is Status.ABSTAINED and juror.status != "abstained"
-        unscaled[at] = silent and juror.raw_score is not None
-    here = failed == 0
-    scores[~here] = np.nan
     limit = np.array([number(one.policy.threshold) for one in facts], np.float64)[place]
     derived = (scores >= limit - SLACK).astype(np.int8)
     derived[np.isnan(scores) | np.isnan(limit)] = NOTHING
-    votes = np.where(here, np.where(stated, given, derived), NOTHING)
-    withheld = here & stated & (given == NOTHING)
+    votes = np.where(stated, given, derived)
+    withheld = stated & (given == NOTHING)
+    labels = [one.label for one in jurors]
+    failed = np.zeros(len(jurors), np.int8)
+    unscaled, worded = np.zeros((2, len(jurors)), np.bool_)
+    # Most ballots have an answer and no status; the others are read one by one.
+    alone = np.array(
+        [one.status not in {None, "ok"} or one.error is not None for one in jurors], np.bool_
+    )
+    alone |= (given == NOTHING) & np.isnan(scores)
+    alone |= np.array([one.declares for one in facts], np.bool_)[place]
+    for at in np.flatnonzero(alone).tolist():
+        one = read_ballot(0, to_builtins(jurors[at]), facts[place[at]].policy)
+        failed[at] = STATUS_CODES.get(one.status, FAILED)
+        scores[at] = one.score
+        votes[at] = _VOTES[one.vote]
+        withheld[at] = one.usable and one.withheld
+        unscaled[at] = one.unscaled
+        labels[at] = one.label if one.usable else None
     sure = np.array([one.confidence for one in jurors], np.float64)
     sure[~((sure >= 0) & (sure <= 1))] = np.nan
     label = np.full(len(jurors), NOTHING, np.int64)
-    labelled = any(one.label for one in jurors) or any(one.declares for one in facts)
-    for at in np.flatnonzero(here).tolist() if labelled else ():
-        word = jurors[at].label
-        counting = facts[place[at]].policy.counting
-        if counting is not None and counting.labels:
-            # A panel that declares its labels refuses others, and each has its vote.
-            own = jurors[at].pass_
-            word, status, vote, _ = declared_label(word, None if own is UNSET else own, counting)
-            votes[at] = _VOTES[vote]
-            withheld[at] = vote is None and status is Status.OK
-            if status is not Status.OK:
-                failed[at] = FAILED
-                scores[at] = np.nan
-        if failed[at] == 0 and word:
+    for at, word in enumerate(labels) if any(labels) else ():
+        if word:
             worded[at] = True
             label[at] = words.counted(word)
     line = np.full(len(jurors), np.nan)

@@ -42,30 +42,7 @@ class Completion(Struct, frozen=True):
 
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     """Return what the word under the cursor may become: flags, facts, values or saved filters."""
-    cursor = max(0, min(cursor, len(text)))
-    start, end, first = _word_span(text, cursor)
-    start = min(cursor, start + text[start:end].startswith("!"))
-    typed = text[start:cursor]
-    before = text[:start][-1:]
-    # After a closed group a space must come first.
-    found = _options(typed, vocabulary, saved=first and before != "!") if before != ")" else ()
-    return Completion(start, end, tuple(islice(found, _MAX_OPTIONS)))
-
-
-def complete_order(text: str, cursor: int) -> Completion:
-    """Return what an order may become; a ``-`` in front makes it descend."""
-    typed = text[: max(0, cursor)]
-    minus = "-" if typed.startswith("-") else ""
-    options = [
-        Option(minus + name, f"{note}, turned round" if minus else note)
-        for name, note in words.ORDERS.items()
-    ]
-    return Completion(0, len(text), tuple(_matches(typed, options)))
-
-
-def _word_span(text: str, cursor: int) -> tuple[int, int, bool]:
-    """Return start and end of the word under the cursor, and whether no ``|`` touches it."""
-    start = end = cursor
+    start = end = cursor = max(0, min(cursor, len(text)))
     pieces = tokens(text)
     for token in pieces:
         if token.piece is Piece.WORD and token.start <= cursor <= token.end:
@@ -74,15 +51,30 @@ def _word_span(text: str, cursor: int) -> tuple[int, int, bool]:
     bars = [token for token in pieces if token.piece is Piece.BAR]
     alone = not any(bar.end == start or bar.start == end for bar in bars)
     # An open quote swallows the words after the cursor; the completion must not replace them.
-    closed = text.count('"', start, end) % 2 == 0
-    return start, end if closed else cursor, alone
+    end = cursor if text.count('"', start, end) % 2 else end
+    start = min(cursor, start + text[start:end].startswith("!"))
+    before = text[:start][-1:]
+    # After a closed group a space must come first.
+    found: Iterable[Option] = ()
+    if before != ")":
+        found = _options(text[start:cursor], vocabulary, saved=alone and before != "!")
+    return Completion(start, end, tuple(islice(found, _MAX_OPTIONS)))
+
+
+def complete_order(text: str, cursor: int) -> Completion:
+    """Return what an order may become; a ``-`` in front makes it descend."""
+    typed = text[: max(0, cursor)]
+    orders = words.ORDERS
+    if typed.startswith("-"):
+        orders = {f"-{name}": f"{note}, turned round" for name, note in orders.items()}
+    return Completion(0, len(text), tuple(_matches(typed, orders.items())))
 
 
 def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Option]:
     name, colon, value = typed.partition(":")
     if colon and name in words.CHOICES:
         choices = words.CHOICES[name].items()
-        yield from _matches(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
+        yield from _matches(typed, ((f"{name}:{choice}", note) for choice, note in choices))
     elif colon and name in words.NAMED:
         wanted = value.replace('"', "").casefold()
         if name == "tag" and words.UNTAGGED.startswith(wanted):
@@ -94,24 +86,17 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
             if (typeable := condition(name, one)) is not None:
                 yield Option(typeable, words.NAMED[name])
     elif not colon:
-        yield from _matches(typed, _condition_starts())
+        starts = {words.short(flag): MEANINGS[flag] for flag in SHORT} | words.STATES | words.PANEL
+        starts |= {f"{name}:": note for name, note in (words.HEADINGS | words.NAMED).items()}
+        starts |= {f"{name}~": note for name, note in words.TEXTS.items()}
+        starts |= {
+            f"{name}{sign}": f"{note}: {meaning}"
+            for name, note in words.NUMBERS.items()
+            for sign, meaning in words.OPERATORS.items()
+        }
         if saved:
-            kept = vocabulary.filters.items()
-            yield from _matches(typed, (Option(f"@{name}", text) for name, text in kept))
-
-
-def _condition_starts() -> Iterator[Option]:
-    for flag in SHORT:
-        yield Option(words.short(flag), MEANINGS[flag])
-    for name, note in (words.STATES | words.PANEL).items():
-        yield Option(name, note)
-    for name, note in (words.HEADINGS | words.NAMED).items():
-        yield Option(f"{name}:", note)
-    for name, note in words.TEXTS.items():
-        yield Option(f"{name}~", note)
-    for name, note in words.NUMBERS.items():
-        for sign, meaning in words.OPERATORS.items():
-            yield Option(f"{name}{sign}", f"{note}: {meaning}")
+            starts |= {f"@{name}": text for name, text in vocabulary.filters.items()}
+        yield from _matches(typed, starts.items())
 
 
 def condition(name: str, value: str) -> str | None:
@@ -125,5 +110,5 @@ def condition(name: str, value: str) -> str | None:
     return f"{name}:{value}" if plain else f'{name}:"{value}"'
 
 
-def _matches(typed: str, options: Iterable[Option]) -> Iterator[Option]:
-    return (option for option in options if option.text.lower().startswith(typed.lower()))
+def _matches(typed: str, options: Iterable[tuple[str, str]]) -> Iterator[Option]:
+    return (Option(*one) for one in options if one[0].lower().startswith(typed.lower()))

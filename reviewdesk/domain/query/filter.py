@@ -25,10 +25,7 @@ _UNSPACED = (
 )
 """Ideographs, kana, bopomofo and hangul syllables; compiled when a text is searched for."""
 _UNINDEXABLE = re.compile("[\x00\ud800-\udfff]")
-"""Characters that cannot be indexed.
-
-A NUL ends a text for some of SQLite's functions, and a lone surrogate is not a character.
-"""
+"""A NUL ends a text for some of SQLite's functions, and a lone surrogate is not a character."""
 
 
 class SearchTerm(Struct, frozen=True):
@@ -98,66 +95,46 @@ class Token(Struct, frozen=True):
     piece: Piece
     start: int
     end: int
+    unclosed: int | None = None
+    """The place of a parenthesis that a word opens and does not close."""
 
 
-_SIGNS = {" ": Piece.SPACE, "|": Piece.BAR, "(": Piece.OPEN, ")": Piece.CLOSE}
+_SIGN = re.compile(r"(?P<SPACE> +)|(?P<BAR>\|)|(?P<OPEN>!?\()|(?P<CLOSE>\))")
 
 
 def tokens(text: str) -> list[Token]:
     """Split a filter into its tokens; each begins where the one before it ends."""
-    found = []
-    place = 0
-    while place < len(text):
-        sign = _SIGNS.get(text[place])
-        end = place + 1
-        if text.startswith("!(", place):
-            sign = Piece.OPEN
-            end = place + 2
-        elif sign is Piece.SPACE:
-            while text.startswith(" ", end):
-                end += 1
-        elif sign is None:
-            sign = Piece.WORD
-            end = _word_end(text, place)
-        found.append(Token(sign, place, end))
-        place = end
+    found: list[Token] = []
+    while (place := found[-1].end if found else 0) < len(text):
+        sign = _SIGN.match(text, place)
+        if sign is None:
+            found.append(_word(text, place))
+        else:
+            found.append(Token(Piece[str(sign.lastgroup)], place, sign.end()))
     return found
 
 
-def _word_end(text: str, start: int) -> int:
-    """Find the end of a word; quotes hide all signs, and ``f(x)`` keeps its own parentheses."""
+def _word(text: str, start: int) -> Token:
+    """Read a word; quotes hide all signs, and ``f(x)`` keeps its own parentheses."""
     quoted = False
-    inner = 0
-    for place in range(start, len(text)):
-        char = text[place]
-        if char == '"':
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif char in " |" or (char == ")" and not inner):
-            return place
-        else:
-            inner += (char == "(") - (char == ")")
-    return len(text)
-
-
-def unclosed(word: str) -> int | None:
-    """Return the place of a parenthesis that a word opens and does not close, or ``None``."""
-    quoted = False
-    opened = []
-    for place, char in enumerate(word):
+    opened: list[int] = []
+    end = start
+    for char in text[start:]:
         quoted ^= char == '"'
-        if not quoted and char == "(":
-            opened.append(place)
-        elif not quoted and char == ")":
-            opened.pop()
-    return opened[-1] if opened else None
+        if not quoted:
+            if char in " |" or (char == ")" and not opened):
+                break
+            if char == "(":
+                opened.append(end)
+            elif char == ")":
+                opened.pop()
+        end += 1
+    return Token(Piece.WORD, start, end, opened[-1] if opened else None)
 
 
 ORDERS = tuple(words.ORDERS)
 MIXED = "mix"
 """The order of a blind queue: the seeded permutation of the draw, without the strata."""
-_OPEN_ORDERS = frozenset({"draw", MIXED, "file", "id"})
 _OPEN_KINDS = frozenset({"text", "state", "tag", "juror", "run"})
 """Conditions that do not depend on a panel's answer."""
 
@@ -275,7 +252,7 @@ def parse_order(order: str) -> tuple[str, bool]:
 
 def hidden_order(order: str) -> bool:
     """Return True if an order depends on a fact that a blind session hides."""
-    return parse_order(order)[0] not in _OPEN_ORDERS
+    return parse_order(order)[0] not in {"draw", MIXED, "file", "id"}
 
 
 DEEPEST = 50
@@ -291,9 +268,8 @@ class _Reader:
         self, text: str, saved: Mapping[str, str] | None = None, *, count: int = 0
     ) -> None:
         if text.count('"') % 2:
-            raise FilterError(
-                "a quote is not closed", text.rindex('"'), 'Close it with a second ".'
-            )
+            close = 'Close it with a second ".'
+            raise FilterError("a quote is not closed", text.rindex('"'), close)
         self.text = text
         self.saved = saved
         self.tokens = tokens(text)
@@ -364,29 +340,25 @@ class _Reader:
 
     def _word(self, token: Token, depth: int) -> Part:
         word = self.text[token.start : token.end]
-        if (place := unclosed(word)) is not None:
+        if token.unclosed is not None:
             hint = 'Close it with ), or put a text that holds it in quotes: test~"f(".'
-            raise FilterError("a parenthesis is not closed", token.start + place, hint)
-        if self.saved is not None and word.startswith("@"):
-            return self._expansion(token, word[1:], self.saved, depth)
-        self.count += 1
-        if self.count > MOST:
-            raise FilterError(
-                f"more than {MOST} conditions", token.start, "Tag verdicts, then filter by tag:."
-            )
-        return _term(word, token.start)
-
-    def _expansion(self, token: Token, name: str, saved: Mapping[str, str], depth: int) -> Nested:
-        if name not in saved:
-            known = ", ".join(sorted(saved)) or "none"
-            raise FilterError(f"no saved filter {name!r}", token.start, f"Saved filters: {known}.")
+            raise FilterError("a parenthesis is not closed", token.unclosed, hint)
+        if self.saved is None or not word.startswith("@"):
+            self.count += 1
+            if self.count > MOST:
+                hint = "Tag verdicts, then filter by tag:."
+                raise FilterError(f"more than {MOST} conditions", token.start, hint)
+            return _term(word, token.start)
+        if word[1:] not in self.saved:
+            known = ", ".join(sorted(self.saved)) or "none"
+            hint = f"Saved filters: {known}."
+            raise FilterError(f"no saved filter {word[1:]!r}", token.start, hint)
         try:
-            reader = _Reader(saved[name], count=self.count)
+            reader = _Reader(self.saved[word[1:]], count=self.count)
             found = reader.read(depth)
         except FilterError as error:
-            raise FilterError(
-                f"@{name} cannot be used here: {error.message}", token.start, error.hint
-            ) from None
+            unusable = f"{word} cannot be used here: {error.message}"
+            raise FilterError(unusable, token.start, error.hint) from None
         self.count = reader.count
         return Nested(found, negated=False)
 
@@ -468,14 +440,11 @@ _READERS = {
 
 def _suggestion(name: str) -> str:
     """Suggest a condition whose fact was probably meant; empty if no name is close."""
-    written = {
-        **{one: f"{one}:{next(iter(words.CHOICES[one]))}" for one in words.CHOICES},
-        **{one: f"{one}:NAME" for one in words.NAMED},
-        **{one: f"{one}<.6" for one in words.NUMBERS},
-        **{one: f"{one}~word" for one in words.TEXTS},
-    }
-    near = get_close_matches(name[:40].lower(), written, 1, 0.7)
-    return f"Write {written[near[0]]}." if near else ""
+    ends = {name: f":{next(iter(values))}" for name, values in words.CHOICES.items()}
+    for names, end in ((words.NAMED, ":NAME"), (words.NUMBERS, "<.6"), (words.TEXTS, "~word")):
+        ends |= dict.fromkeys(names, end)
+    near = get_close_matches(name[:40].lower(), ends, 1, 0.7)
+    return f"Write {near[0]}{ends[near[0]]}." if near else ""
 
 
 def _hint(word: str = "") -> str:

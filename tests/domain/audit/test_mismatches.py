@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Breach, kinds
+from reviewdesk.domain.assessment.result import Breach
 from reviewdesk.domain.verdict import canonical_json
 from tests.domain.bodies import bodies, body, item_hash, juror, panel, read
 
@@ -239,11 +239,6 @@ def test_stored_bits_never_move() -> None:
     assert len({kind.label for kind in Breach}) == len(Breach)
 
 
-def test_kinds_follow_the_bits() -> None:
-    assert kinds(Breach.TRIM | Breach.QUORUM) == (Breach.QUORUM, Breach.TRIM)
-    assert kinds(Breach(0)) == ()
-
-
 @pytest.mark.parametrize(
     ("value", "defaults", "kind"),
     [
@@ -276,5 +271,5 @@ def test_every_mismatch_is_marked_and_rounding_is_none(value: dict[str, Any]) ->
     found = assess(read(value))
     told = {breach.kind for breach in found.breaches}
     assert Breach.ROUNDING not in told
-    assert set(kinds(found.marks)) - {Breach.ROUNDING} == told
+    assert set(found.marks) - {Breach.ROUNDING} == told
     assert len(found.mismatches) == len(found.breaches)
