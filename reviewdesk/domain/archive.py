@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.labels.draw import draw_keys
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.run.columns import id_hashes
-from reviewdesk.domain.run.packing import NOTHING, Bar
+from reviewdesk.domain.run.packing import NOTHING, Bar, Names
 from reviewdesk.domain.run.window import VerdictWindow
 
 BUCKETS = 64
@@ -125,28 +125,17 @@ class JoinedWindows:
     """Renumbers the jurors, quorums and verdicts of windows in the order of their appearance."""
 
     def __init__(self) -> None:
-        """Start without windows."""
-        self._names: dict[str, int] = {}
-        self._quorums: dict[Bar, int] = {}
+        self.known = Names()
         self.verdicts = 0
         self.flags = array("i")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The jurors so far."""
-        return tuple(self._names)
-
-    @property
-    def quorums(self) -> tuple[Bar, ...]:
-        return tuple(self._quorums)
 
     def add(
         self, window: VerdictWindow, names: Sequence[str], quorums: Sequence[Bar]
     ) -> VerdictWindow:
         """Return the window as the next of the run; its columns index ``names`` and ``quorums``."""
         packed = dict(window.packed)
-        packed["juror"] = _renumbered(packed["juror"], names, self._names)
-        packed["quorum"] = _renumbered(packed["quorum"], quorums, self._quorums)
+        packed["juror"] = _renumbered(packed["juror"], names, self.known.names)
+        packed["quorum"] = _renumbered(packed["quorum"], quorums, self.known.quorums)
         shift = self.verdicts - window.first
         made = replace(
             window,

@@ -50,7 +50,7 @@ def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeas
     cast = map(vote_units, _blocks(conn, run, "seated", "votes"))
     votes = reduce(NominalState.merge, (NominalState.of(one.T) for one in cast), NominalState())
     state = reduce(AlphaState.merge, (AlphaState.of(one.T) for one in scores()), AlphaState())
-    return run_measures(reader.names, reader.quorums, scores, state, votes)
+    return run_measures(reader.known.names, reader.known.quorums, scores, state, votes)
 
 
 def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedRun]:
@@ -70,7 +70,7 @@ def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
     """Write the names that the packed columns of a run index; its figures do not change."""
     conn.execute(
         "UPDATE measures SET names = ?, quorums = ? WHERE run = ?",
-        (json.dumps(reader.names), json.dumps(reader.quorums), run),
+        (json.dumps(list(reader.known.names)), json.dumps(list(reader.known.quorums)), run),
     )
 
 

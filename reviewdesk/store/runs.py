@@ -368,14 +368,14 @@ def counts_are(conn: sqlite3.Connection, key: int, counts: RunTally) -> bool:
 
 def tag_hash(conn: sqlite3.Connection, key: int) -> str:
     """Compute the hash of a run's tags as the desk holds them."""
-    from reviewdesk.domain.run.digest import TagDigest
+    from reviewdesk.domain.run.digest import RunDigest
 
-    found = TagDigest()
+    found = RunDigest()
     first = first_key(conn, key)
     query = "SELECT verdict - ? AS place, tag FROM case_tags WHERE run = ? ORDER BY place, tag"
     rows = conn.execute(query, (first, key))
     for _, some in groupby(rows, lambda row: row["place"] // _BATCH):
-        found.add((row["place"], row["tag"]) for row in some)
+        found.add_tags((row["place"], row["tag"]) for row in some)
     return found.hexdigest()
 
 

@@ -76,7 +76,7 @@ def packed(verdicts: Iterable[Verdict], size: int = 1000) -> PackedRun:
     names, rows = Names(), list(verdicts)
     parts = [_window(rows[at : at + size], names) for at in range(0, len(rows) or 1, size)]
     joined = {name: b"".join(part[name] for part in parts) for name in COLUMNS}
-    return PackedRun(joined, names.names, names.quorums)
+    return PackedRun(joined, tuple(names.names), tuple(names.quorums))
 
 
 def _window(rows: Sequence[Verdict], names: Names) -> dict[str, bytes]:

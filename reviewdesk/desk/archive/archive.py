@@ -281,7 +281,8 @@ class _Reading:
                     PackedRun({"seated": found.seated, "scores": found.scores}, (), ())
                 )
 
-        measures = run_measures(joined.names, joined.quorums, scores, stats.alpha, stats.votes)
+        known = joined.known
+        measures = run_measures(known.names, known.quorums, scores, stats.alpha, stats.votes)
         held = (
             f"an archive of {plural(len(self.names), 'part')}, of which the desk keeps the flagged"
         )

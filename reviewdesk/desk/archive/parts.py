@@ -136,7 +136,7 @@ def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdic
             report = read(source, reading.options, streamed=part.streamed)
             reader = WindowReader(report.header, reading.options.identity(), run_hash)
             windows = list(reader.windows(_kept(part, report.written())))
-            return KeptVerdicts(windows, reader.names, reader.quorums)
+            return KeptVerdicts(windows, tuple(reader.known.names), tuple(reader.known.quorums))
     except ReviewDeskError as error:
         return Lost(str(error))
 

@@ -352,7 +352,7 @@ def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
     seats = [names.seats(tuple(ballot.id for ballot in one.ballots)) for one in verdicts]
     columns = replace(
         sheet_of(verdicts, seats).columns,
-        names=names.names,
+        names=tuple(names.names),
         decision=np.array([code_of(one.decision) for one in labelled], np.int8),
     )
     named = enumerate(trim_named(one.body) for one in labelled)

@@ -13,14 +13,11 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.run.packing import (
     COLUMNS,
-    DECISIONS,
     FAILED,
     NOT_ASKED,
     NOTHING,
     PER_VERDICT,
     REPLACED,
-    ROUNDINGS,
-    STRATEGIES,
     UNKNOWN,
     PackedRun,
 )
@@ -34,15 +31,12 @@ _Hashes = npt.NDArray[np.int64]
 class IdSet:
     """The ids seen so far: the newest as texts, earlier ones as two hashes of 64 bits each.
 
-    A collision of all 128 bits is not expected. A million ids take 16 MB; a set of texts would
-    take seven times as much.
+    A million ids take 16 MB, a seventh of a set of texts.
     """
 
     def __init__(self) -> None:
-        """Start without ids."""
         self._new: set[str] = set()
-        self._first = np.empty(0, np.int64)
-        self._second = np.empty(0, np.int64)
+        self._first, self._second = np.empty((2, 0), np.int64)
 
     def __len__(self) -> int:
         return len(self._new) + len(self._first)
@@ -63,7 +57,6 @@ class IdSet:
         )
 
     def update(self, names: Collection[str]) -> None:
-        """Add ids."""
         self._new.update(names)
         if len(self._new) >= _MOST:
             first, second = id_hashes(self._new)
@@ -97,10 +90,7 @@ def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, in
     return len(found), repeated, set(named[keys_of > 1].tolist())
 
 
-__all__ = [
-    "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
-    "Small", "by_seat", "columns_of", "lean", "rows_of", "score_units", "unpacked", "vote_units",
-]  # fmt: skip
+__all__ = ["Bools", "Floats", "Ints"]
 
 Small: TypeAlias = npt.NDArray[np.int8]
 
@@ -154,7 +144,6 @@ class Columns(Struct, frozen=True):
         return len(self.key)
 
     def at(self, rows: Ints) -> Columns:
-        """Return the columns of only some verdicts."""
         return rows_of(self, rows)
 
 
@@ -202,28 +191,26 @@ def columns_of(
             ("weights", np.nan), ("juror", NOTHING),
         )
     }  # fmt: skip
-    failed = seats["failed"]
-    silent = {
+    failed = seats.pop("failed")
+    scores = seats.pop("scores")
+    votes = seats.pop("votes")
+    place = flat["quorum"]
+    known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
+    rest = seats | {
+        **{name: flat[name] for name in PER_VERDICT},
         "failed": (failed == FAILED) | (failed == REPLACED),
         "replaced": failed == REPLACED,
         "not_asked": failed == NOT_ASKED,
         "unknown": failed == UNKNOWN,
         "missing": (failed != 0) & (failed != NOT_ASKED),
-    }
-    place = flat["quorum"]
-    known = np.array([*(quorum is not None for quorum, _, _ in bars), False])
-    rest = {
-        **{name: flat[name] for name in PER_VERDICT},
-        **{name: seats[name] for name in ("withheld", "weights", "juror")},
-        **silent,
         "quorum": np.where(known[place], place, np.int32(NOTHING)),
         "share": place,
         "minimum": place,
     }
     return Columns(
         key=np.asarray(keys, np.int64),
-        scores=seats["scores"],
-        votes=seats["votes"],
+        scores=scores,
+        votes=votes,
         names=names,
         # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
         quorums=tuple(1.0 if quorum is None else quorum for quorum, _, _ in bars),

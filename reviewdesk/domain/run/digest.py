@@ -8,6 +8,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from reviewdesk.domain.verdict import canonical_json
@@ -61,29 +62,18 @@ class RunDigest:
         """Return a hash of each column, to find the columns that differ."""
         return {name: column.hexdigest()[:_SHORT] for name, column in self._columns.items()}
 
-    def hexdigest(self, facts: Mapping[str, Any]) -> str:
+    def add_tags(self, tags: Iterable[tuple[int, str]]) -> None:
+        """Add the tags of the next verdicts, each with the place of its verdict in file order."""
+        if found := sorted(set(tags)):
+            self.add_rows(("place", "tag"), found)
+
+    def hexdigest(self, facts: Mapping[str, Any] = MappingProxyType({})) -> str:
         """Return the sha256 of all columns and of the facts about the run as a whole."""
         columns = {name: column.hexdigest() for name, column in self._columns.items()}
-        return hashlib.sha256(canonical_json([columns, facts])).hexdigest()
+        return hashlib.sha256(canonical_json([columns, dict(facts)])).hexdigest()
 
     def _update(self, name: str, data: bytes) -> None:
         self._columns.setdefault(name, hashlib.sha256()).update(data)
-
-
-class TagDigest:
-    """Hashes the tags of a run's cases in the order of their verdicts, then of the tags."""
-
-    def __init__(self) -> None:
-        self._digest = RunDigest()
-
-    def add(self, tags: Iterable[tuple[int, str]]) -> None:
-        """Add the tags of the next verdicts, each with the place of its verdict in file order."""
-        found = sorted(set(tags))
-        if found:
-            self._digest.add_rows(("place", "tag"), found)
-
-    def hexdigest(self) -> str:
-        return self._digest.hexdigest({})
 
 
 def _joined(values: Sequence[Any]) -> tuple[Iterable[int], bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -73,12 +74,10 @@ _MOST_PANELS = 4096
 
 def seat_names(ids: Sequence[str]) -> list[str]:
     """Return the names of one panel's seats: their ids, or ``id#2`` for an id's second seat."""
-    if len(set(ids)) == len(ids):
-        return list(ids)
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     names = []
     for name in ids:
-        seen[name] = seen.get(name, 0) + 1
+        seen[name] += 1
         names.append(f"{name}#{seen[name]}" if seen[name] > 1 else name)
     return names
 
@@ -87,19 +86,9 @@ class Names:
     """Numbers the jurors and the quorums of a run, in order of first appearance."""
 
     def __init__(self) -> None:
-        """Start without verdicts."""
-        self._names: dict[str, int] = {}
-        self._quorums: dict[Bar, int] = {}
+        self.names: dict[str, int] = {}
+        self.quorums: dict[Bar, int] = {}
         self._panels: dict[tuple[str, ...], list[int]] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The jurors of all verdicts so far."""
-        return tuple(self._names)
-
-    @property
-    def quorums(self) -> tuple[Bar, ...]:
-        return tuple(self._quorums)
 
     def seats(self, ids: tuple[str, ...]) -> list[int]:
         """Return the number of each seat's name in a panel."""
@@ -107,7 +96,7 @@ class Names:
             if len(self._panels) > _MOST_PANELS:
                 self._panels.clear()
             names = seat_names(ids)
-            self._panels[ids] = [self._names.setdefault(name, len(self._names)) for name in names]
+            self._panels[ids] = [self.names.setdefault(name, len(self.names)) for name in names]
         return self._panels[ids]
 
     def quorum(self, policy: Policy) -> int:
@@ -119,7 +108,7 @@ class Names:
         bar: Bar | None = policy.quorum if share is None else (policy.quorum, share)
         if policy.min_answered is not None:
             bar = policy.quorum, share, policy.min_answered
-        return NOTHING if bar is None else self._quorums.setdefault(bar, len(self._quorums))
+        return NOTHING if bar is None else self.quorums.setdefault(bar, len(self.quorums))
 
 
 STATUS_CODES = {

@@ -28,8 +28,8 @@ from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, PolicyCounts, Varia
 
 
 def run_measures(
-    names: tuple[str, ...],
-    quorums: tuple[Bar, ...],
+    names: Iterable[str],
+    quorums: Iterable[Bar],
     scores: Callable[[], Iterable[Floats]],
     state: AlphaState,
     votes: NominalState,
@@ -39,32 +39,32 @@ def run_measures(
     Each call of ``scores`` yields the scores of all verdicts, ``[seats, verdicts]``, some verdicts
     at a time. ``state`` and ``votes`` are the merged states of the parts.
     """
-    alpha = state.alpha
-    nominal = votes.alpha
-    ordinal = rank_state(scores).alpha
     interval = merged_ci(state, scores())
-    low, high = interval or (None, None)
-    reasons: dict[str, Undefined] = {}
-    if alpha is None:
-        reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _why_no_alpha(state))
-    elif interval is None:
-        why = Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT
-        why = Undefined.FEW_UNITS if state.units < ENOUGH else why
-        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), why)
-    if ordinal is None:
-        reasons["alpha_ordinal"] = _why_no_alpha(state)
-    if nominal is None:
-        reasons["alpha_votes"] = Undefined.NO_VARIATION if votes.values else Undefined.NO_PAIRS
+    found: dict[str, float | None] = {
+        "alpha": state.alpha,
+        "alpha_low": interval and interval[0],
+        "alpha_high": interval and interval[1],
+        "alpha_votes": votes.alpha,
+        "alpha_ordinal": rank_state(scores).alpha,
+    }
+    why = Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
+    no_interval = why
+    if state.alpha is not None:
+        no_interval = Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT
+        no_interval = Undefined.FEW_UNITS if state.units < ENOUGH else no_interval
+    reasons = dict.fromkeys(found, why) | {
+        "alpha_low": no_interval,
+        "alpha_high": no_interval,
+        "alpha_votes": Undefined.NO_VARIATION if votes.values else Undefined.NO_PAIRS,
+    }
     return RunMeasures(
-        names=names,
-        quorums=quorums,
-        alphas=RunAlphas(alpha, low, high, nominal, ordinal, reasons),
+        names=tuple(names),
+        quorums=tuple(quorums),
+        alphas=RunAlphas(
+            **found, reasons={name: reasons[name] for name in found if found[name] is None}
+        ),
         mass=state.W if state.splits else None,
     )
-
-
-def _why_no_alpha(state: AlphaState) -> Undefined:
-    return Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
 
 
 BINS = 10
@@ -126,9 +126,19 @@ class Stats(Struct, frozen=True):
         if not self.standing.verdicts or not other.standing.verdicts:
             return replace(made, policies=self.policies or other.policies)
         variants = dict.fromkeys([one.variant for one in (*self.policies, *other.policies)])
-        pairs = [(_under(self, variant), _under(other, variant)) for variant in variants]
+        pairs = [(self.under(variant), other.under(variant)) for variant in variants]
         policies = [ours.merge(theirs) for ours, theirs in pairs if ours and theirs]
         return replace(made, policies=tuple(policies))
+
+    def under(self, variant: Variant) -> PolicyCounts | None:
+        """Return the counts of a policy; ``None`` if they were not kept.
+
+        Verdicts without the juror that a policy leaves out keep their own decisions.
+        """
+        known = {one.variant: one for one in self.policies}
+        if variant in known or variant.dropped is None or variant.dropped in self.jurors:
+            return known.get(variant)
+        return replace(known[Variant()], variant=variant)
 
     def decision_counts(self) -> DecisionCounts:
         """Return the counts by decision, flag and breach, as those of a loaded run."""
@@ -149,12 +159,10 @@ class Stats(Struct, frozen=True):
         )
 
     def as_json(self) -> str:
-        """Return the statistics as JSON, which ``from_json`` reads."""
         return msgspec.json.encode(self).decode()
 
     @staticmethod
     def from_json(text: str) -> Stats:
-        """Read what ``as_json`` wrote."""
         return msgspec.json.decode(text, type=Stats)
 
 
@@ -170,27 +178,9 @@ def _sum(one: Any, other: Any) -> Any:
     if isinstance(one, tuple):
         return tuple(map(add, one, other))
     if isinstance(one, Mapping):
-        return merged(one, other)
+        both = {key: _sum(one[key], other[key]) for key in one if key in other}
+        return {**one, **other, **both}
     return one.merge(other) if hasattr(one, "merge") else _summed(one, other)
-
-
-def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return the sums of the values of both under each key."""
-    made = dict(one)
-    for key, value in other.items():
-        made[key] = _sum(made[key], value) if key in made else value
-    return made
-
-
-def _under(part: Stats, variant: Variant) -> PolicyCounts | None:
-    """Return the counts of a policy in a part; ``None`` if they were not kept.
-
-    If a policy leaves out a juror that a part does not have, the part keeps its own decisions.
-    """
-    known = {one.variant: one for one in part.policies}
-    if variant in known or variant.dropped is None or variant.dropped in part.jurors:
-        return known.get(variant)
-    return replace(known[Variant()], variant=variant)
 
 
 _WINDOWS = 20
@@ -223,7 +213,7 @@ class StatsCounter:
         reader = self._reader
         windows = self._waiting
         packed = {name: b"".join([one.packed[name] for one in windows]) for name in COLUMNS}
-        found = PackedRun(packed, reader.names, reader.quorums)
+        found = PackedRun(packed, tuple(reader.known.names), tuple(reader.known.quorums))
         start = windows[0].first
         end = reader.tally.verdicts
         columns = unpacked(found, range(start, end))
@@ -235,15 +225,15 @@ class StatsCounter:
             return [value for one in windows for value in one.columns[name]]
 
         decisions = column("decision")
-        marks = column("marks")
-        spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
+        spread, mass, scores = (
+            np.array(column(name), np.float64) for name in ("range", "mass", "score")
+        )
         answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
-        scores = np.array(column("score"), np.float64)
         alike = ((passes == 0) | (passes == answered)) & (flags & int(Flag.SPLIT) == 0)
         passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
         breaches: Counter[int] = Counter()
-        for value, count in Counter(marks).items():
-            breaches.update({int(kind): count for kind in Breach if value & kind})
+        for value, count in Counter(column("marks")).items():
+            breaches.update({int(kind): count for kind in Breach(value)})
         made = Stats(
             flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
             unknown_ballots=packed["failed"].count(UNKNOWN),

@@ -24,7 +24,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.report_model import Written
 from reviewdesk.domain.run.columns import Bools, Floats, Ints
-from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Bar, Names
+from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Names
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 from reviewdesk.domain.verdict import (
@@ -211,18 +211,9 @@ class WindowReader:
         self._policies = Policies(
             Policy.from_body(header.get("defaults")), Policy.from_body(options)
         )
-        self._known = Names()
+        self.known = Names()
+        """The jurors and the quorums so far."""
         self.tally = RunTally()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The jurors so far, in order of first appearance."""
-        return self._known.names
-
-    @property
-    def quorums(self) -> tuple[Bar, ...]:
-        """The quorums so far, in order of first appearance."""
-        return self._known.quorums
 
     def windows(self, written: Iterable[Written]) -> Iterator[VerdictWindow]:
         """Yield the verdicts in file order, up to ``SIZE`` at a time."""
@@ -246,12 +237,12 @@ class WindowReader:
         texts = [text for _, text in written]
         facts, place = self._policies.of(verdicts)
         panels = [tuple([juror.id for juror in one.jurors]) for one in verdicts]
-        seats = [self._known.seats(panel) for panel in panels]
+        seats = [self.known.seats(panel) for panel in panels]
         found = Verdicts(read_sheet(verdicts, facts, place, self._generator, seats))
         digests = [content_digest(one) for one in verdicts]
         marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
         derived, flags, reviewed = _settled(found, marks)
-        packed = packed_columns(found, self._known)
+        packed = packed_columns(found, self.known)
         self.tally.add(found, flags, reviewed, digests)
         items = [
             item_digest(one, digest, self._run_hash)

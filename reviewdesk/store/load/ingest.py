@@ -149,7 +149,7 @@ class Ingest:
         ``whole`` ends after the run is shown; the one transaction of a small report ends with it.
         """
         # Imported here because both load numpy, which commands that only read do not need.
-        from reviewdesk.domain.run.digest import RunDigest, TagDigest
+        from reviewdesk.domain.run.digest import RunDigest
 
         self._hold = hold
         self._conn = hold.conn
@@ -161,7 +161,7 @@ class Ingest:
         self._sizes: list[tuple[int, int]] = []
         """The bytes of both, for each window."""
         self.digest = RunDigest()
-        self.tags = TagDigest()
+        self.tags = RunDigest()
         self.by_verdict = new.by_verdict
 
     def read(
@@ -239,7 +239,7 @@ class Ingest:
         for name, column in window.columns.items():
             self.digest.add(name, column)
         self.digest.add_packed(window.packed)
-        self.tags.add(window.tags)
+        self.tags.add_tags(window.tags)
 
     def _staged(self, part: int) -> Iterator[Any]:
         """Yield the names (0) or the columns (1) of each window."""

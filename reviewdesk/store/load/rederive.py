@@ -78,7 +78,7 @@ def differences(
 
     The draw is not repeated; the content hash covers it and the figures of an archive.
     """
-    from reviewdesk.domain.run.digest import RunDigest, TagDigest
+    from reviewdesk.domain.run.digest import RunDigest
     from reviewdesk.domain.run.window import DERIVED, WindowReader, final_flags
 
     one = runs.by_key(conn, run)
@@ -88,7 +88,7 @@ def differences(
     query = f"SELECT {', '.join(names)} FROM verdicts WHERE key >= ? AND key < ? ORDER BY key"
     count = 0
     made = RunDigest()
-    tags = TagDigest()
+    tags = RunDigest()
     for window in reader.windows(_bodies(conn, run)):
         flags = final_flags(window.flags, stated=one.escalation_stated).tolist()
         start = first + window.first
@@ -100,7 +100,7 @@ def differences(
                 if count <= _SHOWN:
                     yield f"verdict {row[0]}: {text}"
         made.add_packed(window.packed)
-        tags.add(window.tags)
+        tags.add_tags(window.tags)
         progress(reader.tally.verdicts / one.verdicts, reader.tally.verdicts)
     if count > _SHOWN:
         yield f"{count:,} verdicts differ from what their bodies give"
