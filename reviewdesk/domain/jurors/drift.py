@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -136,20 +135,11 @@ class Offsets(Struct, frozen=True):
     keys: Ints
 
 
-class Welch(NamedTuple):
-    """Welch's 95% interval of ``m2 - m1``, its t with degrees of freedom, and its two-sided p."""
-
-    low: float
-    high: float
-    t: float
-    df: float
-    p: float
-
-
-def welch(one: Moments, two: Moments) -> Welch | None:
+def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float] | None:
     """Compare two means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
 
-    ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
+    Return the 95% ends of ``m2 - m1``, t, its degrees of freedom, and its two-sided p; ``None``
+    under two values on either side, and if neither side varies. Source: Welch 1947.
     """
     sd1 = one.sd
     sd2 = two.sd
@@ -161,7 +151,7 @@ def welch(one: Moments, two: Moments) -> Welch | None:
     error = math.sqrt(part1 + part2)
     change = two.mean - one.mean
     off = error * t_quantile(0.975, df)
-    return Welch(change - off, change + off, change / error, df, t_two_sided(change / error, df))
+    return change - off, change + off, change / error, df, t_two_sided(change / error, df)
 
 
 def offsets(found: Columns) -> dict[str, Offsets]:
@@ -198,17 +188,13 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     return {name: Seats(*map(int, figures)) for name, *figures in rows}
 
 
-class EarlierOffsets(Struct, frozen=True):
-    """A juror's figures from the earlier runs in which it has offsets."""
-
-    runs: int
-    moments: Moments
-
-
 class Past(Struct, frozen=True):
-    """The earlier runs: each juror's moments, and the offsets ``[n, jurors]`` by verdict."""
+    """The earlier runs: the offsets ``[n, names]`` by verdict.
 
-    jurors: Mapping[str, EarlierOffsets]
+    ``jurors`` has each juror's moments, and of how many runs.
+    """
+
+    jurors: Mapping[str, tuple[int, Moments]]
     names: tuple[str, ...]
     rows: Floats
 
@@ -219,7 +205,7 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
     Runs of other panels are skipped: an offset is relative to the other jurors, so it changes with
     them without any drift.
     """
-    made: dict[str, EarlierOffsets] = {}
+    made: dict[str, tuple[int, Moments]] = {}
     names = tuple(jurors)
     rows = np.empty((0, len(jurors)))
     for run in found:
@@ -227,9 +213,8 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
             continue
         here = offsets(run)
         for name, one in here.items():
-            before = made.get(name, EarlierOffsets(0, Moments()))
-            moments = before.moments.merge(Moments.of(one.values))
-            made[name] = EarlierOffsets(before.runs + 1, moments)
+            runs, moments = made.get(name, (0, Moments()))
+            made[name] = runs + 1, moments.merge(Moments.of(one.values))
         rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
     return Past(made, names, rows)
 
@@ -256,16 +241,13 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
     """
     made: dict[str, Drift | None] = {}
     for name, one in now.items():
-        before = past.jurors.get(name)
-        half = len(one.values) // 2
-        if before is not None and before.moments.n >= 2:
-            window = Windows.EARLIER
-            runs = before.runs
-            former = before.moments
-            after = Moments.of(one.values)
-        else:
+        window = Windows.EARLIER
+        runs, former = past.jurors.get(name, (0, Moments()))
+        after = Moments.of(one.values)
+        if former.n < 2:
             window = Windows.HALVES
             runs = 0
+            half = len(one.values) // 2
             former = Moments.of(one.values[:half])
             after = Moments.of(one.values[half:])
         change = after.mean - former.mean
@@ -282,11 +264,8 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
         usual = later[:half]
         later = later[half:]
     limit, places = alarms(usual, later)
-    alarm = {
-        name: int(keys[place])
-        for name, place in zip(names, places, strict=True)
-        if place is not None
-    }
+    placed = zip(names, places, strict=True)
+    alarm = {name: int(keys[place]) for name, place in placed if place is not None}
     return {
         name: Offset(
             mean=float(now[name].values.mean()),

@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import Decision
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
 """The decisions of the first and the second panel on an item, and the item's label."""
-_DECIDED = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
+_DECIDED: dict[Decision | None, Truth] = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
 """The decisions that are right or wrong, each with the label that makes it right."""
 _KNOWN = frozenset(_DECIDED.values())
 
@@ -72,24 +72,15 @@ class PanelComparison(Struct, frozen=True):
 def _sides(cells: Mapping[Cell, int]) -> Counter[tuple[bool, bool]]:
     """Count labelled items that both panels decided by whether each panel is right."""
     made = Counter[tuple[bool, bool]]()
-    for cell, n in cells.items():
-        if _decided(cell) and cell[2] in _KNOWN:
-            made[_right(cell)] += n
+    for (one, two, label), n in cells.items():
+        if one in _DECIDED and two in _DECIDED and label in _KNOWN:
+            made[_DECIDED[one] is label, _DECIDED[two] is label] += n
     return made
 
 
 def flipped(cell: Cell) -> bool:
     one, two, _ = cell
     return one is not None and two is not None and one is not two
-
-
-def _decided(cell: Cell) -> bool:
-    return cell[0] in _DECIDED and cell[1] in _DECIDED
-
-
-def _right(cell: Cell) -> tuple[bool, bool]:
-    one, two = (_DECIDED.get(made) is cell[2] if made else False for made in cell[:2])
-    return one, two
 
 
 def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...]:
@@ -103,7 +94,7 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
         return DrillDown(title, f"{flip} {more}".strip(), count)
 
     def against(cell: Cell) -> bool:
-        return cell[0] in _DECIDED and cell[2] in _KNOWN and not _right(cell)[0]
+        return cell[0] in _DECIDED and cell[2] in _KNOWN and _DECIDED[cell[0]] is not cell[2]
 
     labelled = (
         group(f"labelled against {first}", "wrong", against),
@@ -178,7 +169,7 @@ def compare_panels(
         second=ComparedRun(second.name, second.hash, rated[1]),
         cells=cells,
         items=sum(cells.values()),
-        decided=sum(n for cell, n in cells.items() if _decided(cell)),
+        decided=sum(n for cell, n in cells.items() if set(cell[:2]) <= _DECIDED.keys()),
         flips=sum(n for cell, n in cells.items() if flipped(cell)),
         labelled=sides.total(),
         both_right=sides[True, True],

@@ -26,6 +26,7 @@ from reviewdesk.domain.jurors.facts import (
     quoted_kappa,
     trim_named,
 )
+from reviewdesk.domain.jury.panels import PASS
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.label_columns import LabelColumns
@@ -33,7 +34,7 @@ from reviewdesk.domain.labels.question import PANEL, QuestionItems
 from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
-from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names, code_of
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, Names, code_of
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
@@ -110,20 +111,18 @@ def _by_juror(found: Columns, values: npt.NDArray[Any], missing: float) -> npt.N
 
 def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
     """Return, by name, the key of the first verdict on which each juror sits, and its seat."""
-    first: dict[int, tuple[int, int]] = {}
-    for seat, sitting in enumerate(found.juror):
-        who, rows = np.unique(sitting, return_index=True)
-        for juror, row in zip(who.tolist(), rows.tolist(), strict=True):
-            if juror >= 0:
-                first[juror] = min(first.get(juror, (row, seat)), (row, seat))
-    return {found.names[j]: (int(found.key[row]), seat) for j, (row, seat) in first.items()}
+    rows, seats = np.nonzero(found.juror.T >= 0)
+    who, first = np.unique(found.juror[seats, rows], return_index=True)
+    return {
+        found.names[juror]: (int(found.key[rows[at]]), int(seats[at]))
+        for juror, at in zip(who, first, strict=True)
+    }
 
 
 def panel_votes(found: Columns) -> Small:
     """Return the panel's decisions as votes, ``[n]``: 1 for a pass, 0 for a fail, else -1."""
-    fail, passed = (DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
-    failed = np.where(found.decision == fail, 0, NOTHING)
-    return np.where(found.decision == passed, 1, failed).astype(np.int8)
+    # The codes of a pass and of a fail are those of the votes.
+    return np.where(found.decision <= PASS, found.decision, np.int8(NOTHING))
 
 
 def question_items(

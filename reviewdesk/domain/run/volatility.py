@@ -97,13 +97,6 @@ def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRan
     return tuple(made)
 
 
-def swinging(found: Sequence[EarlierRange]) -> EarlierRange | None:
-    """Return the one series that is outside its range while all others, at least one, hold."""
-    first = next((one for one in found if one.outside), None)
-    others = [one for one in found if one is not first]
-    return first if others and all(one.holds for one in others) else None
-
-
 class UnanimityWatch(Struct, frozen=True):
     """The share of verdicts with unanimous votes, compared with earlier runs.
 
@@ -129,7 +122,10 @@ class AgainstEarlier(Struct, frozen=True):
 
     @property
     def swings(self) -> EarlierRange | None:
-        return swinging(self.dimensions)
+        """The one dimension that is outside its range while all others, at least one, hold."""
+        first = next((one for one in self.dimensions if one.outside), None)
+        others = [one for one in self.dimensions if one is not first]
+        return first if others and all(one.holds for one in others) else None
 
 
 class VolatileCase(Struct, frozen=True):

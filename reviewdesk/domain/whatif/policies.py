@@ -1,17 +1,16 @@
 """Other rules that could have decided a panel, and the result of each.
 
 ``flipped`` counts verdicts that change from pass to fail or the reverse, against the decision as it
-stands (the report's, else ours). ``changed`` counts all verdicts whose decision differs in any way.
-``inconclusive`` counts verdicts that the policy decides neither way, and ``undecided`` those among
-them that lack an input of the policy: a threshold, a quorum, a score or a vote. ``pass_rate`` is
-passes / (passes + fails).
+stands (the report's, else ours), ``changed`` those whose decision differs in any way.
+``inconclusive`` are decided neither way; ``undecided`` of these lack a threshold, a quorum, a score
+or a vote. ``pass_rate`` is passes / (passes + fails).
 
 ``accuracy``, ``brier`` and ``ece`` are computed over the ``n_labelled`` verdicts that have a pass
 or fail label and that the policy decides, weighted like the headline of the calibration page. The
-confidence is the policy's value for a pass, and one minus the value for a fail. A majority has
-confidence 1 either way; other rules on votes take the mean of the scores as their value. If a
-verdict that such a rule decides has no score, all of the policy's verdicts take the share of votes
-for the decision instead. No policy here reads labels: panels with labels alone stay undecided.
+confidence is the policy's value for a pass, and one minus it for a fail. A majority has confidence
+1 either way; other rules on votes take the mean of the scores, or, if a verdict that they decide
+has no score, the share of votes for the decision throughout. No policy here reads labels: panels
+with labels alone stay undecided.
 """
 
 from __future__ import annotations
@@ -89,45 +88,20 @@ class Variant(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The policy in words; only a juror's name in it comes from outside."""
-        words = [] if self.strategy is None else [self.strategy.value]
-        words += [] if self.outliers is None else [self.outliers.value]
-        if self.fraction is not None:
-            words.append(f"{100 * self.fraction:.6g}%")
-        words += [] if self.rounding is None else [self.rounding.value]
-        words += [written(bar) for bar in (self.quorum, self.supermajority) if bar is not None]
-        parts = [" ".join(words)] if words else []
+        fraction = None if self.fraction is None else f"{100 * self.fraction:.6g}%"
+        bars = [written(bar) for bar in (self.quorum, self.supermajority) if bar is not None]
+        words = [self.strategy, self.outliers, fraction, self.rounding, *bars]
+        parts = [" ".join(word for word in words if word is not None)]
         parts += [] if self.threshold is None else [f"threshold {self.threshold:g}"]
         parts += [] if self.dropped is None else [f"without {self.dropped}"]
-        return ", ".join(parts) or Group.STANDING.value
-
-
-class Result(Struct, frozen=True):
-    """The result of one policy over a run; this module defines its figures.
-
-    ``own`` marks the policy that the run itself names. ``pass_rate`` is ``None`` if no verdict is
-    decided; ``accuracy``, ``brier`` and ``ece`` are ``None`` if ``n_labelled`` is 0.
-    """
-
-    variant: Variant
-    flipped: int
-    changed: int
-    decided: int
-    inconclusive: int
-    undecided: int
-    pass_rate: float | None
-    n_labelled: int
-    accuracy: float | None
-    brier: float | None
-    ece: float | None
-    confidence: str
-    own: bool = False
+        return ", ".join(filter(None, parts)) or Group.STANDING.value
 
 
 class PolicyCounts(Struct, frozen=True):
     """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
 
     ``valued`` is True if every verdict that it decides has a value, ``own`` if every verdict
-    names this policy itself.
+    names this policy itself. ``pass_rate`` is ``None`` if no verdict is decided.
     """
 
     variant: Variant = field(default_factory=Variant)
@@ -144,12 +118,26 @@ class PolicyCounts(Struct, frozen=True):
         """Return the counts over the verdicts of both."""
         names = ("verdicts", "flipped", "changed", "decided", "undecided", "passes")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
-        own = self.own and other.own
-        return replace(self, **sums, valued=self.valued and other.valued, own=own)
+        valued = self.valued and other.valued
+        return replace(self, **sums, valued=valued, own=self.own and other.own)
+
+    @property
+    def inconclusive(self) -> int:
+        return self.verdicts - self.decided
 
     @property
     def pass_rate(self) -> float | None:
         return self.passes / self.decided if self.decided else None
+
+
+class Result(PolicyCounts, frozen=True, kw_only=True):
+    """The counts of one policy over a run, and its figures, ``None`` if ``n_labelled`` is 0."""
+
+    n_labelled: int
+    accuracy: float | None
+    brier: float | None
+    ece: float | None
+    confidence: str
 
 
 class WhatIfTable(Struct, frozen=True):
@@ -230,22 +218,19 @@ def combined(
     A trim applies to the trimmed mean alone, a quorum to the quorum and a share to the
     supermajority; without a given strategy, each of them selects its strategy.
     """
-    wanted: list[Strategy | None] = [*strategies]
-    if not wanted:
-        wanted += [Strategy.TRIMMED_MEAN] if fractions or roundings else []
-        wanted += [Strategy.QUORUM] if quorums_ else []
-        wanted += [Strategy.SUPERMAJORITY] if shares else []
-    ruled: list[Variant] = []
-    for strategy in wanted or [None]:
-        if strategy is Strategy.TRIMMED_MEAN:
-            cuts = product(_or_none(fractions), _or_none(roundings))
-            ruled += [Variant(strategy, fraction, rounding) for fraction, rounding in cuts]
-        elif strategy is Strategy.QUORUM:
-            ruled += [Variant(strategy, quorum=quorum) for quorum in _or_none(quorums_)]
-        elif strategy is Strategy.SUPERMAJORITY:
-            ruled += [Variant(strategy, supermajority=share) for share in _or_none(shares)]
-        else:
-            ruled.append(Variant(strategy))
+    cuts = product(_or_none(fractions), _or_none(roundings))
+    own = {
+        Strategy.TRIMMED_MEAN: [Variant(Strategy.TRIMMED_MEAN, *cut) for cut in cuts],
+        Strategy.QUORUM: [Variant(Strategy.QUORUM, quorum=one) for one in _or_none(quorums_)],
+        Strategy.SUPERMAJORITY: [
+            Variant(Strategy.SUPERMAJORITY, supermajority=one) for one in _or_none(shares)
+        ],
+    }
+    given = ([*fractions, *roundings], quorums_, shares)
+    selected = [strategy for strategy, some in zip(own, given, strict=True) if some]
+    ruled = [
+        variant for one in strategies or selected for variant in own.get(one, [Variant(one)])
+    ] or [Variant()]
     found = (
         replace(one, threshold=threshold, dropped=name)
         for one, threshold, name in product(ruled, _or_none(thresholds_), _or_none(dropped))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
@@ -38,26 +38,24 @@ from reviewdesk.domain.whatif.policies import (
 
 def ruled(columns: Columns, variant: Variant) -> Columns:
     """Return the columns with the settings of a variant's rule; the ballots stay."""
+    made: dict[str, Any] = {}
     given: dict[str, Any] = {}
     if variant.supermajority is not None:
-        given |= {"share": np.int32(0), "shares": (variant.supermajority,)}
+        made["shares"] = (variant.supermajority,)
+        given["share"] = np.int32(0)
     if variant.quorum is not None:
-        given |= {"quorum": np.int32(0), "quorums": (variant.quorum,)}
+        made["quorums"] = (variant.quorum,)
+        given["quorum"] = np.int32(0)
     if variant.strategy is not None:
         given["strategy"] = np.int8(STRATEGIES.index(variant.strategy))
-    if variant.fraction is not None:
-        given["fraction"] = np.float64(variant.fraction)
     if variant.rounding is not None:
         given["rounding"] = np.int8(ROUNDINGS.index(variant.rounding))
-    if variant.threshold is not None:
-        given["threshold"] = np.float64(variant.threshold)
-    n = len(columns)
+    for name in ("fraction", "threshold"):
+        if (value := getattr(variant, name)) is not None:
+            given[name] = np.float64(value)
     # One setting for all verdicts takes no memory per verdict.
-    every: dict[str, Any] = {
-        name: np.broadcast_to(value, n) if isinstance(value, np.generic) else value
-        for name, value in given.items()
-    }
-    return replace(columns, **every)
+    made |= {name: np.broadcast_to(value, len(columns)) for name, value in given.items()}
+    return replace(columns, **made)
 
 
 def changed(panels: Panels, variant: Variant) -> Panels:
@@ -117,41 +115,30 @@ def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigure
 def result(found: PolicyCounts, headline: Metrics | Counters, confidence: str) -> Result:
     """Return the result of a policy, or of the run as it stands with its calibration's headline."""
     return Result(
-        variant=found.variant,
-        flipped=found.flipped,
-        changed=found.changed,
-        decided=found.decided,
-        inconclusive=found.verdicts - found.decided,
-        undecided=found.undecided,
-        pass_rate=found.pass_rate,
+        **asdict(found),
         n_labelled=headline.n,
         accuracy=headline.accuracy,
         brier=headline.brier,
         ece=headline.ece if headline.n else None,
         confidence=confidence,
-        own=found.own,
     )
 
 
 def as_it_stands(columns: Columns) -> PolicyCounts:
-    return _counts(columns, columns.decision, Variant(), valued=True, own=True)
+    return _counts(columns, columns.decision)
 
 
-def _counts(
-    columns: Columns, made: Small, variant: Variant, *, valued: bool, own: bool
-) -> PolicyCounts:
+def _counts(columns: Columns, made: Small, **more: Any) -> PolicyCounts:
     before = columns.decision
     now = _is_decided(made)
     return PolicyCounts(
-        variant=variant,
         verdicts=len(columns),
         flipped=int((now & _is_decided(before) & (made != before)).sum()),
         changed=int((made != before).sum()),
         decided=int(now.sum()),
         undecided=int((made < 0).sum()),
         passes=int((made == PASS).sum()),
-        valued=valued,
-        own=own,
+        **more,
     )
 
 
@@ -201,20 +188,15 @@ def _decided(
     panels = Panels(columns)
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
-    for ballots, same in groupby(variants, ballots_of):
-        ours = changed(panels, ballots)
+    for (threshold, dropped), same in groupby(variants, lambda one: (one.threshold, one.dropped)):
+        ours = changed(panels, Variant(threshold=threshold, dropped=dropped))
         for variant in same:
             found = under(ours, variant)
             made = found.decision
             valued = bool((found.valued | ~_is_decided(made)).all())
             own = is_own(columns, variant)
-            yield found, made, _counts(columns, made, variant, valued=valued, own=own)
+            yield found, made, _counts(columns, made, variant=variant, valued=valued, own=own)
         del ours
-
-
-def ballots_of(variant: Variant) -> Variant:
-    """Return only those changes of a variant that affect the ballots."""
-    return Variant(threshold=variant.threshold, dropped=variant.dropped)
 
 
 def _is_decided(decision: Small) -> Bools:
@@ -256,13 +238,9 @@ def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResul
     decided by labels stay undecided unless a variant names a strategy, which reads only votes.
     """
     panels = _panels(verdict)
-    ballots: dict[Variant, Panels] = {}
     found = []
     for variant in variants:
-        bare = ballots_of(variant)
-        if bare not in ballots:
-            ballots[bare] = changed(panels, bare)
-        [value], [decision] = _results(ballots[bare], variant)
+        [value], [decision] = _results(changed(panels, variant), variant)
         found.append(PolicyResult(variant, value, decision))
     return tuple(found)
 
@@ -312,11 +290,10 @@ class Attack(Struct, frozen=True):
 def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     """Return what 1, 2, ... bought jurors could force under a rule, up to all that answered.
 
-    Every set of jurors of each size is tried, and all of the set give the same score. A strategy
-    never falls when a score rises, so the scores 0 and 1 give the ends of the range. A rule on
-    outliers may fall, so each score of the panel is tried too, and the true range may be wider
-    than the one returned. A bought vote follows the bought score. Empty if the variant is not
-    a rule, such as another threshold.
+    Every set of jurors of each size is tried; all of a set give the same score, and votes by it. A
+    strategy never falls when a score rises, so the scores 0 and 1 give the ends of the range. A
+    rule on outliers may fall, so each score of the panel is tried too, and the true range may be
+    wider. Empty if the variant is not a rule, such as another threshold.
     """
     if variant.group is not Group.RULES:
         return ()
@@ -326,8 +303,7 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     offers = sorted({0.0, 1.0, *columns.scores[~np.isnan(columns.scores)].tolist()})
     if variant.outliers is None:
         offers = [0.0, 1.0]
-    [value], [decision] = _results(changed(panels, variant), variant)
-    base = PolicyResult(variant, value, decision)
+    [base] = outcomes(verdict, [variant])
     return tuple(
         _attack(base, columns, list(combinations(usable, bought)), offers)
         for bought in range(1, len(usable) + 1)

@@ -13,7 +13,6 @@ from reviewdesk.domain.run.volatility import (
     RunMean,
     UnanimityWatch,
     against_earlier,
-    swinging,
 )
 
 CALM = [RunMean(100, 0.8, 16.0)] * 4
@@ -36,14 +35,13 @@ def test_a_swing_is_one_that_the_others_do_not_share() -> None:
     low = RunMean(100, 0.3, 21.0)
     alone = against_earlier({"a": [*CALM, low], "b": [*CALM, CALM[0]]})
     together = against_earlier({"a": [*CALM, low], "b": [*CALM, low]})
-    swing = swinging(alone)
+    swing = AgainstEarlier(alone).swings
     assert swing is not None
     assert swing.name == "a"
-    assert AgainstEarlier(alone).swings == swing
     assert [one.outside for one in together] == [True, True]
-    assert swinging(together) is None
+    assert AgainstEarlier(together).swings is None
     # With one dimension there are no others that could hold.
-    assert swinging(against_earlier({"a": [*CALM, low]})) is None
+    assert AgainstEarlier(against_earlier({"a": [*CALM, low]})).swings is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,7 @@ def test_calm_series_are_flagged_in_at_most_one_in_twenty(
             means[-1] -= 0.4 if planted and not at else 0
             scores = draw.normal(means[:, None], 0.15, (earlier + 1, 80))
             series[str(at)] = [RunMean(80, x.mean(), ((x - x.mean()) ** 2).sum()) for x in scores]
-        swing = swinging(against_earlier(series))
+        swing = AgainstEarlier(against_earlier(series)).swings
         false += not planted and swing is not None
         found += planted and swing is not None and swing.name == "0"
     assert false <= 0.07 * 60
