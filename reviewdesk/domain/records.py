@@ -72,10 +72,9 @@ class Run(Struct, frozen=True):
     human_labels: int = 0
     """The number of verdicts that came with a person's label, in the label log or not."""
     whole: int = 0
-    """The number of verdicts that the figures describe; in an archive, more than the ``verdicts``
-    that the desk holds."""
+    """The number of verdicts that the figures describe; an archive holds only some of them."""
     contents: int = 0
-    """The number of contents that were drawn, among the verdicts that the desk holds."""
+    """The number of contents that were drawn."""
     by_verdict: bool = False
     """Whether an older version drew verdicts, which are then the ``contents``."""
 
@@ -96,12 +95,10 @@ class QueueRow(Struct, frozen=True):
     label: Truth | None
     deferred: bool
     marked: bool = False
-    """Whether the current reviewer marked the item."""
+    """By the current reviewer, as ``noted``."""
     noted: bool = False
-    """Whether the current reviewer wrote a note on the item."""
     noted_by_others: bool = False
     agreement_source: AgreementSource = AgreementSource.OURS
-    """Whether ``agreement`` and ``band`` are the report's or recomputed."""
     saving: bool = False
     """Whether the reviewer's change to the item waits to be saved; it is shown as if saved."""
     labelled_by_other: bool = False
@@ -210,14 +207,11 @@ STEADY = 5
 WORKED = 120.0
 """The minimum number of timed labels and their minimum total seconds for a meaningful pace."""
 TELLING = 20
-"""The number of pass and fail labels from which figures such as Brier are shown.
-
-At 20 labels a 95% interval of an accuracy near 0.8 is still 0.35 wide; below, figures are noise.
-"""
+"""The pass and fail labels from which figures are shown: an accuracy's interval is 0.35 wide."""
 
 
 def labels_missing(n: int, left: int) -> int:
-    """Return how many of the ``left`` verdicts figures of ``n`` labels need to mean something."""
+    """Return how many more labels figures of ``n`` labels need; ``left`` are all there can be."""
     return max(0, min(TELLING - n, left))
 
 
@@ -240,11 +234,7 @@ class Pace(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How much of a run a reviewer has done, as counts of contents.
-
-    Verdicts on the same content share one label and count once. In a run that an older version
-    drew, each verdict counts.
-    """
+    """How much of a run a reviewer has done, as counts of what was drawn: contents, or verdicts."""
 
     verdicts: int
     labelled: int
@@ -258,16 +248,9 @@ class Progress(Struct, frozen=True):
     left: int = 0
     """How many contents of the queue have no label."""
 
-    def labels_missing(self, n: int) -> int:
-        """Return how many more labels figures of ``n`` labels need before they mean something.
-
-        They need ``TELLING`` pass or fail labels, or as many as the run's other verdicts can give.
-        """
-        return labels_missing(n, self.verdicts - self.labelled)
-
 
 class Metrics(Struct, frozen=True):
-    """Calibration figures of one set of rows; ``None`` means undefined.
+    """Calibration figures of one set of rows.
 
     ``n`` counts labels, and ``tp, fn, tn, fp`` divide them by the judge's decision; they are
     fractions where it decided differently on one content.
@@ -330,7 +313,6 @@ class Calibration(Struct, frozen=True):
     """In a weighted design, labels without weight until an earlier item of the draw has one."""
     warnings: tuple[str, ...]
     gaps: tuple[DrawGap, ...] = ()
-    """The places that labels wait behind, those with the most labels first."""
 
     @property
     def headline(self) -> Metrics:
@@ -348,7 +330,7 @@ class View(Struct, frozen=True):
 
 
 class ProposedMap(Struct, frozen=True):
-    """A map for a table as text, and its first verdicts as the map reads them."""
+    """A map for a table as text, and the first verdicts that it reads."""
 
     file: str
     text: str
@@ -419,8 +401,8 @@ def event_hash(row: Mapping[str, Any]) -> str:
 class Withheld(Struct, frozen=True):
     """The items whose few labels, all by other people, the reviewer must not see yet.
 
-    The ``waiting`` items need the reviewer's own label, and appear unlabelled to the reviewer.
-    All ``others`` are decided by one other person, whose label is hidden.
+    The ``waiting`` items need the reviewer's own label, and appear unlabelled; ``others`` are
+    decided by one other person.
     """
 
     reviewer: str = ""

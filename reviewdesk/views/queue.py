@@ -19,6 +19,7 @@ from reviewdesk.domain.records import (
     Progress,
     ProposedMap,
     QueueRow,
+    labels_missing,
 )
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.safetext import show_line
@@ -225,7 +226,7 @@ def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
 
 def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing for figures; there are ``n`` pass and fail labels."""
-    missing = progress.labels_missing(n)
+    missing = labels_missing(n, progress.verdicts - progress.labelled)
     have = plural(n, "label") if n else "no pass or fail labels yet"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")

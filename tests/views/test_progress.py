@@ -45,9 +45,6 @@ def test_progress_is_told_in_words_and_in_short() -> None:
 def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
     assert figures_wait(PROGRESS, 6) == ("6 labels · figures after 14 more labels")
     small = Progress(12, 2, 0, 0, 12, 2, 0, 0, 0, left=10)
-    assert small.labels_missing(2) == 10
-    assert Progress(12, 12, 0, 0, 12, 12, 0, 3, 0).labels_missing(9) == 0
-    assert PROGRESS.labels_missing(20) == 0
     assert figures_wait(small, 0) == ("no pass or fail labels yet · figures after 10 more labels")
     over = Progress(12, 12, 0, 0, 12, 12, 0, 12, 0)
     assert figures_wait(over, 0) == "no pass or fail labels yet"

@@ -30,7 +30,7 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.domain.panel.rerun import OpenRerun
-from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
+from reviewdesk.domain.records import Calibration, Design, Metrics, Pace, labels_missing
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.queue import (
@@ -169,9 +169,10 @@ def figures_line(
     if found is None or given is None:
         return _words_line("…", width)
     design = Design.AD_HOC if blind or figures is None else figures.design
-    missing = design is not Design.CENSUS and session.progress.labels_missing(given.n)
+    done = session.progress
+    missing = design is not Design.CENSUS and labels_missing(given.n, done.verdicts - done.labelled)
     if not given.n or missing:
-        return _words_line(figures_wait(session.progress, given.n), width)
+        return _words_line(figures_wait(done, given.n), width)
     facts = [("accuracy", found.accuracy)]
     if found.specificity is not None and (found.tn or found.fp):
         facts.append(("false passes", 1 - found.specificity))

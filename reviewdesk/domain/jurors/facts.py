@@ -1,4 +1,4 @@
-"""The records of each juror over time, with plain arithmetic that is cheap to draw."""
+"""The records of each juror over time, and their plain arithmetic."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Difference(Estimate, frozen=True):
     """How much more often one rater is right than the rater named ``to``, on the same items.
 
     Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
-    counts. If they differ in a stratum without such a label, the estimate is ``None`` and the ends
-    are bounds.
+    counts. Without one in a stratum where they differ, the estimate is ``None``, the ends bounds.
     """
 
     to: str = ""
@@ -43,8 +42,7 @@ class JurorRates(Struct, frozen=True):
 
     ``run`` and ``such`` are the same rates for this run and for such items. ``kappa`` is ``None``
     under ``ENOUGH`` counted votes, and if the labels do not represent the run. ``dissent`` is how
-    often the juror was right when it dissented alone or was trimmed and dissented; ``difference``
-    compares it with the panel.
+    often the juror was right in a lone dissent; ``difference`` compares it with the panel.
     """
 
     design: Design
@@ -60,10 +58,9 @@ class Contest(Struct, frozen=True):
     """The panel compared with its jurors, by paired differences of accuracy.
 
     ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
-    panel ``beats_every`` juror if each lower end is above 0 (intersection-union, Berger 1982).
-    ``best_stands`` says that the best juror beats all others, ``best_beats_panel`` that it beats
-    the panel, on new items; because the labels chose it, their risk is divided by the number of
-    other jurors (Bonferroni).
+    panel ``beats_every`` juror if each lower end is above 0 (intersection-union, Berger 1982). On
+    new items the best juror beats all others (``best_stands``) or the panel; because the labels
+    chose it, the risk is divided by the number of other jurors (Bonferroni).
     """
 
     best: str | None = None
@@ -107,10 +104,9 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
 class Apart(Struct, frozen=True):
     """The ``size`` verdicts of one stratum on which two raters differ.
 
-    There are ``labelled`` labels on them that count, and on ``right`` of these the first rater is
-    right. ``rate`` is the share of the whole stratum that has a label that counts. If contents have
-    several verdicts, ``contents`` is how many the verdicts are on, and the labels are worth as much
-    as ``worth`` contents of one size.
+    On ``right`` of their ``labelled`` labels that count the first rater is right. ``rate`` is the
+    share of the whole stratum that has such a label. If contents have several verdicts,
+    ``contents`` is how many there are, and the labels are worth ``worth`` contents of one size.
     """
 
     stratum: int
@@ -134,11 +130,10 @@ def paired(
     """Estimate ``D = (1/N)·Σ N_c(2p_c - 1)`` over the cells where two raters differ.
 
     p_c is the share of a cell on which the first rater is right; where the raters agree, the
-    difference is 0 without any label. Cells are strata; those of flagged verdicts, and those of the
-    rest, are merged if they are sampled at one rate. MOVER combines their mid-p intervals for
-    finite populations, or for ``target`` new items of an infinite one, where the share on which the
-    two differ is taken as fixed; a cell without a label adds N_c/N to either side, and leaves no
-    estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
+    difference is 0 without any label. Cells are strata, merged by ``merge_cells``. MOVER combines
+    their mid-p intervals for finite populations, or for ``target`` new items of an infinite one,
+    where the share on which the two differ is taken as fixed; a cell without a label adds N_c/N to
+    either side, and leaves no estimate. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
     for cell in merge_cells([one for one in apart if one.size]):
@@ -196,8 +191,8 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
 class JurorCounts(Struct, frozen=True):
     """One juror's votes against the labels; a positive is a response that should pass.
 
-    ``seat`` is the lowest seat the juror ever had. A dissent is a vote against a pass or a fail of
-    the panel; it is lone if no other juror dissented, or if the trim left the juror out.
+    ``seat`` is its lowest. A dissent is a vote against a pass or a fail of the panel; it is lone if
+    no other juror dissented, or if the trim left the juror out.
     """
 
     name: str
@@ -242,7 +237,7 @@ def share_of(k: int, n: int) -> Estimate:
 
 
 class Seats(Struct, frozen=True):
-    """Counts of a juror's seats in a whole run, labelled or not, and of its votes and passes."""
+    """Counts of a juror's seats in a whole run, labelled or not; ``first`` is the lowest."""
 
     first: int
     seats: int
@@ -263,10 +258,9 @@ class Windows(StrEnum):
 class Drift(Struct, frozen=True):
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
-    ``change`` is the later mean offset less the earlier, ``low`` and ``high`` its 95% ends; ``t``,
-    ``df`` and ``p`` are Welch's, and ``q`` is p adjusted over the jurors. ``alarm`` is the key of
-    the verdict where CUSUM exceeded its ``limit``, which any juror does in 5% of driftless runs. A
-    figure is ``None`` if a window is too short for it, or varies too little.
+    ``change`` is the later mean offset less the earlier, with 95% ends; ``t``, ``df`` and ``p`` are
+    Welch's, ``q`` is p adjusted over the jurors. ``alarm`` is the key of the verdict where CUSUM
+    exceeded its ``limit``. ``None`` if a window is too short, or varies too little.
     """
 
     windows: Windows
@@ -285,10 +279,7 @@ class Drift(Struct, frozen=True):
 
 
 class Offset(Struct, frozen=True):
-    """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
-
-    A positive mean marks a more lenient juror.
-    """
+    """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors."""
 
     mean: float
     n: int
@@ -298,11 +289,9 @@ class Offset(Struct, frozen=True):
 class JurorFacts(Struct, frozen=True):
     """One juror's figures: from the labels, through the draw, and over all its verdicts of the run.
 
-    All rates but the ``labelled`` ones are through the draw. Sensitivity and specificity are the
-    shares of right votes on what should pass, and on what should fail; dissent is that of the
-    dissents that were alone or trimmed, and kappa is ``None`` under ``ENOUGH`` votes. ``weight`` is
-    a suggestion from the votes that have labels. ``offset`` is ``None`` if the juror never scored a
-    verdict together with another juror.
+    Sensitivity and specificity are the shares of right votes on what should pass, and on what
+    should fail; dissent is that of lone dissents, and kappa is ``None`` under ``ENOUGH`` votes.
+    ``weight`` is a suggestion. ``offset`` is ``None`` if the juror never scored beside another.
     """
 
     counts: JurorCounts
@@ -357,10 +346,9 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
-        """The observed rate corrected for the juror's errors, and the correction's status.
+        """The share that should pass of what the juror voted on, and the correction's status.
 
-        It estimates the share of responses that should pass among the verdicts on which the juror
-        voted. Both are ``None`` if the juror never voted, or has no labelled vote.
+        It is the observed rate corrected for the juror's errors; ``None`` without a labelled vote.
         """
         observed = self.observed.estimate
         if observed is None or not self.counts.votes:
@@ -371,8 +359,8 @@ class JurorFacts(Struct, frozen=True):
     def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
         """Return a rate that may be quoted, with its ends for all verdicts on which it voted.
 
-        If the labels do not represent the run, the estimate describes the labels alone, unweighted,
-        and the ends are bounds on the rate of the run.
+        If the labels do not represent the run, the estimate is that of the labels alone, and the
+        ends are bounds on the rate of the run.
         """
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
         return self._quoted(name, drawn, self.drawn.design)
@@ -395,10 +383,7 @@ class Alike(Struct, frozen=True):
 
     @property
     def expected(self) -> float | None:
-        """The share of equal votes of independent jurors: ``p q + (1 - p)(1 - q)``.
-
-        ``p`` and ``q`` are the pass rates over the verdicts in common; ``None`` without one.
-        """
+        """The share of equal votes of independent jurors of these pass rates."""
         if not self.n:
             return None
         p = self.first_passes / self.n
@@ -409,9 +394,8 @@ class Alike(Struct, frozen=True):
 class JurorPair(Struct, frozen=True):
     """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
 
-    ``halves`` are the first and the second half of the run's verdicts, in file order, and show a
-    pair that begins to agree. Both jurors scored ``scored`` verdicts, ``equal_scores`` of them
-    equally.
+    ``halves`` of the run, in file order, show a pair that begins to agree. Both jurors scored
+    ``scored`` verdicts.
     """
 
     first: str
@@ -439,8 +423,8 @@ class Added(Struct, frozen=True):
 class SubPanel(Struct, frozen=True):
     """Some of the jurors under one rule, over the labels that count.
 
-    ``accuracy`` is weighted by the draw; ``difference`` is this panel less the run's own, paired,
-    and ``cost`` the mean cost of asking its jurors once, in US dollars, or else their number.
+    ``accuracy`` is weighted by the draw; ``difference`` is this panel less the run's own. ``cost``
+    is the mean cost of asking its jurors once, in US dollars, or else their number.
     """
 
     jurors: tuple[str, ...]
@@ -455,8 +439,7 @@ class PanelWorth(Struct, frozen=True):
 
     ``correlation`` is the mean correlation of two jurors' errors, ``effective`` the number of
     independent jurors that would err as rarely together. ``frontier`` has the smaller panels that
-    no other beats in cost and in accuracy at once, the cheapest first: it describes these labels,
-    by which it was chosen, and promises nothing of others.
+    no other beats in cost and accuracy, the cheapest first: it describes the labels that chose it.
     """
 
     labels: int
@@ -483,13 +466,11 @@ class JurorsPage(Struct, frozen=True):
     ids: Mapping[int, str] = field(default_factory=dict)
     """The ids of the verdicts that an alarm names by key."""
     models: Mapping[str, str | None] = field(default_factory=dict)
-    """The model of each juror's first ballot, by the juror's name."""
+    """The model of each juror's first ballot."""
     pairs: tuple[JurorPair, ...] = ()
-    """The pairs of jurors that sat on the same verdicts."""
     of_archive: bool = False
-    """Whether the run is an archive: its jurors are not compared, as most ballots are not here."""
+    """Whether jurors are not compared, because most ballots of an archive are not here."""
     worth: PanelWorth | None = None
-    """``None`` if not requested."""
 
     @property
     def designs(self) -> tuple[Design, ...]:
@@ -502,8 +483,7 @@ def suggested_weights(
     """Return each juror's weight, and the mean kappa behind the weights.
 
     ``kappas`` pairs each juror's kappa with its n labelled votes. Kappas are clipped at 0, shrunk
-    to their mean, ``n/(n+20)·kappa + 20/(n+20)·mean``, and scaled to sum 1. A juror without a kappa
-    gets ``None``; if no juror has one, the mean is ``None`` too.
+    to their mean, ``n/(n+20)·kappa + 20/(n+20)·mean``, and scaled to sum 1; ``None`` without one.
     """
     clipped = [(None if value is None else max(value, 0.0), n) for value, n in kappas]
     known = [value for value, _ in clipped if value is not None]

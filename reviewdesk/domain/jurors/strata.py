@@ -140,10 +140,9 @@ def question_items(
     one = votes[of[0]]
     other = votes[of[-1]]
     stratum, rank = np.asarray(places, np.int64).reshape(-1, 2).T
-    order = np.lexsort((np.arange(len(rank)), rank, stratum))
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (np.diff(stratum[order]) != 0) | (np.diff(rank[order]) != 0)
-    rows = order[first & (one >= 0)[order] & (other >= 0)[order]]
+    # The first verdict of each place, by stratum and rank.
+    _, rows = np.unique((stratum << 40) + rank, return_index=True)
+    rows = rows[(one[rows] >= 0) & (other[rows] >= 0)]
     items = len(rows)
     if len(of) > 1:
         rows = rows[one[rows] != other[rows]]
