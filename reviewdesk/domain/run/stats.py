@@ -44,8 +44,8 @@ def run_measures(
         "alpha": state.alpha,
         "alpha_low": interval and interval[0],
         "alpha_high": interval and interval[1],
-        "alpha_votes": votes.alpha,
         "alpha_ordinal": rank_state(scores).alpha,
+        "alpha_votes": votes.alpha,
     }
     why = Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
     no_interval = why
