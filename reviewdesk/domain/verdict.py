@@ -93,19 +93,17 @@ def content_digest(verdict: VerdictModel, *more: str) -> bytes:
 
 
 def item_digest(verdict: VerdictModel, content: bytes, run_hash: str) -> bytes:
-    """Return the hash that a label is stored under, given the digest of the content.
+    """Return the hash that a label is stored under: the digest of the content, for every panel.
 
-    It is the hash of the content, so a label serves every panel. If the verdict has no output to
-    identify the content, run hash and verdict id are added, and the label applies to no other run.
+    Without an output, run hash and verdict id are added, and the label applies to no other run.
     """
     return content if verdict.output else content_digest(verdict, run_hash, verdict.id)
 
 
 def drawn_name(content: bytes, verdict_id: str | None) -> str:
-    """Return the name under which a content is drawn: its item hash, the same for every panel.
+    """Return the name under which a content is drawn, the same for every panel: its item hash.
 
-    Without an output the item hash depends on the run. The name then depends on the verdict's id
-    instead, so that two panels over the same cases draw alike.
+    Without an output, which makes the item hash depend on the run, it depends on the verdict's id.
     """
     if verdict_id is None:
         return content.hex()
@@ -141,12 +139,13 @@ class Policy(Struct, frozen=True):
     strategy: Strategy | None = None
     trim_fraction: float | None = None
     weights: Mapping[str, float] = {}
+    # Only our own reports state the following.
     failed_jurors: Strategy | None = None
-    """The strategy that replaces an average when a juror failed; only our own reports state it."""
+    """The strategy that replaces an average when a juror failed."""
     supermajority: float | str | None = None
-    """The share that a supermajority needs, 2/3 if ``None``; only our own reports state it."""
+    """The share that a supermajority needs, 2/3 if ``None``."""
     counting: LabelRules | None = None
-    """The labels that a panel declares and how it counts them; only our own reports state it."""
+    """The labels that a panel declares and how it counts them."""
     min_answered: float | str | None = None
     """How many jurors must answer, a count or "k/n" of the seats; fewer give an error."""
 
@@ -290,12 +289,11 @@ def verdict_from_body(
     """Build a verdict from its canonical body.
 
     A policy value comes from the verdict, else from the report's ``defaults``, else from what the
-    user ``filled`` in. The strategy comes from the verdict, else from its ``regime`` (routine,
-    irreversible), else from ``defaults``.
+    user ``filled`` in; a verdict's ``regime`` comes before the strategy of ``defaults``.
     """
     stated_policy = _stated_policy(body, defaults)
     policy = stated_policy if filled is None else stated_policy.over(filled)
-    stated = body.get("generator") or {}
+    own = generator_of(body)
     decision = body.get("decision")
     band = body.get("band")
     agreement = body.get("agreement")
@@ -304,9 +302,7 @@ def verdict_from_body(
         test=body["case"]["test"],
         body=body,
         policy=policy,
-        generator=Generator(
-            stated.get("model") or generator.model, stated.get("vendor") or generator.vendor
-        ),
+        generator=Generator(own.model or generator.model, own.vendor or generator.vendor),
         ballots=tuple(
             read_ballot(seat, juror, policy) for seat, juror in enumerate(body["jurors"])
         ),
@@ -328,17 +324,22 @@ def verdict_from_body(
 def verdict_reader(
     header: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Callable[[CanonicalVerdict], Verdict]:
-    """Return a function that builds the verdicts of the report with this header from their bodies.
+    """Return a function that builds the verdicts of a report from their bodies.
 
     ``options`` are those that the report is read with; they may fill in its policy.
     """
-    stated = header.get("generator") or {}
     return partial(
         verdict_from_body,
         defaults=Policy.from_body(header.get("defaults")),
-        generator=Generator(stated.get("model"), stated.get("vendor")),
+        generator=generator_of(header),
         filled=Policy.from_body(options),
     )
+
+
+def generator_of(stated: Mapping[str, Any]) -> Generator:
+    """Return the generator that a report's header or a verdict states."""
+    found = stated.get("generator") or {}
+    return Generator(found.get("model"), found.get("vendor"))
 
 
 def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
@@ -407,7 +408,8 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
             vote = None if meant is None else meant is Decision.PASS
         label = spelled or label
         withheld = vote is None and spelled is not None
-    confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
+    confidence = number(juror.get("confidence"))
+    weight = number(juror.get("weight"))
     return Ballot(
         seat=seat,
         id=juror["id"],
@@ -437,23 +439,20 @@ def stated_trim(body: CanonicalVerdict) -> StatedTrim:
 
 def read_trim(trim: Mapping[str, Any], marks: Sequence[tuple[str, str | None]]) -> StatedTrim:
     """Return the trim that a verdict states; ``marks`` are its jurors' ids and own marks."""
-    sides: list[tuple[str, ...] | None] = []
-    for side in ("low", "high"):
-        listed = trim.get(f"dropped_{side}")
-        ids = tuple(listed or [name for name, mark in marks if mark == side])
-        sides.append(ids if ids or listed is not None else None)
-    low, high = sides
+    listed = [trim.get(f"dropped_{side}") for side in ("low", "high")]
+    low, high = (
+        tuple(names or [name for name, mark in marks if mark == side])
+        for names, side in zip(listed, ("low", "high"), strict=True)
+    )
     # "none" trims nobody, and a median leaves out no juror by name.
-    if low is not None or high is not None or trim.get("method") in {"none", "median"}:
-        low = low or ()
-        high = high or ()
+    told = low or high or listed != [None, None] or trim.get("method") in {"none", "median"}
     rounding = trim.get("rounding")
     return StatedTrim(
         method=trim.get("method"),
         fraction=number(trim.get("fraction")),
         rounding=Rounding(rounding) if rounding else None,
-        low=low,
-        high=high,
+        low=low if told else None,
+        high=high if told else None,
         degraded=trim.get("degraded"),
         per_side=trim.get("per_side"),
     )

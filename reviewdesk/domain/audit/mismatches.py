@@ -48,9 +48,6 @@ from reviewdesk.domain.verdict import (
 _ROUNDING_SLACK = 0.005
 """How far a stated figure may differ from ours because it was rounded."""
 _NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
-_ABSENT = -1.0
-"""The score assumed for a dropped juror without one; no real score is negative."""
-_ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
 
 
 class AuditedVerdict:
@@ -60,7 +57,6 @@ class AuditedVerdict:
     """
 
     def __init__(self, verdict: Verdict, found: Verdicts, at: int) -> None:
-        """Read what several rules need."""
         self.verdict = verdict
         self.found = found
         self.at = at
@@ -74,9 +70,8 @@ class AuditedVerdict:
 
     def mismatches(self) -> Iterator[Mismatch]:
         """Yield every place where the report disagrees with its own rule."""
-        contradictions = (self.verdict.body.get("meta") or {}).get("contradictions")
-        listed = contradictions if isinstance(contradictions, list) else []
-        told = [show_line(one, 200) for one in listed if isinstance(one, str)]
+        listed = (self.verdict.body.get("meta") or {}).get("contradictions")
+        told = [show_line(one, 200) for one in listed or () if isinstance(one, str)]
         found = (
             (Breach.QUORUM, self.quorum()),
             (Breach.DECISION, self.decision()),
@@ -97,18 +92,14 @@ class AuditedVerdict:
         return DECISION_OF[codes[self.at]]
 
     def quorum(self) -> str | None:
-        """Compare with the quorum of all seats and that of the jurors that answered.
-
-        Inconclusive is allowed if neither passes nor fails reach the quorum, or if they are equal.
-        """
+        """Compare with the quorum of all seats and that of the jurors that answered."""
         verdict = self.verdict
         panels = self.found.panels
         ours = self.of(panels.by(Strategy.QUORUM))
         # Without a strategy, a regime may have chosen another rule.
         ruled = self.strategy is Strategy.QUORUM or (self.strategy is None and not verdict.regime)
-        if not ruled or None in {self.stated, ours}:
-            return None
-        if {"quorum", "threshold"} & set(verdict.set_by_you):
+        filled = {"quorum", "threshold"} & set(verdict.set_by_you)
+        if not ruled or filled or None in {self.stated, ours}:
             return None
         if self.stated in {ours, self.of(panels.quorum_answered)} or self._may_stay_open():
             return None
@@ -120,7 +111,7 @@ class AuditedVerdict:
     def decision(self) -> str | None:
         """Compare with the stated rule, or the median in its place.
 
-        A majority may be of only the jurors that answered; a rule on votes may count their labels.
+        A rule on votes may count only the jurors that answered, or their labels.
         """
         verdict = self.verdict
         found = self.found
@@ -142,7 +133,7 @@ class AuditedVerdict:
             line = verdict.policy.threshold - SLACK
             means = [math.fsum(part) / len(part) for part in kept if part]
             own += [Decision.PASS if mean >= line else Decision.FAIL for mean in means]
-        if strategy in _ON_LABELS:
+        if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY}:
             own += [STRATEGIES[strategy].published(self.votes.of_answered, verdict.policy)]
             own += self._label_decisions()
         given = [one for one in own if one is not None]
@@ -164,7 +155,10 @@ class AuditedVerdict:
         return f"decision: reported {self.stated}, but {made.rule} gives {made.label}"
 
     def _may_stay_open(self) -> bool:
-        """Return True if it is inconclusive, and its regime, labels or votes allow that."""
+        """Return True if it is inconclusive, and its regime, labels or votes allow that.
+
+        Votes do if neither side reaches the quorum, or if the sides are equal.
+        """
         if self.stated is not Decision.INCONCLUSIVE:
             return False
         votes = self.votes
@@ -177,18 +171,12 @@ class AuditedVerdict:
         quorum = self.verdict.policy.quorum
         if self.strategy not in {None, Strategy.QUORUM} or quorum is None or not votes.known:
             return False
-        sides = (votes.passes, votes.fails)
-        reached = all(
-            any(quorum_met(side, n, quorum) for side in sides)
-            for n in (votes.seated, votes.answered)
-        )
+        most = max(votes.passes, votes.fails)
+        reached = all(quorum_met(most, n, quorum) for n in (votes.seated, votes.answered))
         return not reached or votes.passes == votes.fails
 
     def _label_decisions(self) -> list[Decision]:
-        """Return the decisions for which jurors with the most frequent labels voted.
-
-        A plurality of labels need not be a plurality of votes.
-        """
+        """Return how jurors with the most frequent labels voted; other votes may outnumber them."""
         counts = Counter(self.labels)
         if self.strategy is Strategy.UNANIMOUS and len(counts) > 1:
             return []
@@ -204,23 +192,19 @@ class AuditedVerdict:
         """
         verdict = self.verdict
         stated = verdict.text("label")
-        if not stated or "strategy" in verdict.set_by_you:
-            return None
         # Labels count only under the stated rule, not under one that replaces it.
-        if self.strategy is not self.used or not self.found.counts[self.at]:
+        counts = self.strategy is self.used and bool(self.found.counts[self.at])
+        if not stated or not counts or "strategy" in verdict.set_by_you:
             return None
         weights = [one.weight for one in labelled(verdict.ballots)]
         if self.strategy is Strategy.WEIGHTED_VOTE and None in weights:
             return None
         how = self.rules.aggregate or self.strategy or Strategy.MAJORITY
-        found, bare = (
-            label_vote(verdict.ballots, how, rules)
-            for rules in (self.rules, replace(self.rules, use_confidence=False))
-        )
+        found = label_vote(verdict.ballots, how, self.rules)
+        bare = label_vote(verdict.ballots, how, replace(self.rules, use_confidence=False))
         allowed = {found.label, bare.label, *found.tied, *bare.tied}
-        if folded(stated) in map(folded, allowed):
-            return None
-        if folded(found.label) not in self.labels and folded(stated) not in self.labels:
+        unsaid = not {folded(found.label), folded(stated)} & set(self.labels)
+        if unsaid or folded(stated) in map(folded, allowed):
             return None
         return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
@@ -235,10 +219,7 @@ class AuditedVerdict:
 
     @property
     def _ballot_bands(self) -> list[Band]:
-        """The bands of the ballots under a stated r_WG, that of the uniform null first.
-
-        Bands under other nulls are added if these nulls give the stated figure.
-        """
+        """The bands of the ballots under a stated r_WG, first by the uniform null, then by others."""
         stated = self.verdict.agreement
         if stated is None or stated.metric != R_WG:
             return []
@@ -282,10 +263,9 @@ class AuditedVerdict:
         if own is None or verdict.escalate is None:
             return None
         if not verdict.escalate:
-            if own is Band.LOW:
-                return f"escalation: not reported, but {words} is low"
-            missed = given == [Band.LOW]
-            return "escalation: not reported, but r_wg of the ballots is low" if missed else None
+            whose = words if own is Band.LOW else "r_wg of the ballots"
+            low = own is Band.LOW or given == [Band.LOW]
+            return f"escalation: not reported, but {whose} is low" if low else None
         other = self.stated in {Decision.INCONCLUSIVE, Decision.ERROR}
         other |= bool(verdict.body.get("escalation_reasons")) or verdict.regime == Regime.DISPUTE
         if Band.LOW in {own, *given} or other:
@@ -310,13 +290,11 @@ class AuditedVerdict:
         reported = verdict.same_family
         if reported is None or shared in {NOTHING, reported}:
             return None
-        families = [family.family(one.model, one.vendor) for one in verdict.ballots]
-        if not (
-            all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
-        ):
-            return None
-        said, found = ("yes", "no") if reported else ("no", "yes")
-        return f"same model family: reported {said}, but the models say {found}"
+        if reported:
+            known = all(family.family(one.model, one.vendor) for one in verdict.ballots)
+            return "same model family: reported yes, but the models say no" if known else None
+        kin = family.plain_kin(verdict.ballots, verdict.generator)
+        return "same model family: reported no, but the models say yes" if kin else None
 
     @property
     def _fraction(self) -> float | None:
@@ -326,8 +304,8 @@ class AuditedVerdict:
     def _trim_counts(self) -> list[int]:
         """Return every count per end that the stated trim may mean, that of the default rule first.
 
-        A rounding that is not stated may be any of the three. Without a fraction, the count is that
-        of the jurors named by the report, or else any count that leaves a score.
+        Any rounding may be meant if none is stated; without a fraction, the count is that of the
+        jurors named by the report, or else any that leaves a score.
         """
         n = len(self.scores)
         trim = self.verdict.trim
@@ -355,16 +333,15 @@ class AuditedVerdict:
                 return None
             return f"trim: reported {trim.per_side} per side, but {rule} drops {counts[0]}"
         known = {one.id: one.score for one in self.verdict.ballots if one.score is not None}
-        low, high = (
-            sorted(known.get(name, _ABSENT) for name in side)
-            for side in (trim.low, trim.high or ())
-        )
+        # A dropped juror without a score takes one that no juror can give.
+        sides = (trim.low, trim.high or ())
+        dropped = [sorted(known.get(name, -1.0) for name in side) for side in sides]
         scores = self.scores
-        allowed = [(scores[:count], scores[len(scores) - count :]) for count in counts]
-        if (low, high) not in allowed:
+        allowed = [[scores[:count], scores[len(scores) - count :]] for count in counts]
+        if dropped not in allowed:
             reported, ours = (
                 " / ".join(", ".join(f"{one:.3g}" for one in side) or "none" for side in sides)
-                for sides in ((low, high), allowed[0])
+                for sides in (dropped, allowed[0])
             )
             return f"trim: reported {reported}, but {rule} drops {ours}"
         if trim.per_side in {None, len(trim.low)}:
@@ -373,9 +350,8 @@ class AuditedVerdict:
 
     def stopped_early(self) -> str | None:
         """Check that a panel that stopped as decided was decided."""
-        if own_facts(self.verdict.body).get("stop_when_decided") is not True:
-            return None
-        if not can_turn(self.verdict):
+        stops = own_facts(self.verdict.body).get("stop_when_decided") is True
+        if not stops or not can_turn(self.verdict):
             return None
         count = sum(one.status is Status.NOT_ASKED for one in self.verdict.ballots)
         return f"stopped early: the jurors not asked ({count}) could have turned the decision"
@@ -405,10 +381,9 @@ class AuditedVerdict:
         )
 
     def pass_score(self) -> Iterator[str]:
-        """Yield a text for each ballot whose pass contradicts its score.
+        """Yield a text for each ballot whose pass contradicts its score by a stated threshold.
 
-        The threshold must be one that the report states. A pass with a score of 0 and a fail with a
-        score of 1 contradict at any threshold.
+        A pass with a score of 0 and a fail with a score of 1 contradict at any threshold.
         """
         mine = "threshold" in self.verdict.set_by_you
         for seat in np.flatnonzero(self.found.sheet.contradicts[:, self.at]):
@@ -423,8 +398,8 @@ class AuditedVerdict:
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     """Return the breaches of many verdicts as bits of ``Breach``.
 
-    Columns show that most reports agree with their rules. ``read`` builds the other verdicts by
-    their places, because their words and votes may allow more than one reading.
+    Columns show that most reports agree with their rules; ``read`` builds the other verdicts by
+    their places.
     """
     rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
     bits = np.where(rounded, int(Breach.ROUNDING), 0)

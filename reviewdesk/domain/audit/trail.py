@@ -70,9 +70,8 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
 
 
 def _restated(verdict: Verdict, metric: str | None, *, labels: bool) -> float | None:
-    """Return the agreement recomputed under the report's metric; ``None`` for an unclear metric.
+    """Return the agreement under the report's metric, if that is r_WG or the share of pairs.
 
-    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that agree.
     ``labels`` says whether the jurors answered by label.
     """
     if metric == R_WG and not labels:

@@ -28,11 +28,11 @@ from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEG
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 from reviewdesk.domain.verdict import (
-    Generator,
     Policy,
     canonical_texts,
     content_digest,
     drawn_name,
+    generator_of,
     item_digest,
     stored_body,
     verdict_reader,
@@ -40,16 +40,11 @@ from reviewdesk.domain.verdict import (
 
 DERIVED_ESCALATION = 1 << 30
 """A temporary bit: a recomputed escalation, which counts if the report states no escalation."""
-
-
 DERIVED = (
     "decision", "score", "stated_score", "confidence", "agreement", "band", "agreement_source",
     "ours_band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
 )  # fmt: skip
-"""The columns of a verdict's row that the present rules compute from its body, except the
-flags."""
-
-
+"""The columns of a verdict's row, beside its flags, that the rules compute from its body."""
 _STRATA = np.array([[stratum(one, flagged=flag) for flag in (False, True)] for one in DECISION_OF])
 
 
@@ -77,7 +72,6 @@ class Counts:
     """The confusion matrix of the decisions and the human labels in the reports."""
 
     def merge(self, other: Counts) -> Counts:
-        """Return the counts over the verdicts of both."""
         names = [one.name for one in fields(Counts)]
         made = Counts(**{name: getattr(self, name) + getattr(other, name) for name in names})
         made.stated_escalation = bool(made.stated_escalation)
@@ -106,7 +100,7 @@ class RunTally(Counts):
         """Count verdicts, and append them to the columns.
 
         ``flags`` are those with ``DERIVED_ESCALATION``, ``reviewed`` says which verdicts need a
-        person even without recomputed escalations, ``digests`` are those of their contents.
+        person even without it, ``digests`` are those of their contents.
         """
         verdicts = found.sheet.verdicts
         made = found.decision
@@ -189,12 +183,10 @@ class VerdictWindow(Struct, frozen=True):
 
     def names(self) -> list[str]:
         """Return the name under which the content of each verdict is drawn."""
-        ids = self.columns["id"]
-        alone = frozenset(self.outputless)
-        return [
-            drawn_name(content, ids[at] if at in alone else None)
-            for at, content in enumerate(self.contents)
-        ]
+        ids: list[str | None] = [None] * len(self.contents)
+        for at in self.outputless:
+            ids[at] = self.columns["id"][at]
+        return list(map(drawn_name, self.contents, ids))
 
 
 class WindowReader:
@@ -206,8 +198,7 @@ class WindowReader:
         """Read verdicts under a report's header and the policy that the options fill in."""
         self._read = verdict_reader(header, options)
         self._run_hash = run_hash
-        stated = header.get("generator") or {}
-        self._generator = Generator(stated.get("model"), stated.get("vendor"))
+        self._generator = generator_of(header)
         self._policies = Policies(
             Policy.from_body(header.get("defaults")), Policy.from_body(options)
         )
