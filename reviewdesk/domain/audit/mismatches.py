@@ -219,7 +219,7 @@ class AuditedVerdict:
 
     @property
     def _ballot_bands(self) -> list[Band]:
-        """The bands of the ballots under a stated r_WG, first by the uniform null, then by others."""
+        """The bands of the ballots under a stated r_WG, that by the uniform null first."""
         stated = self.verdict.agreement
         if stated is None or stated.metric != R_WG:
             return []
