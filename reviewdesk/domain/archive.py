@@ -63,10 +63,7 @@ def repeated(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 class _Bucket:
-    """The verdicts of a bucket in the order of the draw, those on one content together.
-
-    The first flagged verdict of a content, or else its first, leads the others.
-    """
+    """The verdicts of a bucket in the order of the draw; the first flagged leads its content."""
 
     def __init__(self, data: bytes) -> None:
         rows = np.frombuffer(data, _CONTENT)
@@ -103,8 +100,7 @@ def kept_verdicts(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield part, place and own stratum of each verdict on a flagged or an audited content.
 
-    The buckets come in ascending order; in each stratum of the rest, the first contents are
-    audited.
+    Buckets ascend; the first contents of each stratum of the rest are audited.
     """
     seen = Counter[int]()
     for data in buckets:

@@ -29,10 +29,7 @@ class MaskedKeys:
         self._parts = {key[at : at + SHOWN] for key in known for at in range(len(key) - SHOWN + 1)}
 
     def without(self, text: str, hidden: str) -> str:
-        """Return the text with each mask replaced that has a part of a key beside it.
-
-        The characters around the mask that a key can have are replaced too.
-        """
+        """Return the text with each mask and the parts of a key beside it replaced."""
         low = text.lower()
         if not self._parts or len(low) != len(text):
             return text

@@ -286,10 +286,7 @@ class DrawGap(Struct, frozen=True):
 
 
 class Blocker(Struct, frozen=True):
-    """An undecided item of the draw, and how many labels wait behind it.
-
-    A blind session knows only how many labels it is ``before``, of which some may wait.
-    """
+    """An undecided item of the draw, and how many labels wait behind it, or come after it."""
 
     key: int
     id: str
@@ -399,11 +396,7 @@ def event_hash(row: Mapping[str, Any]) -> str:
 
 
 class Withheld(Struct, frozen=True):
-    """The items whose few labels, all by other people, the reviewer must not see yet.
-
-    The ``waiting`` items need the reviewer's own label, and appear unlabelled; ``others`` are
-    decided by one other person.
-    """
+    """The items whose labels by others are hidden: ``waiting`` for one's own, or decided."""
 
     reviewer: str = ""
     waiting: AbstractSet[bytes] = frozenset()

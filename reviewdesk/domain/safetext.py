@@ -95,10 +95,7 @@ def with_formula(text: str) -> str:
 
 
 def cap_marks(text: str, instead: Callable[[str], str]) -> str:
-    """Return the text with at most 8 combining marks on each character.
-
-    ``instead`` returns the replacement of the marks beyond them.
-    """
+    """Return the text with at most 8 combining marks a character; ``instead`` words others."""
     if text.isascii() or _FOREIGN.search(text) is None:
         return text
     return re.sub(_PILE, lambda run: _cap_run(run[0], instead), text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from reviewdesk.domain.safetext import hidden_count, show_line
 from reviewdesk.errors import UsageError
@@ -69,10 +70,8 @@ def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the valid tags of a file in their normal spelling, each once; drop the others."""
     usable: dict[str, None] = {}
     for text in texts:
-        try:
+        with suppress(UsageError):
             usable[normal_tag(text)] = None
-        except UsageError:
-            continue
     return tuple(usable)
 
 

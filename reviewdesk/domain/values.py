@@ -39,11 +39,7 @@ def _is_finite(value: object) -> TypeGuard[float]:
 
 
 def total(place: str, values: Sequence[float]) -> float:
-    """Return the sum of the values, rounded once.
-
-    Raise UsageError if a value is NaN, infinite or not a number, naming the first, or if the sum
-    overflows.
-    """
+    """Return the sum of the values, rounded once; raise UsageError if it is not finite."""
     try:
         found = math.fsum(values)
     except (OverflowError, TypeError, ValueError):
@@ -106,10 +102,7 @@ def min_answered(place: str, value: object) -> int | str:
 
 
 def supermajority(place: str, value: object) -> Fraction:
-    """Return the share as an exact fraction; raise UsageError unless it is above 1/2 and up to 1.
-
-    Above one half, no two labels can both reach it. A text such as "2/3" is read exactly.
-    """
+    """Return the share exactly; raise UsageError unless it is above 1/2 and up to 1."""
     exact = _exact(value)
     if not Fraction(1, 2) < exact <= 1:
         raise UsageError(f"{place} is {value!r}", 'Give a share over 1/2, up to 1, such as "2/3"')
@@ -126,11 +119,7 @@ class Decision(StrEnum):
 
 
 class Status(StrEnum):
-    """How a juror's call ended; only ``ok`` votes.
-
-    Within its verdict, a juror with any other status has the state ``failed``. The properties tell
-    a call that went wrong from an answer that does not vote.
-    """
+    """How a juror's call ended; only ``ok`` votes."""
 
     OK = "ok"
     ERROR = "error"
@@ -144,10 +133,7 @@ class Status(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the call went wrong: the ballot counts as failed, and a median may stand in.
-
-        A juror that abstained, was not asked or was not understood did not fail.
-        """
+        """Whether the call went wrong, so that a median may stand in."""
         return self not in _NOT_FAILED
 
     @property
@@ -269,15 +255,13 @@ class LabelRules(Struct, frozen=True):
     labels: Sequence[str] = ()
     """The labels that jurors may answer with; empty if the panel declares none."""
     passing: Sequence[str] = ()
-    """The declared labels that pass."""
+    """The declared labels that pass; those outside ``failing`` too are neither pass nor fail."""
     failing: Sequence[str] = ()
-    """The declared labels that fail; the others are neither pass nor fail."""
 
     def spelled(self, word: str | None) -> str | None:
-        """Return the declared label that a word names, or ``None`` if it names none of them.
+        """Return the declared label that a word names, in any case and punctuation, or ``None``.
 
-        Case, and quotes, brackets and punctuation around the word, make no difference. Without
-        declared labels every word is returned unchanged.
+        Without declared labels every word is returned unchanged.
         """
         if not self.labels or word is None:
             return word
@@ -285,26 +269,16 @@ class LabelRules(Struct, frozen=True):
         return next((label for label in self.labels if label_key(label) == key), None)
 
     def decision(self, label: str | None) -> Decision | None:
-        """Return the decision that a label means, or ``None`` if it is neither pass nor fail.
-
-        Without declared labels, PASS, KEEP, YES, TRUE, CORRECT and ACCEPT pass, and FAIL, REJECT,
-        NO, FALSE and INCORRECT fail.
-        """
+        """Return the decision that a label means, or ``None`` if it is neither pass nor fail."""
         key = folded(label)
-        passes = _PASSES
-        fails = _FAILS
-        if self.labels:
-            passes, fails = (frozenset(map(folded, side)) for side in (self.passing, self.failing))
+        passes = frozenset(map(folded, self.passing)) if self.labels else _PASSES
         if key in passes:
             return Decision.PASS
+        fails = frozenset(map(folded, self.failing)) if self.labels else _FAILS
         return Decision.FAIL if key in fails else None
 
     def outcome(self, label: str) -> Decision | None:
-        """Return the decision of a panel whose count gives this label.
-
-        The fallback label of a panel that declares its labels is inconclusive, unless it is
-        declared as one that passes or fails.
-        """
+        """Return the decision of a counted label; a fallback not declared is inconclusive."""
         meant = self.decision(label)
         undecided = self.labels and folded(label) == folded(self.fallback)
         return Decision.INCONCLUSIVE if meant is None and undecided else meant
@@ -351,12 +325,13 @@ def checked_rules(rules: LabelRules) -> LabelRules:
     labels = _listed("labels", rules.labels)
     _check_labels(labels)
     known = replace(rules, labels=labels)
-    passing, failing, first = (
-        tuple(_declared(known, name, word) for word in _listed(name, words))
-        for name, words in (
-            ("passing", rules.passing), ("failing", rules.failing), ("priority", priority),
-        )
-    )  # fmt: skip
+    declared: list[tuple[str, ...]] = []
+    for name in ("passing", "failing", "priority"):
+        spelled = {word: known.spelled(word) for word in _listed(name, getattr(rules, name))}
+        if strange := [word for word, label in spelled.items() if label is None]:
+            raise UsageError(f"{name} has {strange[0]!r}", f"The labels are {', '.join(labels)}")
+        declared.append(tuple(label for label in spelled.values() if label))
+    passing, failing, first = declared
     if both := [label for label in passing if label in failing]:
         raise UsageError(f"failing has {both[0]!r}, and so has passing", "Keep it in one of them")
     if not passing and not failing:
@@ -406,20 +381,10 @@ def _check_labels(labels: tuple[str, ...]) -> None:
         seen[key] = label
 
 
-def _declared(rules: LabelRules, name: str, word: str) -> str:
-    label = rules.spelled(word)
-    if label is None:
-        raise UsageError(f"{name} has {word!r}", f"The labels are {', '.join(rules.labels)}")
-    return label
-
-
 LABEL_RULES = (
-    Strategy.MAJORITY,
-    Strategy.UNANIMOUS,
-    Strategy.WEIGHTED_VOTE,
-    Strategy.FIRST_DISAGREEMENT,
+    Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_VOTE, Strategy.FIRST_DISAGREEMENT,
     Strategy.SUPERMAJORITY,
-)
+)  # fmt: skip
 """The strategies that can count labels."""
 
 

@@ -88,7 +88,7 @@ def content_digest(verdict: VerdictModel, *more: str) -> bytes:
     ]  # fmt: skip
     # One response may be judged on several dimensions.
     dimension = verdict.case.dimension
-    content += [*([] if dimension is None else [dimension]), *more]
+    content += more if dimension is None else (dimension, *more)
     return hashlib.sha256(json_of(content)).digest()
 
 
@@ -101,10 +101,7 @@ def item_digest(verdict: VerdictModel, content: bytes, run_hash: str) -> bytes:
 
 
 def drawn_name(content: bytes, verdict_id: str | None) -> str:
-    """Return the name under which a content is drawn, the same for every panel: its item hash.
-
-    Without an output, which makes the item hash depend on the run, it depends on the verdict's id.
-    """
+    """Return the name under which a content is drawn; ``verdict_id`` is of one without output."""
     if verdict_id is None:
         return content.hex()
     return hashlib.sha256(canonical_texts(content.hex(), verdict_id)).hexdigest()
@@ -175,11 +172,9 @@ class Policy(Struct, frozen=True):
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
         """Return which of threshold, quorum and strategy only this policy knows."""
-        return tuple(
-            name
-            for name in ("threshold", "quorum", "strategy")
-            if getattr(other, name) is None and getattr(self, name) is not None
-        )
+        names = ("threshold", "quorum", "strategy")
+        unknown = [name for name in names if getattr(other, name) is None]
+        return tuple(name for name in unknown if getattr(self, name) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +319,7 @@ def verdict_from_body(
 def verdict_reader(
     header: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Callable[[CanonicalVerdict], Verdict]:
-    """Return a function that builds the verdicts of a report from their bodies.
-
-    ``options`` are those that the report is read with; they may fill in its policy.
-    """
+    """Return a function that builds a report's verdicts from bodies, by header and options."""
     return partial(
         verdict_from_body,
         defaults=Policy.from_body(header.get("defaults")),
@@ -506,19 +498,11 @@ def ballot(
 
 def as_juror(cast: Ballot) -> CanonicalBallot:
     """Return a ballot as a juror of a canonical report; reading it back gives the same ballot."""
-    fields: CanonicalBallot = {
-        "id": cast.id,
-        "model": cast.model,
-        "vendor": cast.vendor,
-        "score": cast.score,
-        "label": cast.label,
-        "confidence": cast.confidence,
-        "weight": cast.weight,
-        "reason": cast.reason,
-        "error": None if cast.error is None else {"message": cast.error},
-        "status": cast.status.value,
-    }
-    known = without_nulls(fields)
+    names = ("id", "model", "vendor", "score", "label", "confidence", "weight", "reason")
+    known = without_nulls({name: getattr(cast, name) for name in names})
+    known["status"] = cast.status.value
+    if cast.error is not None:
+        known["error"] = {"message": cast.error}
     if cast.withheld or cast.stated_pass is not None:
         known["pass"] = cast.stated_pass
     return known

@@ -248,10 +248,7 @@ _BY_REASON = (
 def _notes(
     verdict: Verdict, found: Assessment, flags: Flag, *, stated: bool
 ) -> tuple[FlagNote, ...]:
-    """Return all flags of a verdict with their reasons; those that need a person come first.
-
-    ``flags`` are those that follow from columns.
-    """
+    """Return all flags of a verdict with their reasons, those that need a person first."""
     flips = [
         one["id"] for one in verdict.body["jurors"] if position_flip(one, verdict.policy.threshold)
     ]

@@ -78,10 +78,7 @@ def in_words(flags: Flag) -> str:
 
 
 class Breach(IntFlag):
-    """A rule that a verdict may break. The values are stored: never renumber them.
-
-    ``ROUNDING`` marks a quorum that only rounding meets or misses; it is not a mismatch.
-    """
+    """A rule that a verdict may break; ``ROUNDING``, which is stored too, is no mismatch."""
 
     QUORUM = 1
     DECISION = 2
@@ -131,11 +128,7 @@ class FlagNote(Struct, frozen=True):
 
 
 class State(StrEnum):
-    """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
-
-    Jurors are trimmed by the report's own trim, else by ours if a trimmed mean decided or no rule
-    is known.
-    """
+    """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer."""
 
     COUNTED = "counted"
     TRIMMED_LOW = "trimmed_low"
@@ -214,10 +207,7 @@ class Values(Struct, frozen=True):
 
 
 class Decisions(Struct, frozen=True):
-    """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing.
-
-    All of them are an error if too few jurors answered.
-    """
+    """The decision of each rule; ``None`` if it lacks a vote, a threshold or a quorum."""
 
     quorum: Decision | None
     quorum_strict: Decision | None
@@ -309,10 +299,7 @@ class Assessment(Struct, frozen=True):
 
     @property
     def ruled(self) -> Decision | None:
-        """The decision to compare with other rules; ``None`` for an error that we derived.
-
-        The error for too few answers is compared, because it occurs under every rule.
-        """
+        """The decision to compare with other rules: not an error of ours, unless each gives it."""
         ours = self.decision is Decision.ERROR and "decision" in self.derived
         few = self.decisions.majority is Decision.ERROR
         return None if ours and not few else self.decision

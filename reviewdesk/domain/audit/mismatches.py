@@ -51,10 +51,7 @@ _NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
 
 
 class AuditedVerdict:
-    """One verdict, and its place in the columns of many.
-
-    A method named after a kind of ``Breach`` returns a text if the report breaks that rule.
-    """
+    """One verdict in the columns of many; methods named after a ``Breach`` say what breaks it."""
 
     def __init__(self, verdict: Verdict, found: Verdicts, at: int) -> None:
         self.verdict = verdict
@@ -109,10 +106,7 @@ class AuditedVerdict:
         )
 
     def decision(self) -> str | None:
-        """Compare with the stated rule, or the median in its place.
-
-        A rule on votes may count only the jurors that answered, or their labels.
-        """
+        """Compare with the stated rule or its median; votes may be of the answered or by label."""
         verdict = self.verdict
         found = self.found
         strategy = self.strategy
@@ -155,10 +149,7 @@ class AuditedVerdict:
         return f"decision: reported {self.stated}, but {made.rule} gives {made.label}"
 
     def _may_stay_open(self) -> bool:
-        """Return True if it is inconclusive, and its regime, labels or votes allow that.
-
-        Votes do if neither side reaches the quorum, or if the sides are equal.
-        """
+        """Return True if it is inconclusive, and its regime, labels or votes allow that."""
         if self.stated is not Decision.INCONCLUSIVE:
             return False
         votes = self.votes
@@ -302,11 +293,7 @@ class AuditedVerdict:
         return self.verdict.policy.trim_fraction if stated is None else stated
 
     def _trim_counts(self) -> list[int]:
-        """Return every count per end that the stated trim may mean, that of the default rule first.
-
-        Any rounding may be meant if none is stated; without a fraction, the count is that of the
-        jurors named by the report, or else any that leaves a score.
-        """
+        """Return every count per end that the trim may mean, that of the default rule first."""
         n = len(self.scores)
         trim = self.verdict.trim
         if self._fraction is not None:
@@ -317,8 +304,7 @@ class AuditedVerdict:
     def trim(self) -> str | None:
         """Compare a quantile trim with its own fraction and with the order of the scores.
 
-        Dropped scores are compared as multisets per end, because equal scores may change places. A
-        trim that names neither a method nor a fraction follows a rule that only its producer knows.
+        Dropped scores are compared as multisets, because equal scores may change places.
         """
         trim = self.verdict.trim
         fraction = self._fraction
@@ -357,10 +343,7 @@ class AuditedVerdict:
         return f"stopped early: the jurors not asked ({count}) could have turned the decision"
 
     def against_all(self) -> str | None:
-        """Check that a stated pass or fail has a vote, or that a known rule gives it.
-
-        Votes by a threshold that the user set are not evidence against the report.
-        """
+        """Check that a stated pass or fail has a vote, or that a known rule gives it."""
         verdict = self.verdict
         votes = self.votes
         if self.stated not in SIDES or not votes.known or self.found.says[self.at]:
@@ -381,10 +364,7 @@ class AuditedVerdict:
         )
 
     def pass_score(self) -> Iterator[str]:
-        """Yield a text for each ballot whose pass contradicts its score by a stated threshold.
-
-        A pass with a score of 0 and a fail with a score of 1 contradict at any threshold.
-        """
+        """Yield a text for each ballot whose pass contradicts its score by a stated threshold."""
         mine = "threshold" in self.verdict.set_by_you
         for seat in np.flatnonzero(self.found.sheet.contradicts[:, self.at]):
             ballot = self.verdict.ballots[seat]
@@ -396,11 +376,7 @@ class AuditedVerdict:
 
 
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
-    """Return the breaches of many verdicts as bits of ``Breach``.
-
-    Columns show that most reports agree with their rules; ``read`` builds the other verdicts by
-    their places.
-    """
+    """Return the breaches of many verdicts as bits; ``read`` builds those that columns doubt."""
     rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
     bits = np.where(rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():

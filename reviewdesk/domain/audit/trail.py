@@ -17,11 +17,7 @@ from reviewdesk.domain.verdict import Status, Strategy, Verdict, folded, labelle
 
 
 class Trail(Struct, frozen=True):
-    """The steps from the ballots to the decision; ``None`` if the report does not state a step.
-
-    Scores and times are in seat order. ``agreement`` is the recomputed metric of the report;
-    ``agreement_reason`` says why the ballots of one verdict cannot give it.
-    """
+    """The steps from the ballots to the decision, in seat order; ``None`` if one is not stated."""
 
     pre_trim: tuple[float | None, ...]
     post_trim: float | None
@@ -70,10 +66,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
 
 
 def _restated(verdict: Verdict, metric: str | None, *, labels: bool) -> float | None:
-    """Return the agreement under the report's metric, if that is r_WG or the share of pairs.
-
-    ``labels`` says whether the jurors answered by label.
-    """
+    """Return the agreement under the report's metric, if that is r_WG or the share of pairs."""
     if metric == R_WG and not labels:
         return r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
     if metric not in {R_WG, "pairwise"}:

@@ -64,9 +64,9 @@ def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
     """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
-    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where one is missing.
-    At most 5% of driftless runs have an alarm of any juror. A juror without ten usual offsets, or
-    whose usual offsets do not vary, has no alarm; if this is true of all, the limit is ``None``.
+    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where one is
+    missing. A juror without ten usual offsets that vary has no alarm; without any juror, the
+    limit is ``None``.
     """
     if not usual.shape[1] or not len(later):
         return None, [None] * usual.shape[1]
@@ -81,10 +81,7 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
 
 
 def standardised(usual: Floats, later: Floats) -> Floats:
-    """Return ``later`` ``[m, J]`` in standard deviations of ``usual`` ``[n, J]`` from its mean.
-
-    The column of a juror is NaN without ten usual offsets, or if these do not vary.
-    """
+    """Return ``later`` ``[m, J]`` in standard deviations of ``usual`` from its mean, or NaN."""
     there = ~np.isnan(usual)
     n = there.sum(axis=0)
     mean = np.where(there, usual, 0.0).sum(axis=0) / np.maximum(n, 1)
@@ -155,10 +152,7 @@ def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float
 
 
 def offsets(found: Columns) -> dict[str, Offsets]:
-    """Return, by name, each juror's offsets: its score less the others' mean on a verdict.
-
-    A verdict that fewer than two jurors scored gives no offset.
-    """
+    """Return each juror's offsets: its score less the others' mean, where two or more scored."""
     there = ~np.isnan(found.scores) & (found.juror >= 0)
     given = there.sum(axis=0)
     total = np.where(there, found.scores, 0.0).sum(axis=0)
@@ -189,10 +183,7 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
 
 
 class Past(Struct, frozen=True):
-    """The earlier runs: the offsets ``[n, names]`` by verdict.
-
-    ``jurors`` has each juror's moments, and of how many runs.
-    """
+    """Earlier runs: offsets ``[n, names]`` by verdict, and each juror's runs and moments."""
 
     jurors: Mapping[str, tuple[int, Moments]]
     names: tuple[str, ...]
@@ -200,10 +191,9 @@ class Past(Struct, frozen=True):
 
 
 def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
-    """Combine the earlier runs of exactly these jurors, read one at a time, the oldest first.
+    """Combine the earlier runs of exactly these jurors, the oldest first.
 
-    Runs of other panels are skipped: an offset is relative to the other jurors, so it changes with
-    them without any drift.
+    Beside other jurors an offset would differ without any drift.
     """
     made: dict[str, tuple[int, Moments]] = {}
     names = tuple(jurors)

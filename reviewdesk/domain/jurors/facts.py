@@ -78,10 +78,7 @@ def design(found: Sequence[Voted]) -> Design:
 
 
 def confusion(found: Sequence[Voted], *, drawn: bool = False) -> Cells:
-    """Return a rater's unweighted confusion over its labelled votes.
-
-    With ``drawn`` it is over the run: a counted label weighs ``N_h/m_h`` votes.
-    """
+    """Return a rater's confusion over its labelled votes, or weighted by the draw over the run."""
     total = Cells()
     for one in found:
         if not drawn:
@@ -92,10 +89,7 @@ def confusion(found: Sequence[Voted], *, drawn: bool = False) -> Cells:
 
 
 def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
-    """Return the kappa that may be quoted, ``None`` under ``ENOUGH`` votes, and its votes.
-
-    It is taken through the draw if the labels represent the run, else over the unweighted labels.
-    """
+    """Return the kappa that may be quoted, ``None`` under ``ENOUGH`` votes, and its votes."""
     drawn = design(found).stands
     votes = sum(one.labels if drawn else one.labelled.n for one in found)
     return (confusion(found, drawn=drawn).kappa if votes >= ENOUGH else None), votes
@@ -163,10 +157,7 @@ def paired(
 
 
 def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
-    """Merge the cells of flagged strata, and those of the rest, if sampled at one rate.
-
-    Cells in which contents have several verdicts stay apart.
-    """
+    """Merge the flagged cells of one rate, and those of the rest, unless contents repeat."""
     if any(one.worth is not None for one in cells):
         return list(cells)
     made = []
@@ -346,10 +337,7 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
-        """The share that should pass of what the juror voted on, and the correction's status.
-
-        It is the observed rate corrected for the juror's errors; ``None`` without a labelled vote.
-        """
+        """The observed rate corrected for the juror's errors, and the correction's status."""
         observed = self.observed.estimate
         if observed is None or not self.counts.votes:
             return None, None
@@ -359,8 +347,7 @@ class JurorFacts(Struct, frozen=True):
     def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
         """Return a rate that may be quoted, with its ends for all verdicts on which it voted.
 
-        If the labels do not represent the run, the estimate is that of the labels alone, and the
-        ends are bounds on the rate of the run.
+        If the labels do not represent the run, the ends are bounds.
         """
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
         return self._quoted(name, drawn, self.drawn.design)
@@ -392,10 +379,9 @@ class Alike(Struct, frozen=True):
 
 
 class JurorPair(Struct, frozen=True):
-    """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
+    """Two jurors of a run; as they judge one truth, good jurors too agree beyond ``expected``.
 
-    ``halves`` of the run, in file order, show a pair that begins to agree. Both jurors scored
-    ``scored`` verdicts.
+    ``halves`` of the run, in file order, show a pair that begins to agree.
     """
 
     first: str

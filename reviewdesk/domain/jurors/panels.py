@@ -119,10 +119,7 @@ _VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
 
 class CommonItems(Struct, frozen=True):
-    """The n verdicts of one run in file order, with the votes of both panels as columns ``[n]``.
-
-    A vote is 1 for a pass and 0 for a fail; it is -1 for both panels unless each decided the item.
-    """
+    """The n verdicts of one run, with both panels' votes ``[n]``: -1 unless both decided."""
 
     name: str
     hash: str
@@ -153,9 +150,8 @@ def compare_panels(
 ) -> PanelComparison:
     """Compare two panels, paired on the items that both decided.
 
-    ``cells`` counts the common items, and ``labels`` one verdict for each content. The labels of
-    the run in whose draw more of them count are used, those of ``first`` on a tie; the choice
-    depends on which items are labelled, never on what the labels say.
+    ``cells`` counts the common items, and ``labels`` one verdict for each content. The labels
+    of the run with more of them in its draw are used, whatever they say.
     """
     swapped = second.counted > first.counted
     base = second if swapped else first

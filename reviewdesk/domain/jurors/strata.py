@@ -233,10 +233,7 @@ def compare(
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
-    """Mark, by name, where each juror dissents alone, or is trimmed and dissents: ``[n]``.
-
-    ``stated`` is the same as for ``trimmed``.
-    """
+    """Mark, by name, where each juror dissents alone, or is trimmed and dissents: ``[n]``."""
     marked = lone(dissents(found), trimmed(found, stated))
     return {name: ((found.juror == j) & marked).any(axis=0) for j, name in enumerate(found.names)}
 
@@ -250,8 +247,8 @@ def lone(against: Bools, gone: Bools) -> Bools:
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
     """Mark the trimmed seats with an answer: ``[s, n]``.
 
-    ``stated`` gives, by row, the trimmed seats that the report itself names. On other rows the
-    seats of our own trim are used if a trimmed mean decided or no rule is known.
+    ``stated`` gives, by row, those that the report names; elsewhere our trim applies if a
+    trimmed mean decided or no rule is known.
     """
     scores = Scores(found.scores, found.weights)
     low, high = scores.ends(scores.cuts(found.fraction, found.rounding))
@@ -359,10 +356,7 @@ def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
 
 
 def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
-    """Return the verdicts of a run with a pass or fail label, and whether it is a pass.
-
-    ``marks`` are the bytes of all labels, see ``domain.labels.rows``.
-    """
+    """Return the verdicts with a pass or fail label, by the bytes of all, and which is a pass."""
     truth = np.frombuffer(marks, np.uint8) & TRUTH
     codes = [TRUTHS.index(one) for one in (Truth.PASS, Truth.FAIL)]
     rows = np.flatnonzero(np.isin(truth, codes)).astype(np.int32)
@@ -372,10 +366,9 @@ def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
 def juror_counts(
     found: Columns, deserved: Bools, stated: Mapping[int, AbstractSet[int]]
 ) -> tuple[JurorCounts, ...]:
-    """Return each juror's counts over labelled verdicts, sorted by seat and then by name.
+    """Return each juror's counts over labelled verdicts, by seat and name.
 
-    ``deserved`` marks the verdicts whose label is a pass; ``stated`` gives, by row, the trimmed
-    seats that the report itself names.
+    ``deserved`` marks the passes; ``stated`` is as in ``trimmed``.
     """
     cast = found.votes >= 0
     vote = found.votes == 1

@@ -45,10 +45,7 @@ class TriedCell(Struct, frozen=True):
 def cells(
     sizes: Mapping[int, int], found: Sequence[tuple[int, bool, bool]]
 ) -> tuple[TriedCell, ...]:
-    """Count asked items by stratum; each has its stratum, and if parent and candidate are right.
-
-    Strata without an asked item are left out; the figures are then about the others.
-    """
+    """Count asked items by stratum; each has its stratum, and if parent and candidate are right."""
     counts = Counter(found)
     asked = Counter(h for h, _, _ in found)
     return tuple(
@@ -135,8 +132,8 @@ def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
 def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
     """Return the smallest gain that a try after ``k`` others could show; ``None`` without one.
 
-    It is that of a candidate which is right on some items where its parent is wrong, spread over
-    the strata like the asked items, and nowhere the reverse. Only how many items are asked matters.
+    It is that of a candidate which is right on some items where its parent is wrong, spread
+    over the strata like the asked items.
     """
     asked = sum(one.asked for one in found)
     size = sum(one.size for one in found)

@@ -209,10 +209,7 @@ def _frontier(
 
 
 def _distinct(columns: Columns, truth: Small, weights: Floats) -> tuple[Columns, Floats]:
-    """Return each kind of panel once, and the weight of its fails and of its passes, ``[2, k]``.
-
-    Panels are of one kind if every seat and every setting is equal.
-    """
+    """Return each kind of panel once, and the weight of its fails and of its passes, ``[2, k]``."""
     kinds = [
         np.nan_to_num(np.atleast_2d(column).astype(np.float64), nan=-9e9)
         for name in columns.__struct_fields__

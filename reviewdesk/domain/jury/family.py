@@ -58,10 +58,7 @@ class Family(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def family(model: str | None, vendor: str | None = None) -> Family | None:
-    """Return the family of a model by its name without ``vendor/``, or else by its vendor's name.
-
-    Return ``None`` if it is unknown; an unknown family matches no other, known or unknown.
-    """
+    """Return the family of a model, by its name or else by its vendor's; ``None`` if unknown."""
     text = (model or "").strip().lower().removeprefix("models/").removeprefix("ft:")
     *prefixes, last = text.split("/")
     if "google" in prefixes:
@@ -105,9 +102,8 @@ def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, .
 def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
     """Return True if a juror and the generator share one of the jury document's four families."""
     own = family(generator.model, generator.vendor)
-    if own is None or own.extended:
-        return False
-    return any(family(juror.model, juror.vendor) == own for juror in jurors)
+    plain = own is not None and not own.extended
+    return plain and any(family(juror.model, juror.vendor) == own for juror in jurors)
 
 
 def bias_warning(
@@ -116,9 +112,8 @@ def bias_warning(
     """Return a warning if agreement is low *and* a juror shares the generator's family."""
     if not low or not shared:
         return None
-    kin = relatives(jurors, generator)
+    names = ", ".join(juror.id for juror in relatives(jurors, generator))
     own = family(generator.model, generator.vendor)
-    if not kin or own is None:
+    if not names or own is None:
         return "low agreement, and a juror of the generator's family sat on the panel"
-    names = ", ".join(juror.id for juror in kin)
     return f"low agreement, and {names} shares the generator's family ({own.name})"

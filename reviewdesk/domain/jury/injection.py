@@ -46,10 +46,7 @@ class Passage(Struct, frozen=True):
 
 
 class _Sign(Struct, frozen=True):
-    """A pattern, tried only on a text that contains, in lower case, a hint of every group.
-
-    Searching for the hints costs a hundredth of the pattern; the rarest group comes first.
-    """
+    """A pattern, tried only on a text that contains, in lower case, a hint of every group."""
 
     kind: InjectionKind
     hints: tuple[tuple[str, ...], ...]
@@ -57,10 +54,7 @@ class _Sign(Struct, frozen=True):
 
 
 def _sign(kind: InjectionKind, hints: str, *patterns: str) -> _Sign:
-    """Make a sign; semicolons separate the words in ``hints``, ampersands their groups.
-
-    Runs of blanks and letters are bounded: two adjacent runs could divide a long one in many ways.
-    """
+    """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow."""
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
@@ -228,17 +222,10 @@ _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, Inj
 
 
 def passages(text: str, signs: Sequence[_Sign] = _SIGNS) -> tuple[Passage, ...]:
-    """Return the suspicious passages of a text, from left to right, fifty at most.
-
-    In a very long text only the first and the last 100,000 characters are searched.
-    """
-    if len(text) <= 2 * REACH:
-        found = set(_search(text, 0, signs))
-    else:
-        found = {
-            *_search(text[:REACH], 0, signs),
-            *_search(text[-REACH:], len(text) - REACH, signs),
-        }
+    """Return the first fifty suspicious passages of a text, from its ends if it is very long."""
+    starts = {0} if len(text) <= 2 * REACH else {0, len(text) - REACH}
+    size = len(text) if len(starts) == 1 else REACH
+    found = {one for at in starts for one in _search(text[at : at + size], at, signs)}
     ordered = sorted(found, key=lambda passage: (passage.start, passage.end, passage.kind))
     return tuple(ordered[:MAX_PASSAGES])
 

@@ -89,10 +89,7 @@ class LabelCount(Struct, frozen=True):
 
     @property
     def score(self) -> Floats:
-        """The support for a pass, 0..1: the share of the consensus, or 1 minus it for a fail.
-
-        NaN if the label is neither pass nor fail, or if no juror gave it.
-        """
+        """The support for a pass: the share of the consensus, or 1 minus it for a fail, or NaN."""
         share = np.where(self.alike > 0, self.alike / np.maximum(self.counted, 1), np.nan)
         passed, failed = (self.decision == DECISIONS.index(one) for one in ("pass", "fail"))
         return np.where(passed, share, np.where(failed, 1 - share, np.nan))
@@ -177,10 +174,7 @@ def _first(marks: Bools) -> Ints:
 
 
 def _vote_weights(columns: LabelBallots, rules: LabelRules) -> Floats:
-    """Return weight times confidence; a ballot without a confidence counts 0, as in the source.
-
-    If no ballot gave one, the weights alone decide.
-    """
+    """Return weight times confidence, 0 without one as in the source; else weights alone."""
     there = columns.code != NOTHING
     given = np.where(there, np.where(np.isnan(columns.weights), 1.0, columns.weights), 0.0)
     # Weights are divided by the heaviest, so that no sum of finite weights overflows.
@@ -352,10 +346,7 @@ def _missed(found: LabelCount, rules: LabelRules) -> str:
 def turning_labels(
     columns: LabelBallots, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
 ) -> Bools:
-    """Return the seats, ``[s, n]``, whose label would change the decision if it alone changed.
-
-    It may change to any other label that the panel declares or that its jurors gave.
-    """
+    """Return the seats, ``[s, n]``, where another label alone would change the decision."""
     code = columns.code
     s, n = code.shape
     declared = np.array([columns.words.code(label) for label in rules.labels], np.int64)

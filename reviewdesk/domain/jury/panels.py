@@ -38,8 +38,7 @@ MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
 class Cast:
     """The answers of n panels: their scores, and the counts of their votes.
 
-    If ``exact``, values are those of single panels to the last bit; else a value may be off by a
-    rounding error, and only decisions, which are never off, should be used.
+    If not ``exact``, values are off by rounding; decisions never are.
     """
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
@@ -149,10 +148,7 @@ class Panels:
         return self._by[strategy]
 
     def by_votes(self, figure: Callable[..., int], *more: Ints) -> Small:
-        """Return a whole number that follows from the votes and the policy of each panel.
-
-        The figure takes ``Votes``, ``Policy`` and a number of each further column.
-        """
+        """Return a whole number by the votes and policy of each panel, and ``more`` columns."""
         columns = self.columns
 
         def one(*counts: int) -> int:

@@ -93,10 +93,7 @@ class LabelVote(Struct, frozen=True):
 
 
 class Trim(Struct, frozen=True):
-    """The result of the trim rule: the seats left out at each end.
-
-    ``tied`` holds the dropped seats that scored as much as a kept one; only seat order decided.
-    """
+    """The seats left out at each end; ``tied`` ones scored as much as one that was kept."""
 
     fraction: float
     rounding: Rounding
@@ -226,10 +223,7 @@ def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
 
 
 def least_answered(minimum: float | str | None, seated: int) -> int:
-    """Return how many of the seated jurors must answer: a count, or a share rounded up; 0 if None.
-
-    A count may exceed the panel, which then cannot decide.
-    """
+    """Return how many jurors must answer: a count, or a share rounded up; 0 if None."""
     if isinstance(minimum, str):
         return math.ceil(Fraction(minimum) * seated)
     return math.ceil(minimum or 0)
@@ -428,10 +422,7 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
 
 
 def stand_in(policy: Policy, strategy: Strategy | None) -> Strategy | None:
-    """Return the strategy that replaces an average if a juror failed, or ``None``.
-
-    The median replaces a weighted average, and the policy's ``failed_jurors`` any average.
-    """
+    """Return the strategy that replaces an average if a juror failed, or ``None``."""
     if strategy is Strategy.WEIGHTED_AVERAGE:
         return policy.failed_jurors or Strategy.MEDIAN
     return policy.failed_jurors if strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN} else None

@@ -56,10 +56,7 @@ def levels_null(levels: int) -> float:
 
 
 def share_of_pairs(answers: Ints) -> Floats:
-    """Return the share of juror pairs of each panel that agree, ``[n]``; NaN without a pair.
-
-    ``answers`` are codes, ``[s, n]``.
-    """
+    """Return the share of juror pairs with equal codes ``[s, n]``; NaN without a pair."""
     alike = np.zeros(answers.shape[1], np.int64)
     for seat in range(1, len(answers)):
         alike += ((answers[:seat] == answers[seat]) & (answers[seat] != NOTHING)).sum(axis=0)

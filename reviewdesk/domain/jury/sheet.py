@@ -192,10 +192,7 @@ def read_sheet(
     generator: Generator,
     seats: Sequence[Sequence[int]] | None = None,
 ) -> Sheet:
-    """Read verdicts under the policies at ``place``.
-
-    ``generator`` is the one that the header states; ``seats`` are the numbers of the jurors' names.
-    """
+    """Read verdicts under the policies at ``place``, with the header's generator."""
     seated = np.array([len(one.jurors) for one in verdicts], np.int64)
     jurors = list(chain.from_iterable([one.jurors for one in verdicts]))
     words = Words()

@@ -74,10 +74,7 @@ class Verdicts(Answers):
 
     @cached_property
     def cautioned(self) -> Ints:
-        """The decision of the labels; a cautious strategy waits for answers that could change it.
-
-        The counts in ``words`` stay as published.
-        """
+        """The labels' decision; a cautious strategy waits for answers that could change it."""
         cautious = np.array([*(METHODS[one].cautious for one in STRATEGIES), False], np.bool_)
         sided = (self.words.decision == PASS) | (self.words.decision == FAIL)
         turns = self.counts & cautious[self.used] & sided
@@ -318,10 +315,7 @@ class Verdicts(Answers):
 
     @cached_property
     def no_votes(self) -> Bools:
-        """Whether there is no decision because no juror cast a vote.
-
-        A score that needs a threshold or a scale may still become a vote, and a label is a vote.
-        """
+        """Whether no juror cast a vote and none can follow: not by a threshold, scale or label."""
         sheet = self.sheet
         columns = sheet.columns
         found: Bools = (self.decision == NOTHING) & (self.panels.cast.answered == 0)

@@ -100,10 +100,7 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
 
 
 def condition(name: str, value: str) -> str | None:
-    """Return the condition that a fact has this value; ``None`` if it cannot be written.
-
-    The value is quoted if it has to be.
-    """
+    """Return the condition that a fact has this value; ``None`` if it cannot be written."""
     if not value or '"' in value or not value.isprintable():
         return None
     plain = not set(value) & set(" |()") and (name, value) != ("tag", words.UNTAGGED)

@@ -157,10 +157,7 @@ class FilterError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition: ``kind`` is flag, state, panel, choice, number, text, words, or a fact's name.
-
-    ``column`` is where its value starts, for errors that only the desk can find.
-    """
+    """One condition; ``kind`` says what reads it, ``column`` where its value starts."""
 
     kind: str
     name: str
@@ -224,10 +221,7 @@ def parse_filter(text: str) -> Filter:
 
 
 def expand_filter(text: str, saved: Mapping[str, str]) -> str:
-    """Return a filter with every word ``@name`` replaced by the saved filter of that name.
-
-    The columns of errors refer to ``text`` as it was typed.
-    """
+    """Return a filter with every word ``@name`` replaced by the saved filter of that name."""
     reader = _Reader(text, saved)
     reader.read()
     expanded = []

@@ -32,10 +32,7 @@ def places_of(keys: array[int], wanted: array[int]) -> array[int]:
 
 
 def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
-    """Return a queue after moves in turn; each puts its first key directly after its second key.
-
-    A move of keys that are not both in the queue changes nothing.
-    """
+    """Return a queue after moves in turn; each puts its first key directly after its second."""
     named = array("q", (key for move in moves for key in move))
     # The queue in pieces: each named key by itself, and the stretches between them.
     pieces: list[array[int]] = []
@@ -62,9 +59,8 @@ def members(
 ) -> tuple[bytearray, int]:
     """Return which verdicts represent the contents of a queue, and how many of them have no mark.
 
-    ``marks`` has a byte for each verdict of the run, whose first key is ``first``, and ``contents``
-    a number for each: the first verdict of the queue on a content represents it. Without
-    ``contents`` no two verdicts share a content.
+    ``marks`` has a byte, and ``contents`` a number, for each verdict of the run, whose first
+    key is ``first``; without ``contents`` all differ.
     """
     found = bytearray(len(marks))
     if len(keys) <= _FEW:

@@ -66,14 +66,11 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
 def ordered(facts: QueueFacts, mask: Mask | None, order: str) -> Rows:
     """Return the rows that a mask selects, in an order."""
     name, descending = parse_order(order)
-    if name == "file":
-        rows = np.arange(facts.size, dtype=np.int32)
-        rows = rows if mask is None else rows[mask]
-    else:
+    rows: Rows = np.arange(facts.size, dtype=np.int32)
+    if name != "file":
         rows = facts.columns[name if name in PLACES else "draw"]
-        rows = rows if mask is None else rows[mask[rows]]
-    if descending:
-        rows = rows[::-1]
+    rows = rows if mask is None else rows[mask[rows]]
+    rows = rows[::-1] if descending else rows
     if name in _SORTED:
         values = facts.columns[name][rows]
         values = -values if descending else values
@@ -92,21 +89,15 @@ def _part(facts: QueueFacts, part: Part) -> Mask:
     if isinstance(part, Nested):
         mask = mask_of(facts, part.filter)
         found = np.ones(facts.size, np.bool_) if mask is None else mask
-    elif (condition := _condition(part)) is not None:
-        found = condition(facts.columns, part)
+        return ~found if part.negated else found
+    name = part.name if part.kind in {"choice", "state", "panel"} else part.kind
+    if name in _CONDITIONS and not (name == "label" and part.value in HALVES):
+        found = _CONDITIONS[name](facts.columns, part)
     elif part.name == "untagged":
         found = ~facts.matching(dataclasses.replace(part, name="tagged"))
     else:
         found = facts.matching(part)
     return ~found if part.negated else found
-
-
-def _condition(term: Term) -> Callable[[Mapping[str, Column], Term], Mask] | None:
-    """Return the function that finds a term in columns; ``None`` if the desk must be asked."""
-    if term.name == "label" and term.value in HALVES:
-        return None
-    name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
-    return _CONDITIONS.get(name)
 
 
 _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
@@ -124,12 +115,13 @@ def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
 
 
 def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
-    sides = (
+    sides = (("pass", "fail"), ("fail", "pass"))
+    marks = [
         _is(columns, "decision", made) & _is(columns, "truth", truth)
-        for made, truth in (("pass", "fail"), ("fail", "pass"))
+        for made, truth in sides
         if term.value in {"", made}
-    )
-    return reduce(or_, sides)
+    ]
+    return reduce(or_, marks)
 
 
 _CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
@@ -153,10 +145,7 @@ _TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS],
 
 @dataclass(slots=True)
 class RunColumns:
-    """The data read from a run so far; the verdict of row 0 has the key ``first``.
-
-    Arrays are never changed, so that threads may share them.
-    """
+    """The data read from a run so far; arrays are never changed, so threads may share them."""
 
     run: int
     first: int
@@ -225,10 +214,7 @@ def _column(name: str, values: array[Any]) -> Column:
 def rows_with_seat(
     windows: Iterator[tuple[int, Mapping[str, bytes]]], name: str, codes: Iterable[int]
 ) -> Iterator[int]:
-    """Yield the rows of the verdicts with a seat that has one of the codes in a packed column.
-
-    Each window is a pair of its first row and the columns ``name`` and ``seated``.
-    """
+    """Yield the rows with a seat of one of the codes; a window is its first row and columns."""
     wanted = list(codes)
     for first, window in windows:
         seats = np.frombuffer(window[name], dtype=np.dtype(COLUMNS[name]).newbyteorder("<"))

@@ -29,10 +29,7 @@ _Hashes = npt.NDArray[np.int64]
 
 
 class IdSet:
-    """The ids seen so far: the newest as texts, earlier ones as two hashes of 64 bits each.
-
-    A million ids take 16 MB, a seventh of a set of texts.
-    """
+    """The ids seen so far: the newest as texts, earlier ones as two hashes of 64 bits each."""
 
     def __init__(self) -> None:
         self._new: set[str] = set()
@@ -76,10 +73,7 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
 
 
 def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], set[int]]:
-    """Count the hashes of keys, each of which belongs to an item.
-
-    Return the number of distinct keys, the counts of repeated keys, and items with several keys.
-    """
+    """Count hashes of the keys of items: the distinct, the repeated, items with several."""
     found, first, counts = np.unique(
         np.frombuffer(keys, np.int64), return_index=True, return_counts=True
     )
@@ -180,10 +174,7 @@ def columns_of(
     bars: Sequence[Any],
     names: tuple[str, ...] = (),
 ) -> Columns:
-    """Return the ballots ``flat``, verdict after verdict, as columns.
-
-    ``bars`` are the quorum, share and minimum of each number in the column ``quorum``.
-    """
+    """Return ballots, verdict after verdict, as columns; ``bars`` are what ``quorum`` numbers."""
     seats = {
         name: by_seat(flat[name], flat["seated"], empty)
         for name, empty in (
@@ -221,10 +212,7 @@ def columns_of(
 
 
 def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a column, ``[n]`` or ``[s, n]``, that takes no memory if all verdicts have the same.
-
-    The composition of a panel seldom changes within a run.
-    """
+    """Return a column that takes no memory if all verdicts have the same, as panels often do."""
     if column.shape[-1] < 2 or not column.size:
         return column
     first = column[..., :1]
@@ -244,10 +232,7 @@ def vote_units(found: PackedRun) -> Floats:
 
 
 def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[Any]:
-    """Return values of ballots, verdict after verdict, as ``[seats, verdicts]``.
-
-    ``empty`` stands where a verdict has no such seat.
-    """
+    """Return values, verdict after verdict, as ``[seats, verdicts]``; no seat is ``empty``."""
     seats = int(seated.max(initial=0))
     if len(flat) == seats * len(seated):
         return np.ascontiguousarray(flat.reshape(len(seated), seats).T)

@@ -54,10 +54,7 @@ class RunAlphas(Struct, frozen=True):
 
 
 class RunMeasures(Struct, frozen=True):
-    """The figures of a run, computed once all of its ballots have been packed.
-
-    ``mass`` is the disagreement ``W = Σ m·s²`` of all verdicts; ``None`` if no jurors disagree.
-    """
+    """The figures of all ballots of a run; ``mass`` is ``W = Σ m·s²``, ``None`` for 0."""
 
     names: tuple[str, ...]
     quorums: tuple[Bar, ...]

@@ -100,10 +100,7 @@ class Names:
         return self._panels[ids]
 
     def quorum(self, policy: Policy) -> int:
-        """Return the number of the quorum of a policy, -1 if it has none.
-
-        The other parts of ``Bar`` are numbered with it.
-        """
+        """Return the number of a policy's quorum and the other parts of its bar, -1 without one."""
         share = own_share(policy.supermajority)
         bar: Bar | None = policy.quorum if share is None else (policy.quorum, share)
         if policy.min_answered is not None:

@@ -84,10 +84,7 @@ class ScoreSums(Struct, frozen=True):
 
 
 class JurorSums(Struct, frozen=True):
-    """The seats, votes and scores of one juror, and the residuals of its scores.
-
-    A residual is a juror's score minus the mean score of its panel, if two or more gave scores.
-    """
+    """Sums of one juror; a residual is a score minus its panel's mean, of two or more."""
 
     seats: int = 0
     failed: int = 0

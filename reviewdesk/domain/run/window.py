@@ -78,10 +78,7 @@ class Counts:
         return made
 
     def confidence_source(self) -> str:
-        """Return ``support`` if every decided verdict has a score, else ``vote_share``.
-
-        If the report states any scores, only stated scores count.
-        """
+        """Return ``support`` if every decided verdict has a score, stated if any is."""
         scored = self.decided_stated if self.stated_scores else self.decided_scored
         return "support" if scored == self.decided else "vote_share"
 
@@ -139,10 +136,7 @@ class RunTally(Counts):
         return final_flags(self.preliminary, stated=self.stated_escalation)
 
     def strata(self) -> npt.NDArray[np.int8]:
-        """Return the stratum of each verdict, ``[verdicts]``.
-
-        A stated escalation flags a verdict; a recomputed one does so if the report states none.
-        """
+        """Return the stratum of each verdict, flagged by stated escalations, else by recomputed."""
         sides = np.array(self.sides)
         if self.stated_escalation:
             return sides

@@ -141,10 +141,7 @@ class Result(PolicyCounts, frozen=True, kw_only=True):
 
 
 class WhatIfTable(Struct, frozen=True):
-    """The policies of one run beside the run as it stands; ``design`` is that of its labels.
-
-    ``jurors`` counts the jurors that could be left out; a whole table takes the most active.
-    """
+    """The policies of one run beside the run as it stands; not all ``jurors`` are left out."""
 
     verdicts: int
     design: Design

@@ -148,10 +148,7 @@ def results(
     labels: Truths,
     known: Mapping[Variant, PolicyCounts] | None = None,
 ) -> tuple[Result, ...]:
-    """Decide every verdict by each variant, and return the counts and figures of each.
-
-    The columns of an archive hold only some of its verdicts, and the counts of all are ``known``.
-    """
+    """Return each variant's counts and figures; those of an archive's verdicts are ``known``."""
     rows = []
     for panels, made, ours in _decided(columns, variants):
         found = ours if known is None else known[ours.variant]
@@ -177,7 +174,6 @@ def results(
 
 
 def policy_counts(columns: Columns, variants: Iterable[Variant]) -> tuple[PolicyCounts, ...]:
-    """Decide every verdict by each variant, and return the counts."""
     return tuple(found for _, _, found in _decided(columns, variants))
 
 
@@ -232,11 +228,7 @@ def busiest(columns: Columns) -> tuple[str, ...]:
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
-    """Decide one panel by each variant.
-
-    Labels are ignored, because no threshold, trim or quorum changes what they decide. Panels
-    decided by labels stay undecided unless a variant names a strategy, which reads only votes.
-    """
+    """Decide one panel by each variant; only a variant with a strategy decides one of labels."""
     panels = _panels(verdict)
     found = []
     for variant in variants:
