@@ -186,8 +186,9 @@ def at_path(held: Any, path: str) -> Any:
         return value
     end = path.find(".")
     while end > 0:
-        if (inner := held.get(path[:end])) is not None:
-            return at_path(inner, path[end + 1 :])
+        inner = held.get(path[:end])
+        if inner is not None and (value := at_path(inner, path[end + 1 :])) is not None:
+            return value
         end = path.find(".", end + 1)
     return None
 

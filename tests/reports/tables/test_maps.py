@@ -97,6 +97,11 @@ ANSWERS: dict[str, Any] = {
     "alpaca-eval.json": ("alpaca-eval", [{"alpaca_eval_gpt4": one} for one in (1, 0, 1)]),
     # argilla 2.8, Record.to_dict
     "argilla.json": ("argilla", [{"gpt-4o": True}, {"gpt-4o": False}]),
+    # argilla 2.8, HFDatasetsIO.to_datasets of two records with two questions
+    "argilla-dataset.jsonl": (
+        "argilla",
+        [{"gpt-4o": one} for one in (False, 3, True, 4)],
+    ),
 }
 
 
@@ -121,6 +126,8 @@ def test_what_else_the_maps_of_tools_read() -> None:
     check = {"name": "chk", "pass": True}
     assert table((FILES / "phoenix.jsonl").read_bytes())[1][0]["checks"] == [check]
     assert table((FILES / "argilla.json").read_bytes())[1][0]["human"]["label"] == "pass"
+    person = {"label": "pass", "by": "6f1c2f0e-0000-4000-8000-000000000001"}
+    assert table((FILES / "argilla-dataset.jsonl").read_bytes())[1][0]["human"] == person
 
 
 def test_an_export_of_ids_alone_says_how_to_export_answers() -> None:
