@@ -62,6 +62,7 @@ def booked(call: Call, exchange: Exchange) -> float | None:
     return worst(call, in_batch=exchange.is_batched) if usd is None else usd
 
 
+@dataclass(slots=True)
 class Meter:
     """Stores each exchange of a run with its cost, and keeps the run below a ceiling.
 
@@ -71,23 +72,17 @@ class Meter:
     will be submitted to them; all amounts are US dollars.
     """
 
-    def __init__(
-        self,
-        store: ReplyStore,
-        ceiling: float | None = None,
-        spent: float = 0.0,
-        promised: float = 0.0,
-    ) -> None:
-        self.store = store
-        self.ceiling = ceiling
-        self.spent = spent
-        self.closed = False
-        """Whether the ceiling has stopped the run; a closed meter never opens again."""
-        self._promised = promised
-        self._held: dict[str, float] = {}
-        """The amount reserved for each open request, by the key of its call."""
-        self._open = 0
-        self._freed = asyncio.Condition()
+    store: ReplyStore
+    ceiling: float | None = None
+    spent: float = 0.0
+    """What earlier runs have spent, and then this one too."""
+    promised: float = 0.0
+    closed: bool = False
+    """Whether the ceiling has stopped the run; a closed meter never opens again."""
+    _held: dict[str, float] = field(default_factory=dict)
+    """The amount reserved for each open request, by the key of its call."""
+    _open: int = 0
+    _freed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def stopped(self, left: str, hint: str) -> CeilingError:
         """Return the error of a run that the ceiling has stopped; ``left`` says what is left."""
@@ -103,7 +98,7 @@ class Meter:
         most = worst(call) or 0.0
         async with self._freed:
             while not self.closed and self.ceiling is not None:
-                held = self.spent + sum(self._held.values()) + self._promised
+                held = self.spent + sum(self._held.values()) + self.promised
                 if held + most <= self.ceiling + SLACK:
                     break
                 if not self._open:
@@ -121,7 +116,7 @@ class Meter:
         usd = booked(call, exchange)
         self.store.keep(call, exchange, usd)
         if exchange.is_batched:
-            self._promised -= worst(call, in_batch=True) or 0.0
+            self.promised -= worst(call, in_batch=True) or 0.0
         self._held.pop(call.key, None)
         self.spent += usd or 0.0
 
@@ -199,6 +194,7 @@ class _Host:
                 look()
 
 
+@dataclass(slots=True, eq=False)
 class ModelLimit:
     """The pause, the open calls and the jurors' rates of one model at a host under one key.
 
@@ -211,25 +207,26 @@ class ModelLimit:
     model answers.
     """
 
-    def __init__(self, host: str, model: str, shared: _Host, clock: Clock) -> None:
-        self.host = host
-        self.model = model
-        self._shared = shared
-        self._clock = clock
-        self._sent: defaultdict[tuple[str, str], deque[_Sent]] = defaultdict(deque)
-        """The requests of each juror in the last minute."""
-        self._open = 0
-        self._limit = math.inf
-        self._until = -math.inf
-        self._reason = REFUSED
-        self._is_named = False
-        """Whether the host named the end of the pause."""
-        self._pauses = 0
-        self._row = 0
-        self.refusing_since: float | None = None
-        """When the model first answered 429 since it last answered anything else."""
-        self.told = ""
-        """What the answer that began the pause says about it."""
+    host: str
+    model: str
+    shared: _Host
+    clock: Clock
+    refusing_since: float | None = None
+    """When the model first answered 429 since it last answered anything else."""
+    told: str = ""
+    """What the answer that began the pause says about it."""
+    _sent: defaultdict[tuple[str, str], deque[_Sent]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+    """The requests of each juror in the last minute."""
+    _open: int = 0
+    _limit: float = math.inf
+    _until: float = -math.inf
+    _reason: str = REFUSED
+    _is_named: bool = False
+    """Whether the host named the end of the pause."""
+    _pauses: int = 0
+    _row: int = 0
 
     def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
         """Admit a request of so many tokens, or return the least seconds that it must wait.
@@ -238,53 +235,53 @@ class ModelLimit:
         ``changed`` is called once, from any thread, when it may be worth trying again. An
         admitted request counts as open until ``leave``.
         """
-        with self._shared.lock:
-            now = self._clock.monotonic()
+        with self.shared.lock:
+            now = self.clock.monotonic()
             recent = self._sent[juror.name, juror.model]
             wait = max(self._until - now, _rate_wait(recent, juror, now, tokens))
             # While other models show that the host refuses, one call at a time may be open.
-            refused = self._shared.refused
+            refused = self.shared.refused
             is_probe = len(refused) > 1 and self.model not in refused
             if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
                 self._open += 1
                 recent.append(sent := _Sent(now, tokens))
                 return CallTurn(self._pauses, sent)
-            self._shared.held.add(changed)
+            self.shared.held.add(changed)
             return wait if wait >= TICK else math.inf
 
     def leave(self) -> None:
         """Stop counting a request as open."""
-        with self._shared.lock:
+        with self.shared.lock:
             self._open -= 1
-            self._shared.changed()
+            self.shared.changed()
 
     def note(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
         """Record the result of a request; return the seconds of the pause that it began, or 0."""
-        with self._shared.lock:
-            now = self._clock.monotonic()
+        with self.shared.lock:
+            now = self.clock.monotonic()
             is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
             if is_refusal:
                 if self.refusing_since is None:
                     self.refusing_since = now
-                self._shared.refused.add(self.model)
+                self.shared.refused.add(self.model)
                 if turn.pauses == self._pauses:
                     self._pauses += 1
                     self._limit = max(1.0, self._open // 2)
                     self._row += 1
-                named = asked_wait(exchange, self._clock.now()) or 0.0
-                wait = max(named, backoff(self._row, self._clock))
+                named = asked_wait(exchange, self.clock.now()) or 0.0
+                wait = max(named, backoff(self._row, self.clock))
             elif exchange.status is None:
                 wait = named = 0.0
             else:
                 self.refusing_since = None
                 self._row = 0
-                self._shared.refused.clear()
+                self.shared.refused.clear()
                 if self._open + 1 > self._limit:
                     self._limit += 1 / self._limit
                 if isinstance(found, Envelope) and found.tokens_in is not None:
                     turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
-                wait = named = budget_wait(exchange, self._clock.now()) or 0.0
-            self._shared.changed()
+                wait = named = budget_wait(exchange, self.clock.now()) or 0.0
+            self.shared.changed()
             if now + wait <= max(now, self._until):
                 return 0.0
             self._until = now + wait
@@ -295,8 +292,8 @@ class ModelLimit:
 
     def pause(self) -> ModelPause | None:
         """Return the pause of the model, or ``None`` if it is not paused."""
-        with self._shared.lock:
-            left = self._until - self._clock.monotonic()
+        with self.shared.lock:
+            left = self._until - self.clock.monotonic()
             if left < TICK:
                 return None
             return ModelPause(self.model, self._reason, left, self._is_named)

@@ -195,9 +195,17 @@ class Trying:
         refused = refused_parameter(exchange, sent)
         if refused is not None:
             return Retry(refused=refused)
-        left = self._left_for(found.again)
+        left = self.left if found.again else 0.0
         if found.again is Retryable.PAUSED:
+            self.unreachable = None
             return Retry() if left > 0 else None  # once the model's limit admits it
+        if found.again is Retryable.UNREACHABLE:
+            self.unreachable = self.spent if self.unreachable is None else self.unreachable
+            left = min(left, self.unreachable + UNREACHABLE - self.spent)
+        else:
+            self.unreachable = None
+            self.unusable += found.again is Retryable.FEW
+            left = left if self.unusable <= FEW else 0.0
         asked = asked_wait(exchange, clock.now()) or 0.0
         self.waits += 1
         wait = max(asked, backoff(self.waits, clock))
@@ -205,16 +213,6 @@ class Trying:
             return None
         self.spent += wait
         return Retry(wait)
-
-    def _left_for(self, again: Retryable) -> float:
-        if again is not Retryable.UNREACHABLE:
-            self.unreachable = None
-        if again is Retryable.UNREACHABLE:
-            self.unreachable = self.spent if self.unreachable is None else self.unreachable
-            return min(self.left, self.unreachable + UNREACHABLE - self.spent)
-        if again is Retryable.FEW:
-            self.unusable += 1
-        return 0.0 if not again or self.unusable > FEW else self.left
 
 
 def refused_parameter(exchange: Exchange, sent: frozenset[str]) -> str | None:

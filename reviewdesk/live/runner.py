@@ -195,40 +195,35 @@ class _Job(Generic[T]):
         return made
 
 
+@dataclass(eq=False)
 class CallRunner(Generic[T]):
-    """Makes the calls that ``draw`` hands out, at most ``concurrency`` of the session at once."""
+    """Makes the calls that ``draw`` hands out, at most ``concurrency`` of the session at once.
 
-    def __init__(
-        self,
-        asking: CallSession,
-        draw: Callable[[int], Awaitable[Drawn[T] | None]],
-        meter: Meter,
-        look: Callable[[], None] | None = None,
-    ) -> None:
-        """Draw nothing yet.
+    ``draw`` gets the number of free places. It returns further calls, each with its purpose, or
+    ``None`` if no call is left, at least until another ballot was taken. ``look`` is called about
+    once a second while all calls wait.
+    """
 
-        ``draw`` gets the number of free places. It returns further calls, each with its purpose, or
-        ``None`` if no call is left, at least until another ballot was taken. ``look`` is called
-        about once a second while all calls wait.
-        """
-        self._asking = asking
-        self._draw = draw
-        self._meter = meter
-        self._look = look
-        self._queues: dict[JurorState, _Queue[T]] = {}
-        self._running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = {}
-        self._at_host: Counter[str] = Counter()
-        self._unasked: list[Cast[T]] = []
-        self._news: asyncio.Queue[_Job[T] | None] = asyncio.Queue()
-        self._numbers = count()
-        self._due = math.inf
-        """When a call that a pause or a rate holds back may be tried again."""
-        self._alarm: asyncio.Task[None] | None = None
-        self._alarm_at = math.inf
-        self._is_stopped = False
-        """Whether the ceiling was reached: open calls end, and no other call begins."""
-        self.idle = 0.0
-        """Seconds in which every call waited."""
+    asking: CallSession
+    draw: Callable[[int], Awaitable[Drawn[T] | None]]
+    meter: Meter
+    look: Callable[[], None] | None = None
+    idle: float = 0.0
+    """Seconds in which every call waited."""
+    _queues: dict[JurorState, _Queue[T]] = field(default_factory=dict)
+    _running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = field(
+        default_factory=dict
+    )
+    _at_host: Counter[str] = field(default_factory=Counter)
+    _unasked: list[Cast[T]] = field(default_factory=list)
+    _news: asyncio.Queue[_Job[T] | None] = field(default_factory=asyncio.Queue)
+    _numbers: Iterator[int] = field(default_factory=count)
+    _due: float = math.inf
+    """When a call that a pause or a rate holds back may be tried again."""
+    _alarm: asyncio.Task[None] | None = None
+    _alarm_at: float = math.inf
+    _is_stopped: bool = False
+    """Whether the ceiling was reached: open calls end, and no other call begins."""
 
     async def ballots(self) -> AsyncGenerator[Cast[T], None]:
         """Yield every call with its ballot, whose reply is stored, in order of arrival.
@@ -254,7 +249,7 @@ class CallRunner(Generic[T]):
                 if outcome is None:
                     self._is_stopped = True
                 elif isinstance(outcome, Retry):
-                    now = self._asking.clock.monotonic()
+                    now = self.asking.clock.monotonic()
                     job.queue.put(job, now + outcome.after if outcome.after else None)
                 else:
                     yield job.owner, job.call, outcome
@@ -289,10 +284,10 @@ class CallRunner(Generic[T]):
             if self._is_stopped or not len(queue):
                 continue
             state = queue.state
-            now = self._asking.clock.monotonic()
-            ends = self._asking.set_aside_at(state)
+            now = self.asking.clock.monotonic()
+            ends = self.asking.set_aside_at(state)
             if ends is not None and ends <= now + TICK:
-                self._asking.set_aside(state)
+                self.asking.set_aside(state)
             if (why := state.stopped) is not None:
                 for job in queue.take():
                     yield job.owner, job.call, job.failed(why)
@@ -310,7 +305,7 @@ class CallRunner(Generic[T]):
 
     async def _begin(self) -> bool:
         """Begin one call, or draw further calls; return False if that is not possible now."""
-        asking = self._asking
+        asking = self.asking
         free = asking.concurrency - len(self._running)
         if self._is_stopped or free < 1:
             return False
@@ -321,7 +316,7 @@ class CallRunner(Generic[T]):
             task.add_done_callback(lambda _: self._news.put_nowait(job))
             return True
         most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
-        drawn = await self._draw(free) if self._count() < most else None
+        drawn = await self.draw(free) if self._count() < most else None
         if drawn is None:
             return False
         for owner, call in drawn:
@@ -341,7 +336,7 @@ class CallRunner(Generic[T]):
     def _startable(self) -> tuple[_Job[T], CallTurn] | None:
         """Take the first call that its limits admit; note when the others may be tried again."""
         self._due = math.inf
-        now = self._asking.clock.monotonic()
+        now = self.asking.clock.monotonic()
         for queue in self._queues.values():
             while queue.later and queue.later[0][0] <= now + TICK:
                 _, number, job = heapq.heappop(queue.later)
@@ -351,9 +346,9 @@ class CallRunner(Generic[T]):
             state = queue.state
             job = queue.ready[0][1]
             # While many calls to a juror wait for their next attempt, no further ones begin.
-            if state.limit is None or len(queue.later) >= self._asking.concurrency:
+            if state.limit is None or len(queue.later) >= self.asking.concurrency:
                 continue
-            if self._at_host[state.place.host] >= self._asking.per_host:
+            if self._at_host[state.place.host] >= self.asking.per_host:
                 continue
             found = state.limit.enter(job.call.juror, job.tokens, self._changed)
             if isinstance(found, CallTurn):
@@ -365,7 +360,7 @@ class CallRunner(Generic[T]):
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
         state = job.queue.state
-        meter = self._meter
+        meter = self.meter
         call = job.call
         if state.limit is None or state.key is None:
             raise RuntimeError(f"{state.juror.name} has no key yet")
@@ -393,18 +388,18 @@ class CallRunner(Generic[T]):
                 self._alarm_at = math.inf
                 self._news.put_nowait(None)
 
-        clock = self._asking.clock
+        clock = self.asking.clock
         began = clock.monotonic()
         is_idle = not self._running
         # A waiting call may be tried again, if there is a place, or is given up.
-        is_full = len(self._running) >= self._asking.concurrency
+        is_full = len(self._running) >= self.asking.concurrency
         due = math.inf if is_full else self._due
         for queue in self._queues.values():
             if queue.later and not is_full:
                 due = min(due, queue.later[0][0])
-            if len(queue) and (ends := self._asking.set_aside_at(queue.state)) is not None:
+            if len(queue) and (ends := self.asking.set_aside_at(queue.state)) is not None:
                 due = min(due, ends)
-        if self._look is not None and due < math.inf:
+        if self.look is not None and due < math.inf:
             due = min(due, began + LOOK)
         if due < self._alarm_at - TICK:
             if self._alarm is not None:
@@ -414,8 +409,8 @@ class CallRunner(Generic[T]):
             self._alarm.add_done_callback(ring)
         job = await self._news.get()
         self.idle += clock.monotonic() - began if is_idle else 0.0
-        if job is None and self._look is not None:
-            self._look()
+        if job is None and self.look is not None:
+            self.look()
         return job
 
     def _changed(self) -> None:

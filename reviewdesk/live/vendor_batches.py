@@ -215,28 +215,32 @@ class _Chunk:
     size: int = 0
 
 
+@dataclass(slots=True)
 class BatchTransport:
     """Takes calls one by one, and submits those of a juror together.
 
     A batch is on disk before it is submitted. If its id is unknown, because the process was killed
     or no answer came, it is searched for at the vendor before its calls are submitted again.
+    ``keep`` stores each exchange, with its cost, before it is used.
     """
 
-    def __init__(self, store: BatchStore, asking: CallSession, keep: Keep) -> None:
-        """Send nothing yet; ``keep`` stores each exchange, with its cost, before it is used."""
-        self._store = store
-        self._asking = asking
-        self._keep = keep
-        self._known = tuple(store.batches.values())
+    store: BatchStore
+    asking: CallSession
+    keep: Keep
+    waiting: int = 0
+    """The calls that wait at a vendor, including those just submitted."""
+    fetched: int = 0
+    unsent: int = 0
+    _known: tuple[VendorBatch, ...] = ()
+    _held: dict[str, VendorBatch] = field(default_factory=dict)
+    """The batch that each call waited in when the run began, by the call's key."""
+    _chunks: dict[int, _Chunk] = field(default_factory=dict)
+    _answers: dict[str, dict[str, BatchAnswer] | str | None] = field(default_factory=dict)
+    _ids: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._known = tuple(self.store.batches.values())
         self._held = {key: batch for batch in self._known for key in batch.nonces}
-        """The batch that each call waited in when the run began, by the call's key."""
-        self._chunks: dict[int, _Chunk] = {}
-        self._answers: dict[str, dict[str, BatchAnswer] | str | None] = {}
-        self._ids: dict[str, str] = {}
-        self.waiting = 0
-        """The calls that wait at a vendor, including those just submitted."""
-        self.fetched = 0
-        self.unsent = 0
 
     async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
         """Return the exchange with which a call's batch ended; ``None`` while the call waits.
@@ -263,12 +267,12 @@ class BatchTransport:
         answer = BatchAnswer(problem=f"batch_ended: {why}")
         if isinstance(found, dict):
             answer = found.pop(call_id(call.key, nonce), answer)
-        hidden = self._asking.redactor
+        hidden = self.asking.redactor
         exchange = Exchange(
             call=call.key,
             attempt=0,
             nonce=nonce,
-            at=self._asking.at(),
+            at=self.asking.at(),
             ms=0.0,
             status=answer.status,
             body=hidden.text(answer.body),
@@ -278,7 +282,7 @@ class BatchTransport:
             },
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
-        self._keep(call, exchange)
+        self.keep(call, exchange)
         self.fetched += 1
         return exchange
 
@@ -289,22 +293,22 @@ class BatchTransport:
 
     async def end(self) -> None:
         """Drop the finished batches, after every call of the run was handed over."""
-        await self._store.settled()
+        await self.store.settled()
         for batch in self._known:
             if batch.name not in self._answers:
-                self._asking.noted(f"a batch of {batch.juror}: no case of this run waits for it")
+                self.asking.noted(f"a batch of {batch.juror}: no case of this run waits for it")
             if self._answers.get(batch.name, "") is not None:
-                self._store.drop_batch(batch)
+                self.store.drop_batch(batch)
 
     # Fetching
 
     async def _fetch(self, batch: VendorBatch, call: Call) -> dict[str, BatchAnswer] | str | None:
         """Return a batch's answers, or the reason why it has none; ``None`` while it is pending."""
-        client = BatchClient(call.juror, self._asking)
+        client = BatchClient(call.juror, self.asking)
         try:
             job = await (client.look_up(batch.id) if batch.id else self._find(batch, client))
             if job is None and batch.id is None:
-                passed = self._asking.clock.now() - datetime.fromisoformat(batch.at)
+                passed = self.asking.clock.now() - datetime.fromisoformat(batch.at)
                 return _NEVER_TAKEN if passed.total_seconds() >= SETTLED else None
             self._ids[batch.name] = (job and job.id) or batch.id or ""
             if job is None:
@@ -313,9 +317,9 @@ class BatchTransport:
                 return None
             found = await client.answers(job)
         except TransportError as problem:
-            self._asking.noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
+            self.asking.noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
             return None
-        return found if job.results else self._asking.redactor.text(job.problem)
+        return found if job.results else self.asking.redactor.text(job.problem)
 
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch with our name, or a nameless one with our answers.
@@ -324,7 +328,7 @@ class BatchTransport:
         not created before it, and that has not ended, if any.
         """
         candidates = []
-        known = {one.id for one in self._store.batches.values()} | set(self._ids.values())
+        known = {one.id for one in self.store.batches.values()} | set(self._ids.values())
         begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
         async for job in client.jobs():
             if job.name == batch.name:
@@ -360,20 +364,20 @@ class BatchTransport:
         juror = calls[0].juror
         count = len(calls)
         nonces = {call.key: call.prompt.nonce for call in calls}
-        batch = VendorBatch(f"reviewdesk-{chance()}", juror.name, self._asking.at(), nonces)
-        self._store.put_batch(batch)
+        batch = VendorBatch(f"reviewdesk-{chance()}", juror.name, self.asking.at(), nonces)
+        self.store.put_batch(batch)
         named = [(call_id(call.key, call.prompt.nonce), call) for call in calls]
         try:
-            job = await BatchClient(juror, self._asking).begin(batch.name, named)
+            job = await BatchClient(juror, self.asking).begin(batch.name, named)
         except TransportError as problem:
             if problem.kind == UNSURE:
                 self.waiting += count
                 text = "may have it, and --resume looks for it"
             else:
-                self._store.drop_batch(batch)
+                self.store.drop_batch(batch)
                 self.unsent += count
                 text = "did not take it"
-            self._asking.noted(
+            self.asking.noted(
                 f"a batch of {count} calls of {juror.name}: the vendor {text}: {problem.message}"
             )
             return
@@ -381,4 +385,4 @@ class BatchTransport:
         self.waiting += count
 
     def _put(self, batch: VendorBatch, job: VendorJob) -> None:
-        self._store.put_batch(replace(batch, id=self._asking.redactor.text(job.id)))
+        self.store.put_batch(replace(batch, id=self.asking.redactor.text(job.id)))

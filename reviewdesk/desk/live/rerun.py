@@ -69,7 +69,6 @@ class PreparedRerun(Struct, frozen=True):
 
     item: Item
     case: Case
-    wish: RerunRequest
     seats: RerunSeats
     calls: tuple[Call, ...]
     committed: str
@@ -171,7 +170,7 @@ def prepared(
         why = "; ".join(dict.fromkeys(filter(None, problems)))
         raise UsageError(f"no juror can be asked: {why}", "Set it, or choose another panel.")
     return PreparedRerun(
-        item, case, order.wish, seats, calls, seats.committed(case.rubric, case.tags),
+        item, case, seats, calls, seats.committed(case.rubric, case.tags),
         contract_before(item.verdict, seats.asked.values()),
     )  # fmt: skip
 
@@ -412,7 +411,7 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
         if len(ready.keys) == 1:
             jurors = [seat_body(juror) for juror in one.seats.asked.values()]
             told |= ready.consent_facts | {"jurors": jurors}
-        facts = rerun_facts(one.wish, one.seats.panel.name, one.committed, told)
+        facts = rerun_facts(order.wish, one.seats.panel.name, one.committed, told)
         return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
 
     def consent(first: int) -> NewEvent:
