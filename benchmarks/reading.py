@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from reviewdesk.app.controllers.exposure import DrawnItem, SeenItems
+from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, SeenItems
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import Panes
-from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.controllers.state import Panes, TextPassage
+from reviewdesk.app.keys.actions import checked
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.paint.layout import ItemLayout, TextPassage
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError

@@ -20,8 +20,8 @@ import msgspec
 from click.testing import CliRunner
 
 import reviewdesk
-from reviewdesk.app.keys.actions import ACTIONS, COMMANDS, EVERYWHERE, Action, by_group, rows
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, Keymap, by_group, rows
+from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.cli import cli
 from reviewdesk.cli.program import GROUPS
 from reviewdesk.domain.report_model import HeaderModel, VerdictModel

@@ -61,7 +61,7 @@ WRONG = (
         "tests/store/test_log_audit.py::test_an_attack_is_detected",
     ),
     WrongProgram(
-        "the outbox is removed", "app/controllers/saving.py",
+        "the outbox is removed", "app/controllers/jobs.py",
         "            except BusyError:\n                pass\n",
         "            except BusyError:\n                raise\n",
         "tests/app/controllers/test_outbox.py::test_twenty_labels_wait_in_order_and_all_are_saved",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.message import Message
 from textual.screen import Screen
@@ -31,8 +33,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
 )
-from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action
-from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action, checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
     DEFAULTS,
@@ -44,7 +45,7 @@ from reviewdesk.app.paint.inks import (
 )
 from reviewdesk.app.screens.base import DeskScreen, TypeAhead
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.terminal.changes import ChangesApp
+from reviewdesk.app.terminal.changes import ChangesDriver, Shown
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import found_damage
 from reviewdesk.desk.files import keep_to_desk
@@ -52,6 +53,7 @@ from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 from reviewdesk.settings import DEFAULT, Settings
+from reviewdesk.system.terminal import PARTS_DRAWINGS
 from reviewdesk.views.document import Tone
 
 _PROGRESS_INTERVAL = 0.1
@@ -71,7 +73,6 @@ class WorkerRunner:
     """Runs each job in a worker of the app; only the newest job of a name reports."""
 
     def __init__(self, app: App[None], desk: Desk) -> None:
-        """Open connections to ``desk`` for the jobs of ``app``."""
         self._app = app
         self._desk = desk
         self._running: dict[str, Job] = {}
@@ -137,7 +138,7 @@ class WorkerRunner:
         self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
 
 
-class ReviewApp(ChangesApp, inherit_bindings=False):
+class ReviewApp(App[None], inherit_bindings=False):
     """Reviews the runs of a desk until the reviewer closes it.
 
     A visitor, who comes by a browser, may be asked for a name at the door of a run first.
@@ -174,6 +175,10 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         """
         self.inks: dict[str, Style] = {}
         self.started: Callable[[], None] = lambda: None
+        self.shown = Shown()
+        if not os.environ.get("NO_COLOR"):
+            # Textual treats an empty value as set.
+            os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()
@@ -204,6 +209,11 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         )  # fmt: skip
         self.controller.colourless = self.no_color
         self._use_own_themes(self.controller.settings)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the platform's driver, made to send only the cells that change."""
+        driver = super().get_driver_class()
+        return driver if PARTS_DRAWINGS else type("TerminalDriver", (ChangesDriver, driver), {})
 
     def get_default_screen(self) -> Screen[None]:
         return Screen() if self.opening is None else ReviewScreen(self)
@@ -261,7 +271,6 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
             controller.guard.shown_once()
 
     def _bring(self, where: str) -> None:
-        """Bring a desk screen into view."""
         if self.top.where == where:
             return
         if self.top is not self.review:
@@ -290,7 +299,6 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
 
     @property
     def actions(self) -> list[Action]:
-        """The actions of the registry that are offered here."""
         return [one for one in ACTIONS.values() if one.id not in self.keymap.withheld]
 
     def choose(self, name: str) -> None:
@@ -304,6 +312,10 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         variables = super().get_css_variables()
         self.inks = ink_styles(variables, ansi=self.current_theme.ansi)
         return variables
+
+    def redraw(self) -> None:
+        self.shown.forget()
+        self.screen.refresh()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         if self.no_color:
@@ -333,16 +345,16 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
 
         At the door, keys are left to the field.
         """
-        if self.opening is None:
-            await super().on_event(event)
-            return
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            # An event that no widget has handled is forwarded and arrives a second time.
-            await self.ahead.take(event, self._stamp(event))
-            return
-        if isinstance(event, events.MouseUp):
+        if isinstance(event, events.Resize):
+            self.shown.forget(event.size.width)
+        elif isinstance(event, events.MouseUp):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
-        await super().on_event(event)
+        # An event that no widget has handled is forwarded and arrives a second time.
+        again = self.opening is None or event.is_forwarded
+        if isinstance(event, events.Key | events.Paste) and not again:
+            await self.ahead.take(event, self._stamp(event))
+        else:
+            await super().on_event(event)
 
     async def pass_on(self, event: events.Event, at: float) -> None:
         """Let a key or a paste act; ``lateness`` tells how many seconds ago it was read."""
@@ -398,7 +410,6 @@ _DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
 
 
 def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
-    """Return the dialog of a form."""
     from reviewdesk.app.screens import dialogs, fields
 
     match form:

@@ -94,7 +94,7 @@ def remove(*, name: str) -> None:
 def _facts(settings: Settings) -> dict[str, Any]:
     """Return the settings in force, what the desk keeps for the screen, and the changed keys."""
     from reviewdesk.app.controllers.review import usable
-    from reviewdesk.app.keys.keymap import checked, shown_key
+    from reviewdesk.app.keys.actions import checked, shown_key
 
     path = settings_path()
     keymap = checked(settings)
@@ -168,8 +168,7 @@ _KEYS = """\
 
 def _example() -> Iterator[str]:
     """Yield the lines of an example settings file that lists every setting and changes none."""
-    from reviewdesk.app.keys.actions import ACTIONS, THEMES
-    from reviewdesk.app.keys.keymap import Keymap, shown_key
+    from reviewdesk.app.keys.actions import ACTIONS, THEMES, Keymap, shown_key
 
     yield _HEAD.format(path=settings_path({}))
     for setting in SETTINGS:

@@ -127,7 +127,7 @@ def agreed(question: str) -> bool:
 
 def named_keys(settings: Settings) -> dict[str, str]:
     """Check the app's settings, and return the keys that messages name, by their actions."""
-    from reviewdesk.app.keys.keymap import checked
+    from reviewdesk.app.keys.actions import checked
 
     keymap = checked(settings)
     named = ("label.pass", "label.fail", "label.unsure", "blind", "reveal")

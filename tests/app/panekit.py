@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from reviewdesk.app.controllers.exposure import DrawnItem
-from reviewdesk.app.controllers.state import ViewState
+from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
+from reviewdesk.app.controllers.state import Place, ReadingOptions, TextPassage, ViewState
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.paint.layout import ItemLayout, Place, ReadingOptions, TextPassage
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.domain.records import Item
 

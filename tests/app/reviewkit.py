@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.app.controllers.item import press_reason
-from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job
+from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job, Outbox
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.saving import ItemClaims, Outbox
-from reviewdesk.app.controllers.session import ReviewSession
+from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
     DialogPage,
@@ -23,8 +22,7 @@ from reviewdesk.app.controllers.state import (
     Session,
     ViewState,
 )
-from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.keys.actions import ACTIONS, checked
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError

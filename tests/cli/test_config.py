@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.keys.actions import ACTIONS, THEMES
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, THEMES, Keymap
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from benchmarks.reference import commands
-from reviewdesk.app.keys.actions import ACTIONS, parse_command
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, Keymap
+from reviewdesk.app.keys.commands import parse_command
 from tests.docs.pages import (
     DOCS,
     GUIDES,

@@ -7,8 +7,7 @@ import click
 import pytest
 
 from benchmarks.reference import BLOCKS, FOLDER, SHAPES, commands, keys_table
-from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.keymap import Keymap, checked
+from reviewdesk.app.keys.actions import ACTIONS, Keymap, checked
 from reviewdesk.domain.assessment.result import MEANINGS, SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, parse_filter

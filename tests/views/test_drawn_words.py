@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.item import jury_lines, painted_item
-from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions, files
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Run

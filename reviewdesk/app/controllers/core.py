@@ -18,34 +18,35 @@ from reviewdesk.app.controllers.jobs import (
     Ended,
     Job,
     Jobs,
+    Outbox,
     Report,
     Runner,
-    rerun_history,
 )
-from reviewdesk.app.controllers.saving import ItemClaims, Outbox
-from reviewdesk.app.controllers.session import ReviewSession
+from reviewdesk.app.controllers.session import ItemClaims, ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
     Criterion,
+    FieldInput,
     Figures,
     Form,
     Notice,
     Page,
     Panes,
+    PromptForm,
+    ReadingOptions,
     ReasonsLine,
     Request,
     Session,
     question_form,
 )
-from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.layout import ReadingOptions
+from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.improve.split import known_halves
 from reviewdesk.desk.review import filters, items
 from reviewdesk.domain.labels.split import SplitLabels, group_of
-from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
+from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory, flip_rates
 from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
@@ -129,8 +130,10 @@ class Core:
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
+        # Some filters take seconds to read, so that of last time follows the first screen.
+        self.left = (view, notice) if view.filter else None
         self.review = ReviewSession(
-            desk, run, view, outbox=self.outbox, settings=settings,
+            desk, run, replace(view, filter=""), outbox=self.outbox, settings=settings,
             claims=ItemClaims(desk, runner, clock),
         )  # fmt: skip
         first = self.review.dropped or opening_text(self.session, view, notice)
@@ -152,8 +155,7 @@ class Core:
 
     @property
     def where(self) -> str:
-        where: str = REVIEW if self.page is None else self.page.where
-        return where
+        return REVIEW if self.page is None else str(self.page.where)
 
     @property
     def panes(self) -> Panes:
@@ -184,6 +186,19 @@ class Core:
         """Open a dialog; ``then`` gets its answer, and may raise ReviewDeskError."""
         self.requests.append(Ask(form, partial(self.safely, then)))
 
+    def ask_text(self, form: PromptForm, then: Callable[[str], object], past: str = "") -> None:
+        """Ask for a text; ``then`` gets what is submitted. ``past`` names where it is recalled."""
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is None:
+                return
+            if past and answer.text.strip():
+                self.past[past].append(answer.text)
+            if answer.given:
+                then(answer.text)
+
+        self.ask(replace(form, past=self.past[past][-50:]) if past else form, answered)
+
     def ask_yes(
         self, question: str, reason: str, then: Callable[[], object], otherwise: str = ""
     ) -> None:
@@ -207,7 +222,7 @@ class Core:
     def background(
         self,
         name: str,
-        work: Callable[[Desk, Report], object],
+        work: Callable[[Desk], object],
         then: Callable[[Any], object],
         *,
         fault: str = "",
@@ -220,7 +235,7 @@ class Core:
         about an unforeseen one.
         """
         ended = self.unless(then, where=where, quiet=quiet)
-        self.jobs.runner.start(Job(name, work, ended, fault=fault))
+        self.jobs.runner.start(Job(name, lambda desk, _report: work(desk), ended, fault=fault))
 
     def unless(
         self, then: Callable[[Any], object], *, where: str = "", quiet: bool = False
@@ -244,7 +259,6 @@ class Core:
         return self.session.item
 
     def item_to_change(self, what: str) -> Item | None:
-        """Return the current item, or say why it cannot be changed."""
         item = self.item(what)
         if item is None or not self.desk.read_only:
             return item
@@ -263,7 +277,7 @@ class Core:
         found = self.session.found
         self.reading = replace(self.reading, find=found.words if found and found.keys else ())
         if rows:
-            self.review.forget_rows()
+            self.review.known.clear()
         self.fetches += rows or changed
         self.seek += seek
         if not keep:
@@ -279,8 +293,11 @@ class Core:
         item = self.session.item
         self.reruns = RerunHistory()
         if item is not None and not self.session.hidden:
+            made = items.of_item(self.desk, item)
+            here = flip_rates([(item.verdict, made)])
             running = self.jobs.rerun_of(item.row.key)
-            self.reruns = rerun_history(self.desk, item, self._flips, running)
+            # Until the rates of the run are counted, those of the item stand for them.
+            self.reruns = RerunHistory(made, here, self._flips or here, running)
 
     def count_flips(self) -> None:
         """Count in the background how often jurors changed their votes, after new re-runs."""
@@ -294,8 +311,7 @@ class Core:
             self._flips = found
             self.read_reruns()
 
-        work = lambda desk, _report: items.flips_of_run(desk, run)  # noqa: E731
-        self.background("flip rates", work, took, quiet=True)
+        self.background("flip rates", lambda desk: items.flips_of_run(desk, run), took, quiet=True)
 
     def look_for_unfinished(self, *, tell: bool = False) -> None:
         """Read in the background which re-runs were cut off, and ``tell`` of them."""
@@ -309,8 +325,7 @@ class Core:
                 left = f"{last.left:,} of {last.verdicts:,} left"
                 self.say(f"a re-run was cut off, {left}; {key} finishes it{more}", Tone.NOTE)
 
-        work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
-        self.background("unfinished re-runs", work, took, quiet=True)
+        self.background("unfinished re-runs", items.unfinished, took, quiet=True)
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -347,7 +362,7 @@ class Core:
         """
         session = self.session
 
-        def read(desk: Desk, _report: Report) -> Figures:
+        def read(desk: Desk) -> Figures:
             found = self.strip.read(desk, session.run, done)
             if session.view.blind:
                 with desk.one_moment(done) if done else nullcontext():
@@ -368,8 +383,7 @@ class Core:
             if run.hash == self.session.run.hash:
                 self.halves = found
 
-        work = lambda desk, _report: known_halves(desk, run)  # noqa: E731
-        self.background("halves", work, took, quiet=True)
+        self.background("halves", lambda desk: known_halves(desk, run), took, quiet=True)
 
     @property
     def half(self) -> str:
@@ -393,7 +407,6 @@ class Core:
         return True
 
     def pane(self, name: str) -> None:
-        """Bring a pane of the review into view."""
         self.go(None)
         self.choose_pane(name)
 
@@ -442,11 +455,10 @@ class Core:
 
     def back_up(self) -> None:
         """Copy the desk in the background, if labels of an earlier day are in no backup."""
-
-        def work(desk: Desk, report: Report) -> object:
-            return backups.after_labels(desk, report, self.settings.backups)
-
-        self.background(BACKUP, work, lambda _: None, fault="no backup was made")
+        kept = self.settings.backups
+        work = lambda desk, report: backups.after_labels(desk, report, kept)  # noqa: E731
+        ended = self.unless(lambda _: None)
+        self.jobs.runner.start(Job(BACKUP, work, ended, fault="no backup was made"))
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:

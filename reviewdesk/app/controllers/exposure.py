@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import Session
-from reviewdesk.app.paint.layout import (
-    RESPONSES,
-    Cut,
-    ItemLayout,
-    ItemScroll,
-    PartLines,
-    Place,
-    TextPassage,
-    covered,
-    merged,
-)
+from reviewdesk.app.controllers.state import RESPONSES, ItemScroll, Place, Session, TextPassage
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.repeats import RepeatedItem, WorkLog
@@ -99,6 +89,112 @@ class LabelGuard:
         return counts
 
 
+Cut = tuple[int, int]
+"""Start and end of a stretch of characters."""
+
+
+class PartLines(Struct, frozen=True):
+    """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
+
+    The characters are those of the text as it is laid out, which does not depend on the width. In
+    a part that is not text, they are line numbers.
+    """
+
+    name: str
+    head: int
+    first: int
+    starts: tuple[int, ...]
+    end: int
+    folded: str = ""
+    """The name of the section that unfolds the part, empty if no line is folded."""
+
+    @property
+    def cuts(self) -> Iterator[Cut]:
+        return zip(self.starts, (*self.starts[1:], self.end), strict=True)
+
+    @property
+    def below(self) -> int:
+        return self.first + len(self.starts)
+
+    def line(self, char: int) -> int:
+        if char < 0 or not self.starts:
+            return self.head
+        return self.below if char >= self.end else self.first + bisect_right(self.starts, char) - 1
+
+    def char(self, line: int) -> int:
+        """Return the first character of a line: -1 above the text, the text's end below it."""
+        at = line - self.first
+        if at >= len(self.starts):
+            return self.end
+        return self.starts[at] if at >= 0 else -1
+
+
+class ItemLayout(Struct, frozen=True):
+    """The parts of an item from top to bottom; the first is the part above the texts.
+
+    ``item`` names the texts of the item, as ``Item.read_as`` does.
+    """
+
+    item: str = ""
+    parts: tuple[PartLines, ...] = ()
+
+    def part(self, name: str) -> PartLines | None:
+        return next((one for one in self.parts if one.name == name), None)
+
+    @property
+    def responses(self) -> list[PartLines]:
+        return [one for one in self.parts if one.name in RESPONSES]
+
+    @property
+    def heads(self) -> list[int]:
+        return sorted({one.head for one in self.parts})
+
+    def place(self, line: int) -> Place:
+        found: PartLines | None = None
+        for one in self.parts:
+            if one.head <= line and (found is None or one.head > found.head):
+                found = one
+        return Place() if found is None else Place(found.name, found.char(line))
+
+    def line(self, place: Place) -> int:
+        part = self.part(place.part)
+        return 0 if part is None else part.line(place.char)
+
+    def top_for(self, passage: TextPassage, height: int) -> int:
+        """Return the line to scroll to, so that ``height`` lines show as much as they can of it.
+
+        A part that fits is shown with its heading, a rest that fits at the bottom; else one line
+        stands above the passage, unless it is the beginning of the part.
+        """
+        part = self.part(passage.part)
+        if part is None:
+            return 0
+        first = part.line(passage.first)
+        below = part.line(passage.end)
+        if part.below - part.head <= height:
+            return part.head
+        if below - first < height:
+            return max(0, below - height)
+        return first - (first > part.first)
+
+
+def covered(cut: Cut, seen: list[Cut]) -> bool:
+    """Return True if one of the sorted, disjoint stretches in ``seen`` contains ``cut``."""
+    at = bisect_right(seen, (cut[0], float("inf"))) - 1
+    return at >= 0 and seen[at][1] >= cut[1]
+
+
+def merged(cuts: list[Cut]) -> list[Cut]:
+    """Return stretches of characters sorted, with those joined that touch or overlap."""
+    found: list[Cut] = []
+    for start, end in sorted(cuts):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
 class DrawnItem(Struct, frozen=True):
     """What a front end has drawn of an item; it reports this after each frame that differs.
 
@@ -126,7 +222,6 @@ class _SeenText(Struct):
             self.since = now
 
     def missing(self, part: PartLines) -> list[Cut]:
-        """Return the lines that were not on screen."""
         return [cut for cut in part.cuts if not covered(cut, self.seen)]
 
 
@@ -143,7 +238,6 @@ class SeenItems:
     """
 
     def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
-        """Start with nothing seen; ``clock`` returns seconds."""
         self._clock = clock
         self._items: dict[str, _SeenItem] = {}
         self._asked: set[str] = set()
@@ -152,7 +246,6 @@ class SeenItems:
         self.scroll = ItemScroll()
 
     def saw(self, drawn: DrawnItem) -> None:
-        """Record what a frame shows."""
         item = self._items.setdefault(drawn.layout.item, _SeenItem(drawn))
         item.drawn = drawn
         asked = drawn.layout.part("input")
@@ -363,7 +456,6 @@ class Repeats:
         return [self.item(desk.item(row.key)).row if row.key in hidden else row for row in rows]
 
     def item(self, item: Item) -> Item:
-        """Return an item as it is shown."""
         one = self._by_key.get(item.row.key)
         if one is None:
             return item

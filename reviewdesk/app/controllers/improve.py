@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.jobs import PREPARING, Report
-from reviewdesk.app.controllers.rerun import ask_ceiling
+from reviewdesk.app.controllers.jobs import PREPARING, TRYING
+from reviewdesk.app.controllers.rerun import ask_ceiling, run_until, seldom
 from reviewdesk.app.controllers.state import (
     MOVES_AND_CLOSES,
     SCROLLS_AND_CLOSES,
@@ -21,12 +22,11 @@ from reviewdesk.app.controllers.state import (
     DialogPage,
     Do,
     EditText,
-    FieldInput,
     PageForm,
     PromptForm,
     one_page,
 )
-from reviewdesk.app.keys.actions import files
+from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import make_split, split_labels
@@ -65,24 +65,24 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return
+
+    def use(name: str) -> None:
+        if name:
+            _open(core, Path(name).expanduser(), at)
+
     name = argument or core.settings.panel
     if argument or (name and Path(name).expanduser().is_file()):
-        _open(core, Path(name).expanduser(), at)
-        return
-
-    def answered(answer: FieldInput | None) -> None:
-        if answer is not None and answer.given and answer.text:
-            _open(core, Path(answer.text).expanduser(), at)
-
-    form = PromptForm("Panel to improve", complete=files, hint="a panel's file")
-    core.ask(form, answered)
+        use(name)
+    else:
+        form = PromptForm("Panel to improve", complete=files, hint="a panel's file")
+        core.ask_text(form, use)
 
 
 def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
     """Read what the panel gets wrong and what may be changed, which takes seconds, and show it."""
     run = core.session.run
 
-    def read(desk: Desk, _report: Report) -> _Read:
+    def read(desk: Desk) -> _Read:
         labels = split_labels(desk, run)
         offers = candidates.offers(desk, labels, panel)
         return _Read(panel, labels, offers, candidates.beside(panel))
@@ -200,7 +200,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
     shown = show_line(candidate.name, 80)
     guard = core.new_guard()
 
-    def prepare(desk: Desk, _report: Report) -> PreparedTry:
+    def prepare(desk: Desk) -> PreparedTry:
         from reviewdesk.desk.improve import tries
 
         return tries.prepare(desk, run, candidate, found.panel)
@@ -239,9 +239,12 @@ def _try(core: Core, found: _Read, name: str) -> None:
         if ready is None:
             core.say("nothing was sent", Tone.MUTED)
             return
-        core.jobs.try_candidate(ready, core.unless(ended))
-        stop = core.keys.first("stop") or ":stop"
-        core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
+        stop = Event()
+        what = "a candidate is being tried"
+        work = partial(_run_try, ready, stop)
+        core.jobs.start(TRYING, work, core.unless(ended), what=what, stop=stop, secret=True)
+        key = core.keys.first("stop") or ":stop"
+        core.say(f"trying {shown} beside its parent; {key} stops", Tone.NOTE)
 
     def ended(outcome: TryAnswer | None) -> None:
         word = outcome and (outcome.verdict or "too many ballots were lost to tell; try it again")
@@ -251,11 +254,22 @@ def _try(core: Core, found: _Read, name: str) -> None:
     core.background(PREPARING, prepare, there, fault="no try")
 
 
+def _run_try(
+    ready: PreparedTry, stop: Event, desk: Desk, report: Callable[[object], bool]
+) -> TryAnswer | None:
+    """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
+    from reviewdesk.desk.improve.tries import carry_out
+
+    told = seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
+    found: TryAnswer | None = run_until(carry_out(desk, ready, told=told), stop)
+    return found
+
+
 def _adopt(core: Core, found: _Read, name: str) -> None:
     run = core.session.run
     candidate = Path(name)
 
-    def work(desk: Desk, _report: Report) -> tuple[Path, Path, PanelAdopted]:
+    def work(desk: Desk) -> tuple[Path, Path, PanelAdopted]:
         from reviewdesk.desk.improve import tries
 
         return tries.adopt(desk, run, candidate, found.panel)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.jobs import outcomes
+from reviewdesk.app.controllers.jobs import Write
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
+    FOLDS,
     LEAST,
     MOVES_AND_CLOSES,
     SCROLLS_AND_CLOSES,
@@ -28,11 +28,11 @@ from reviewdesk.app.controllers.state import (
     ReasonsLine,
     one_page,
 )
-from reviewdesk.app.keys.actions import last_of_list
-from reviewdesk.app.paint.layout import FOLDS
+from reviewdesk.app.keys.commands import last_of_list
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.panel.rerun import outcome
+from reviewdesk.domain.panel.rerun import RerunResult, outcome
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import show_line
@@ -90,7 +90,6 @@ def _put(
 
 
 def _write_note(core: Core, item: Item | None) -> None:
-    """Open the note of an item, where its draft was left."""
     if item is None:
         return
     key = item.row.key
@@ -209,7 +208,6 @@ def open_reasons(core: Core, item: Item | None) -> None:
 
 
 def press_reason(core: Core, key: str, late: float) -> None:
-    """Act on a key of the line of reasons, of ``REASON_KEYS``."""
     line = core.reasons
     if line is None or core.asking:
         return
@@ -273,7 +271,6 @@ def _reveal(core: Core) -> None:
 
 
 def _history(core: Core) -> None:
-    """List the events of the item, the newest first."""
     session = core.session
     item = core.item("look back at")
     if item is None:
@@ -283,7 +280,7 @@ def _history(core: Core) -> None:
         # What others wrote, and a re-run's answers, may tell of the panel's.
         mine = [one for one in past if one.author == core.desk.reviewer]
         past = tuple(one for one in mine if one.kind not in queue.RERUNS)
-    found = outcomes(core.desk)
+    found = _outcomes(core.desk)
 
     def line(one: Event) -> Choice:
         when, who = queue.given(one)
@@ -294,6 +291,30 @@ def _history(core: Core) -> None:
         choices=[line(one) for one in past[::-1]], closes=frozenset({"q", "at"}), width=96,
     )  # fmt: skip
     core.ask(one_page(page), lambda _: None)
+
+
+def _outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
+    """Return a function from the event of an ended re-run to its result; it reads a verdict once.
+
+    ``None`` stands for an event that has no result, or whose run is gone.
+    """
+
+    @cache
+    def read(run: str, verdict: str) -> dict[int, RerunResult]:
+        try:
+            item = desk.item(desk.find(desk.run(run), verdict))
+            records = items.of_item(desk, item)
+        except ReviewDeskError:
+            # The event can be shown without the verdict.
+            return {}
+        return {one.plan: outcome(item, one) for one in records if one.plan}
+
+    def of(event: Event) -> RerunResult | None:
+        if event.run is None or event.verdict is None or "answered" not in event.detail:
+            return None
+        return read(event.run, event.verdict).get(event.detail.get("plan", 0))
+
+    return of
 
 
 def _diff(core: Core) -> None:
@@ -375,7 +396,6 @@ JURY = FIGURES | {REASONS}
 
 
 def _shift(core: Core, by: int, *, around: bool = False) -> None:
-    """Give the keys to the pane one level deeper or back."""
     if by < 0 and not around and core.session.chosen:
         core.review.choose(frozenset())
     elif name := core.panes.beside(by, around=around):

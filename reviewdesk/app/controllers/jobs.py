@@ -1,106 +1,25 @@
-"""What runs in the background: jobs and their progress, and re-runs with their ballots."""
+"""What runs in the background: jobs with their progress, and writes that wait for the lock."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from random import uniform
+from threading import Event, Lock
+from time import monotonic
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import PageForm, question_form
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import items
-from reviewdesk.domain.panel import rerun, turnout
-from reviewdesk.domain.panel.rerun import (
-    FlipRate,
-    OpenRerun,
-    RerunHistory,
-    RerunResult,
-    RerunSummary,
-    outcome,
-)
-from reviewdesk.domain.records import Event, Item
-from reviewdesk.domain.verdict import CanonicalBallot
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key, write_at
+from reviewdesk.domain.panel.rerun import OpenRerun
+from reviewdesk.domain.records import Item, QueueRow
+from reviewdesk.errors import BusyError, DeskError, ReviewDeskError
 from reviewdesk.views.queue import pauses_text
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
-    from reviewdesk.desk.live.rerun import ReadyRerun
-
-
-_INTERVAL = 0.2
-"""Seconds between two reports of the progress of a re-run or a try."""
-
-
-_LOOK = 0.05
-"""Seconds between two looks whether a re-run or a try is to stop."""
-
-
-def _seldom(tell: Callable[[turnout.LiveProgress], object]) -> Callable[..., None]:
-    """Return a function that passes on the progress of asking, at most once in the interval."""
-    due = 0.0
-
-    def told(progress: turnout.LiveProgress) -> None:
-        nonlocal due
-        if progress.seconds >= due:
-            due = progress.seconds + _INTERVAL
-            tell(progress)
-
-    return told
-
-
-def _run(asking: Coroutine[Any, Any, Any], stop: threading.Event) -> Any:
-    """Run a coroutine until it ends; return ``None`` if it was stopped."""
-
-    async def until_stopped() -> Any:
-        task = asyncio.ensure_future(asking)
-        while not task.done() and not stop.is_set():
-            await asyncio.wait({task}, timeout=_LOOK)
-        # Once: a second cancel would interrupt the saving of the ballots that came back.
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            return await task
-        return None
-
-    return asyncio.run(until_stopped())
-
-
-def run_rerun(
-    ready: ReadyRerun, stop: threading.Event, desk: Desk, report: Callable[[object], bool]
-) -> RerunSummary | None:
-    """Ask the jurors; return the result, ``None`` if it was stopped before it began.
-
-    It reports the progress and, for a single verdict, each ballot.
-    """
-    from reviewdesk.desk.live.rerun import RerunListener, carry_out
-
-    ends: list[RerunSummary] = []
-
-    def came(_key: int, ballot: CanonicalBallot) -> None:
-        if len(ready.keys) == 1:
-            report(ballot)
-
-    listener = RerunListener(came, _seldom(report), ends.append)
-    _run(carry_out(desk, ready, listener), stop)
-    return ends[0] if ends else None
-
-
-def run_try(
-    ready: PreparedTry, stop: threading.Event, desk: Desk, report: Callable[[object], bool]
-) -> TryAnswer | None:
-    """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
-    from reviewdesk.desk.improve.tries import carry_out
-
-    told = _seldom(lambda progress: report(progress.done / max(progress.cases, 1)))
-    found: TryAnswer | None = _run(carry_out(desk, ready, told=told), stop)
-    return found
-
 
 INDEX = "indexing"
 LOAD = "loading"
@@ -147,13 +66,13 @@ class Runner(Protocol):
 
 
 class Jobs:
-    """The background jobs of a session: at most one load, export and re-run."""
+    """The background jobs of a session that show their progress: at most one of each name."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self.rerun: OpenRerun | None = None
         self._share: dict[str, float] = {}
-        self._stops: dict[str, threading.Event] = {}
+        self._stops: dict[str, Event] = {}
 
     @property
     def text(self) -> str:
@@ -172,14 +91,14 @@ class Jobs:
     @property
     def question(self) -> PageForm | None:
         """The question before the app closes while a re-run or a try is under way."""
-        if self.rerun is None and TRYING in self._stops:
+        if self.rerun is not None:
+            reason = "The answers are kept. The verdicts that are left can be asked about later."
+            what = f"Close, although the re-run of {self.rerun.verdict} is under way?"
+            return question_form(what, reason)
+        if TRYING in self._stops:
             reason = "The answers are kept, and the same try can continue later."
             return question_form("Close, although a candidate is being tried?", reason)
-        if self.rerun is None:
-            return None
-        reason = "The answers are kept. The verdicts that are left can be asked about later."
-        what = f"Close, although the re-run of {self.rerun.verdict} is under way?"
-        return question_form(what, reason)
+        return None
 
     def rerun_of(self, key: int) -> OpenRerun | None:
         return self.rerun if self.rerun and key in self.rerun.keys else None
@@ -191,82 +110,34 @@ class Jobs:
         ended: Ended,
         *,
         what: str = "",
+        heard: Callable[[object], None] | None = None,
+        stop: Event | None = None,
         secret: bool = False,
     ) -> None:
-        """Start a job whose progress is shown; with ``what``, refuse a second one.
+        """Start a job that ``stop`` asks to end; without ``heard``, its progress is shown.
 
         Raises:
-            DeskError: ``what`` is under way already.
+            DeskError: ``what`` is given, and is under way already.
         """
         if what:
             if name in self._share:
-                problem = f"{what} already"
-                raise DeskError(problem, "Wait, or stop it with :stop.")
+                raise DeskError(f"{what} already", "Wait, or stop it with :stop.")
             self._share[name] = 0.0
+        if stop is not None:
+            self._stops[name] = stop
 
         def done(found: object, error: ReviewDeskError | None) -> None:
             self._share.pop(name, None)
+            self._stops.pop(name, None)
             ended(found, error)
 
         def moved(share: object) -> None:
             if isinstance(share, float):
                 self._share[name] = share
 
-        self.runner.start(Job(name, work, done, moved, secret=secret))
-
-    def try_candidate(
-        self, ready: PreparedTry, ended: Callable[[Any, ReviewDeskError | None], None]
-    ) -> None:
-        """Start a try that a person has agreed to; ``ended`` gets its outcome, and the error.
-
-        Raises:
-            DeskError: a candidate is being tried.
-        """
-        stop = threading.Event()
-
-        def done(found: object, error: ReviewDeskError | None) -> None:
-            self._stops.pop(TRYING, None)
-            ended(found, error)
-
-        work = partial(run_try, ready, stop)
-        self.start(TRYING, work, done, what="a candidate is being tried", secret=True)
-        self._stops[TRYING] = stop
-
-    def ask_again(
-        self,
-        ready: ReadyRerun,
-        heard: Callable[[OpenRerun], None],
-        ended: Callable[[OpenRerun, object, ReviewDeskError | None], None],
-    ) -> None:
-        """Start a re-run that a person agreed to; ``ended`` gets the re-run, its result and error.
-
-        Raises:
-            DeskError: another one is under way.
-        """
-        self.check_rerun()
-        asked = tuple(call.juror.name for call in ready.first.calls)
-        running = OpenRerun(frozenset(ready.keys), ready.name, asked)
-        self.rerun = running
-        stop = self._stops[RERUN] = threading.Event()
-
-        def arrived(news: object) -> None:
-            nonlocal running
-            if isinstance(news, dict):
-                running = replace(running, came=(*running.came, cast(CanonicalBallot, news)))
-            elif isinstance(news, turnout.LiveProgress):
-                running = replace(running, progress=news)
-            self.rerun = running = replace(running, stopping=stop.is_set())
-            heard(running)
-
-        def done(found: object, error: ReviewDeskError | None) -> None:
-            del self._stops[RERUN]
-            self.rerun = None
-            ended(replace(running, stopping=stop.is_set()), found, error)
-
-        self.runner.start(Job(RERUN, partial(run_rerun, ready, stop), done, arrived, secret=True))
+        self.runner.start(Job(name, work, done, heard or moved, secret=secret))
 
     def check_rerun(self) -> None:
-        """Raise DeskError if a re-run is under way."""
         if self.rerun is not None:
             problem = "a re-run is under way already"
             raise DeskError(problem, "Wait for its end, or stop it with :stop.")
@@ -288,37 +159,256 @@ class Jobs:
         return stopped + ([RERUN] if self.rerun else [])
 
 
-def rerun_history(
-    desk: Desk,
-    item: Item,
-    in_run: tuple[FlipRate, ...] = (),
-    running: OpenRerun | None = None,
-) -> RerunHistory:
-    """Read the re-runs of ``item``; without rates of its run, it has those of the item."""
-    made = items.of_item(desk, item)
-    here = rerun.flip_rates([(item.verdict, made)])
-    return RerunHistory(made, here, in_run or here, running)
+PATIENCE = 0.005
+"""Seconds that a key waits for the lock before the worker does; most locks are shorter."""
+_PAUSE = 0.001, 0.005
+"""The least and the most seconds between two attempts of the worker."""
+_LONG = 1
+_PAUSE_LATER = 0.03
+"""After the first number of seconds, the second is the time between two attempts."""
 
 
-def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
-    """Return a function from the event of an ended re-run to its result; it reads a verdict once.
+class Write(Struct, frozen=True, eq=False):
+    """One transaction of the reviewer; ``saved`` takes what ``act`` returns once it is committed.
 
-    ``None`` stands for an event that has no result, or whose run is gone.
+    A write with a ``name`` is counted as being saved, and kept until it is; one that ``stands`` can
+    be taken back. One that ``decides`` takes its ``item`` out of the undecided ones. ``shown``
+    changes the item as the write will. A write replaces an older one of its ``slot``.
     """
 
-    @cache
-    def read(run: str, verdict: str) -> dict[int, RerunResult]:
-        try:
-            item = desk.item(desk.find(desk.run(run), verdict))
-            records = items.of_item(desk, item)
-        except ReviewDeskError:
-            # The event can be shown without the verdict.
-            return {}
-        return {one.plan: outcome(item, one) for one in records if one.plan}
+    act: Callable[[Desk], Any]
+    saved: Callable[[Any], object] = lambda _result: None
+    name: str = ""
+    item: Item | None = None
+    labels: bool = False
+    decides: bool = False
+    stands: bool = True
+    shown: Callable[[Item], Item] = lambda item: item
+    slot: object = None
+    at: datetime | None = None
+    skips: frozenset[int] = frozenset()
 
-    def of(event: Event) -> RerunResult | None:
-        if event.run is None or event.verdict is None or "answered" not in event.detail:
+
+def with_waiting(rows: list[QueueRow], writes: Sequence[Write]) -> list[QueueRow]:
+    """Return rows of the queue as they will be once these writes are saved."""
+    found = list(rows)
+    for write in writes:
+        item = write.item
+        act = write.act
+        if item is None or not isinstance(act, Edit):
+            continue
+        changed: dict[str, Any] = {"saving": True}
+        if act.kind == "defer":
+            changed["deferred"] = True
+        elif act.label is not None:
+            changed["label"] = act.label
+        keys = write.skips | {item.row.key}
+        for place, row in enumerate(found):
+            if row.key in keys:
+                shown = write.shown(replace(item, row=row)).row
+                found[place] = replace(shown, **changed)
+    return found
+
+
+class Outbox:
+    """The writes that are not on disk yet, oldest first. A worker tries the first until it is."""
+
+    def __init__(
+        self, desk: Desk, runner: Runner, heard: Callable[[], None],
+        failed: Callable[[ReviewDeskError], None],
+    ) -> None:  # fmt: skip
+        """Start empty; ``heard`` is called after a write that waited, ``failed`` for its error."""
+        self._desk = desk
+        self._runner = runner
+        self._heard = heard
+        self._failed = failed
+        self._queue: list[Write] = []
+        self._lock = Lock()
+        self._stop = Event()
+        """The lock is held during an attempt, so that nothing is taken back in the middle of it."""
+        self._taken: list[Write | None] = []
+        """The writes taken back; ``None`` stands for an event that the desk has undone since."""
+        self._running = False
+        self.error: ReviewDeskError | None = None
+        """The error, other than a lock, because of which the first write cannot be saved."""
+        hurry(desk, PATIENCE)
+
+    @property
+    def count(self) -> int:
+        return sum(bool(write.name) for write in self._queue)
+
+    @property
+    def text(self) -> str:
+        return f"{'not saved' if self.error else 'saving'} {self.count:,}" if self.count else ""
+
+    @property
+    def question(self) -> PageForm | None:
+        """The question before the app closes, ``None`` if everything is on disk."""
+        if not self.count:
             return None
-        return read(event.run, event.verdict).get(event.detail.get("plan", 0))
+        what = "1 change is" if self.count == 1 else f"{self.count:,} changes are"
+        why = self.error or "Another process is writing to the desk."
+        reason = (
+            f"{why} With no, they are tried until they are saved; with yes, they are offered when"
+            " the desk is opened next."
+        )
+        return question_form(f"Close, although {what} not saved yet?", reason)
 
-    return of
+    @property
+    def skips(self) -> frozenset[int]:
+        return frozenset().union(*(write.skips for write in self._queue))
+
+    @property
+    def waiting(self) -> tuple[Write, ...]:
+        return tuple(self._queue)
+
+    def labelled(self, run: int) -> Item | None:
+        found = (write.item for write in reversed(self._queue) if write.labels)
+        return next((item for item in found if item and item.run.key == run), None)
+
+    def overlay(self, item: Item) -> Item:
+        """Return an item with the notes, tags, marks and reveals that wait."""
+        for write in list(self._queue):
+            if write.item is not None and write.item.item_hash == item.item_hash:
+                item = write.shown(item)
+        return item
+
+    def put(self, write: Write) -> bool:
+        """Save a write at once, or keep it for the worker; return True if it is on disk.
+
+        Raises:
+            ReviewDeskError: it cannot be saved for another reason than a lock, and is not kept.
+        """
+        if write.stands:
+            self._taken.clear()
+        at = write.at or self._desk.clock()
+        item = write.item
+        same = same_items(self._desk, item) if item and write.decides else frozenset()
+        return self._add(replace(write, at=at, skips=write.skips | same))
+
+    def keep(self, slot: object, act: Callable[[Desk], object]) -> bool:
+        """Save something other than an event, such as a draft; keep the newest of a ``slot``."""
+        return self._add(Write(act, stands=False, slot=slot, at=self._desk.clock()))
+
+    def take_back(self) -> Write | None:
+        """Remove the newest write that can be taken back; ``None`` if the desk must undo one."""
+        with self._lock:
+            newest = next((write for write in reversed(self._queue) if write.stands), None)
+            if newest is not None:
+                self._queue.remove(newest)
+        if newest is not None or self._taken:
+            self._taken.append(newest)
+        return newest
+
+    def bring_back(self) -> Write | None:
+        """Put the write taken back last; ``None`` if the desk must redo an event."""
+        write = self._taken.pop() if self._taken else None
+        if write is not None:
+            self._add(write)
+        return write
+
+    def _add(self, write: Write) -> bool:
+        # The worker removes a write after its commit, so that an empty queue is a saved one.
+        if not self._queue:
+            self.error = None
+            try:
+                found = self._try(self._desk, write)
+            except BusyError:
+                pass
+            else:
+                write.saved(found)
+                return True
+        if isinstance(write.act, Edit | Turn):
+            # It may be saved by a later process as well, but once.
+            act = replace(write.act, facts=with_key(write.act.facts))
+            if isinstance(act, Edit):
+                # By then the reviewer may have something else in view.
+                act = replace(act, claims=None)
+            write = replace(write, act=act)
+        with self._lock:
+            if write.slot is not None:
+                self._queue[:] = [one for one in self._queue if one.slot != write.slot]
+            self._queue.append(write)
+        if self.error is None:
+            self.resume()
+        return False
+
+    @staticmethod
+    def _try(desk: Desk, write: Write) -> Any:
+        return write_at(desk, write.act, write.at or desk.clock())
+
+    def resume(self) -> None:
+        if self._queue and not self._running and not self._stop.is_set():
+            self._running = True
+            self._runner.start(Job(SAVING, self._work, self._ended, self._committed))
+
+    def _work(self, desk: Desk, report: Report) -> None:
+        """Save waiting writes in the worker's thread; short random pauses are fair to writers."""
+        hurry(desk, 0)
+        began = monotonic()
+        while not self._stop.is_set():
+            try:
+                done = self._next(desk)
+            except BusyError:
+                # A writer that holds a lock for long takes no turns; the keys need the processor.
+                late = monotonic() - began > _LONG
+                self._stop.wait(_PAUSE_LATER if late else uniform(*_PAUSE))  # noqa: S311
+                continue
+            began = monotonic()
+            if done is None:
+                return
+            report(done)
+            # The screen's thread may be waiting for the lock.
+            self._stop.wait(_PAUSE[0] / 2)
+
+    def _next(self, desk: Desk) -> Callable[[], object] | None:
+        """Save the first waiting write, and return its result; ``None`` if nothing waits."""
+        with self._lock:
+            # Once the app ends, its own thread alone saves the waiting writes.
+            if not self._queue or (self._stop.is_set() and desk is not self._desk):
+                return None
+            write = self._queue[0]
+            try:
+                found = self._try(desk, write)
+            except BusyError:
+                raise
+            except ReviewDeskError:
+                # A write without a decision must not hold back a decision.
+                if not write.name:
+                    self._queue.remove(write)
+                raise
+            self._queue.remove(write)
+            return partial(write.saved, found)
+
+    def _committed(self, tell: object) -> None:
+        self.error = None
+        if callable(tell):
+            tell()
+        self._heard()
+
+    def _ended(self, _found: object, error: ReviewDeskError | None) -> None:
+        before = self.error
+        self.error = error if self._queue else None
+        self._running = False
+        if error is None:
+            self.resume()
+        elif str(error) != str(before):
+            self._failed(error)
+
+    def stop(self) -> None:
+        """Stop the worker; ``drain`` saves the waiting writes."""
+        self._stop.set()
+
+    def drain(self, seconds: float) -> bool:
+        """Try for so long to save the waiting writes; return True if all are saved."""
+        self.stop()
+        deadline = monotonic() + seconds
+        try:
+            hurry(self._desk, seconds)
+            while self._next(self._desk) is not None:
+                hurry(self._desk, max(0, deadline - monotonic()))
+        except ReviewDeskError as error:
+            self.error = error
+        finally:
+            hurry(self._desk, 0)
+        return not self._queue

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, REVIEW, Core, Verb
 from reviewdesk.app.controllers.item import open_reasons
-from reviewdesk.app.controllers.jobs import Report
+from reviewdesk.app.controllers.jobs import Write
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
     DialogPage,
     FieldInput,
@@ -188,7 +187,6 @@ def _decide(
 
 
 def _label_of(core: Core, item: Item, truth: Truth) -> Edit:
-    """Return a label with the facts of this moment."""
     session = core.session
     came_back = core.review.repeats
     blind = _is_blind(core, item)
@@ -229,7 +227,6 @@ def _defer(core: Core) -> None:
 
 
 def _close(core: Core, item: Item) -> None:
-    """Label an item as not answered, so that no item waits for it, and go on."""
     act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
     core.say(f"closed {show_line(item.verdict.id)} without an answer")
     _decide(core, item, act, "close")
@@ -251,7 +248,6 @@ def _put_off(core: Core, item: Item) -> None:
 
 
 def _select(core: Core) -> None:
-    """Select the current item, or take it out, and go to the next one."""
     item = core.item("select")
     if item is None:
         return
@@ -266,7 +262,6 @@ def _select(core: Core) -> None:
 
 
 def _select_range(core: Core) -> None:
-    """Select from the item that ``v`` was pressed on last to the current one."""
     session = core.session
     last = place_of(session.keys, core.last_selected)
     if last is None or session.index is None or not session.chosen:
@@ -301,7 +296,6 @@ def _choose(core: Core, keys: frozenset[int]) -> None:
 
 
 def _ask_for_selected(core: Core, truth: Truth) -> None:
-    """Ask before labelling what is selected."""
     if core.desk.read_only:
         core.say(READ_ONLY, Tone.FAIL)
         return
@@ -448,7 +442,7 @@ def show_agreement(core: Core, _argument: str = "") -> None:
 
     session = core.session
 
-    def read(desk: Desk, _report: Report) -> PageForm:
+    def read(desk: Desk) -> PageForm:
         page = agreement.team_page(desk, session.run)
         found = agreement.disagreements(desk, session.run)
         wanted = [("enter", "shows the disputed")] * bool(page.disputed)

@@ -100,7 +100,6 @@ class CalibrationController:
     where = CALIBRATION
 
     def __init__(self, core: Core) -> None:
-        """Start on the first page."""
         self._core = core
         self.at = 0
         self.full = False
@@ -112,7 +111,6 @@ class CalibrationController:
         self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
             "target.switch": self._switch_target,
-            "improve": self._improve,
             "section.next": partial(self.turn, 1),
             "section.previous": partial(self.turn, -1),
         }
@@ -127,7 +125,6 @@ class CalibrationController:
 
     @property
     def _chosen(self) -> dict[str, Any]:
-        """The chosen ones of the page's options."""
         chosen = {"target": self.target, "full": self.full}
         return {name: value for name, value in chosen.items() if name in self.page.options}
 
@@ -139,7 +136,6 @@ class CalibrationController:
         return how, id(self.found.get(self.page.read_as))
 
     def document(self) -> Document:
-        """Return the page or, if there is nothing to show, the reason."""
         session = self._core.session
         page = self.page
         found = self.found.get(page.read_as)
@@ -161,7 +157,6 @@ class CalibrationController:
         return self.at, self.page.read_as in self.found
 
     def hints(self) -> Mapping[str, object]:
-        """Return the footer's actions: turn the page, drill down, change the view, go back."""
         following = PAGES[(self.at + 1) % len(PAGES)]
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
         targets = "target" in self.page.options and not self._core.session.view.blind
@@ -184,11 +179,9 @@ class CalibrationController:
         self._core.calm()
 
     def open(self, name: str) -> None:
-        """Turn to the page of this name."""
         self.turn([page.name for page in PAGES].index(name) - self.at)
 
     def _read(self, page: CalibrationPageKind) -> None:
-        """Read a page in the background, unless the session hides it."""
         core = self._core
         run = self._core.session.run
         if core.session.withheld or (core.session.view.blind and page.hidden):
@@ -203,11 +196,6 @@ class CalibrationController:
 
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
         core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
-
-    def _improve(self) -> None:
-        from reviewdesk.app.controllers import improve
-
-        improve.open_page(self._core)
 
     def _switch_target(self) -> None:
         self.target = self._other_target
@@ -282,7 +270,6 @@ class RunsController:
     where = RUNS
 
     def __init__(self, core: Core) -> None:
-        """Act on the desk of ``core``."""
         self._core = core
         self.runs: Sequence[RunLine] = ()
         self._details: dict[str, RunDetails] = {}
@@ -306,11 +293,9 @@ class RunsController:
 
     @property
     def drawn(self) -> tuple[object, ...]:
-        """The values from which ``documents`` are made."""
         return self.runs, self.cursor, self.details, self._core.session.run.hash
 
     def documents(self) -> tuple[Document, Document]:
-        """Return the list, and the details of the run under the cursor."""
         session = self._core.session
         blind = session.view.blind
         at = (self.cursor, session.run.hash)
@@ -327,7 +312,6 @@ class RunsController:
         return found and replace(found, earlier=self._earlier.get(found.run.key))
 
     def hints(self) -> Mapping[str, object]:
-        """Return the footer's actions for the run under the cursor."""
         some = self._chosen is not None
         running = bool(self._core.jobs.text)
         offered = {"run.open": some, "stop": running and "stop"}
@@ -351,11 +335,10 @@ class RunsController:
             def compared(found: Mapping[int, AgainstEarlier]) -> None:
                 self._earlier = found
 
-            work = lambda desk, _report: over_runs(desk)  # noqa: E731
-            self._core.background("over runs", work, compared, fault="no comparison of runs")
+            fault = "no comparison of runs"
+            self._core.background("over runs", over_runs, compared, fault=fault)
 
     def _read(self) -> None:
-        """Read the details of the run under the cursor."""
         chosen = self._chosen
         if chosen is not None and chosen.hash not in self._details:
             try:
@@ -437,5 +420,5 @@ def compare(core: Core, name: str) -> None:
         core.ask(one_page(page), closed)
 
     core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
-    work = lambda desk, _report: panel_comparison(desk, run, other)  # noqa: E731
+    work = partial(panel_comparison, first=run, second=other)
     core.background("two panels", work, show, fault="no comparison")

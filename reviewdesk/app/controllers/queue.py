@@ -5,28 +5,22 @@ from __future__ import annotations
 import contextlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Report
-from reviewdesk.app.controllers.saving import Write
-from reviewdesk.app.controllers.state import (
-    FieldInput,
-    PromptForm,
-    SearchHits,
-    effective_order,
-    uses_hidden,
-)
-from reviewdesk.app.keys.actions import argument_completers
+from reviewdesk.app.controllers.core import Core, Verb, opening_text
+from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Job, Write
+from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
+from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, queue, unsaved
 from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
-from reviewdesk.domain.records import Event, View
+from reviewdesk.domain.records import Event, Item, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
@@ -109,25 +103,13 @@ def _filter(core: Core) -> None:
         check=lambda text: parse_filter(filters.expand(core.desk, text)),
         complete=argument_completers(core.desk, core.session)["filter"],
         rule=HELP,
-        past=core.past["filter"],
         replaces=True,
     )
     run = core.session.run
     # The columns that most filters need are read while the filter is typed.
-    read = lambda desk, _report: desk.columns.read(desk, run, queue.USUAL)  # noqa: E731
+    read = lambda desk: desk.columns.read(desk, run, queue.USUAL)  # noqa: E731
     core.background("columns", read, lambda _: None)
-    core.ask(form, partial(_take, core, "filter", use))
-
-
-def _take(
-    core: Core, kind: str, use: Callable[[Core, str], None], answer: FieldInput | None
-) -> None:
-    """Store the typed text for recall with arrow up; use it if it was submitted."""
-    if answer is not None:
-        if answer.text:
-            core.past[kind].append(answer.text)
-        if answer.given:
-            use(core, answer.text)
+    core.ask_text(form, partial(use, core), past="filter")
 
 
 def use(core: Core, text: str) -> None:
@@ -160,7 +142,6 @@ def _requery(core: Core, view: View) -> None:
 
 def _apply(core: Core, view: View) -> None:
     """Begin or end blind review at once; read the queue of another filter in the background."""
-    run = core.session.run
     if view.blind is not core.session.view.blind:
         try:
             core.review.set_blind(view.blind)
@@ -168,9 +149,27 @@ def _apply(core: Core, view: View) -> None:
             core.show(rows=True)
         core.say(mode_notice(view.blind, core.review.exposure.seen), Tone.NOTE)
         core.recalibrate()
-        return
+    else:
+        core.say("reading the queue …", Tone.MUTED)
+        _read(core, view)
 
-    def work(desk: Desk, _report: Report) -> tuple[array[int], int]:
+
+def read_left(core: Core) -> None:
+    """Filter the queue as the reviewer left it."""
+    if core.left is not None:
+        view, notice = core.left
+        _read(core, view, core.session.item, notice)
+
+
+def _read(core: Core, view: View, left_at: Item | None = None, notice: str | None = None) -> None:
+    """Read the queue of a view in the background.
+
+    With a ``notice`` it is the view of the last time, which goes on from its item, unless the
+    reviewer is no longer at the item ``left_at``.
+    """
+    run = core.session.run
+
+    def work(desk: Desk) -> tuple[array[int], int]:
         keys = desk.queue(run, view.filter, effective_order(view))
         return keys, queue.kept_back(desk, run, view.filter)
 
@@ -179,17 +178,26 @@ def _apply(core: Core, view: View) -> None:
         if session.run.hash != run.hash or session.view.blind is not view.blind:
             return
         keys, left_out = found
+        resumes = notice is not None and session.item is left_at
         try:
-            core.review.arrive(view, keys)
+            core.review.arrive(view, keys, resumes=resumes)
         finally:
             # The queue may have changed although saving the view failed. It is drawn anew, because
             # a label key must mean the item on screen.
             core.show(rows=True)
         lacks = kept_back(left_out)
-        core.say(plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else ""))
+        told = plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else "")
+        core.say(opening_text(core.session, view, notice or "") if resumes else told)
 
-    core.say("reading the queue …", Tone.MUTED)
-    core.background(QUEUE, work, there, fault="no queue")
+    def ended(found: Any, error: ReviewDeskError | None) -> None:
+        if error is None:
+            there(found)
+        elif notice is None:
+            core.complain(error)
+        else:
+            core.say(f"opened without the filter and order you left: {error}")
+
+    core.jobs.runner.start(Job(QUEUE, lambda desk, _report: work(desk), ended, fault="no queue"))
 
 
 def mode_notice(blind: bool, seen: int) -> str:
@@ -211,10 +219,9 @@ def _search(core: Core) -> None:
         "Search",
         found.text if found else "",
         hint='all of these words or their beginnings; "quoted words" together',
-        past=core.past["find"],
         replaces=True,
     )
-    core.ask(form, partial(_take, core, "find", _find))
+    core.ask_text(form, partial(_find, core), past="find")
 
 
 def _find(core: Core, text: str) -> None:
@@ -227,7 +234,7 @@ def _find(core: Core, text: str) -> None:
         return
     core.say("searching …", Tone.MUTED)
 
-    def work(desk: Desk, _report: Report) -> SearchHits:
+    def work(desk: Desk) -> SearchHits:
         keys = filters.find(desk, session.run, text, blind=session.view.blind)
         share = filters.indexed(desk, session.run)
         words = tuple(filters.words(text))
@@ -359,7 +366,6 @@ class Unsaved(Struct, frozen=True):
 
     @property
     def lines(self) -> Iterator[str]:
-        """The message for the reviewer."""
         for names, what in ((self.kept, f"kept in {self.file}"), (self.lost, "lost")):
             if names:
                 yield f"not saved but {what}: {_listed(names)}. {self.error}"

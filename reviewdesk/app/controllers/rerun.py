@@ -5,29 +5,34 @@ The dialog sends nothing: it closes with the re-run that a person agreed to, or 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.jobs import PREPARING
-from reviewdesk.app.controllers.state import Choice, DialogPage, FieldInput, PageForm, PromptForm
-from reviewdesk.app.keys.actions import files
+from reviewdesk.app.controllers.jobs import PREPARING, RERUN
+from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, PromptForm
+from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunListener, RerunOrder, carry_out
 from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary, missing
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.document import (
     Block,
@@ -60,22 +65,93 @@ def open_dialog(core: Core) -> None:
     core.ask(PageForm(lambda _at: form.page(), drawn=form.drawn), partial(_take_consent, core))
 
 
+_INTERVAL = 0.2
+"""Seconds between two reports of the progress of a re-run or a try."""
+
+
+_LOOK = 0.05
+"""Seconds between two looks whether a re-run or a try is to stop."""
+
+
+def seldom(tell: Callable[[LiveProgress], object]) -> Callable[..., None]:
+    """Return a function that passes on the progress of asking, at most once in the interval."""
+    due = 0.0
+
+    def told(progress: LiveProgress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + _INTERVAL
+            tell(progress)
+
+    return told
+
+
+def run_until(asking: Coroutine[Any, Any, Any], stop: Event) -> Any:
+    """Run a coroutine until it ends; return ``None`` if it was stopped."""
+
+    async def until_stopped() -> Any:
+        task = asyncio.ensure_future(asking)
+        while not task.done() and not stop.is_set():
+            await asyncio.wait({task}, timeout=_LOOK)
+        # Once: a second cancel would interrupt the saving of the ballots that came back.
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            return await task
+        return None
+
+    return asyncio.run(until_stopped())
+
+
+def _run_rerun(
+    ready: ReadyRerun, stop: Event, desk: Desk, report: Callable[[object], bool]
+) -> RerunSummary | None:
+    """Ask the jurors; return the result, ``None`` if it was stopped before it began.
+
+    It reports the progress and, for a single verdict, each ballot.
+    """
+    ends: list[RerunSummary] = []
+
+    def came(_key: int, ballot: CanonicalBallot) -> None:
+        if len(ready.keys) == 1:
+            report(ballot)
+
+    listener = RerunListener(came, seldom(report), ends.append)
+    run_until(carry_out(desk, ready, listener), stop)
+    return ends[0] if ends else None
+
+
 def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
-    core.jobs.cancel(PREPARING)
+    jobs = core.jobs
+    jobs.cancel(PREPARING)
     if ready is None:
         core.say("nothing was sent", Tone.MUTED)
         return
+    jobs.check_rerun()
+    asked = tuple(call.juror.name for call in ready.first.calls)
+    running = jobs.rerun = OpenRerun(frozenset(ready.keys), ready.name, asked)
+    stop = Event()
 
-    def heard(open_: OpenRerun) -> None:
+    def heard(news: object) -> None:
+        nonlocal running
+        if isinstance(news, dict):
+            running = replace(running, came=(*running.came, cast(CanonicalBallot, news)))
+        elif isinstance(news, LiveProgress):
+            running = replace(running, progress=news)
+        jobs.rerun = running = replace(running, stopping=stop.is_set())
         item = core.session.item
-        if item is not None and item.row.key in open_.keys:
+        if item is not None and item.row.key in running.keys:
             core.safely(core.read_reruns)
 
-    core.jobs.ask_again(ready, heard, partial(_ended, core))
-    stop = core.keys.first("stop") or ":stop"
+    def ended(found: object, error: ReviewDeskError | None) -> None:
+        jobs.rerun = None
+        _ended(core, replace(running, stopping=stop.is_set()), found, error)
+
+    work = partial(_run_rerun, ready, stop)
+    jobs.start(RERUN, work, ended, heard=heard, stop=stop, secret=True)
+    key = core.keys.first("stop") or ":stop"
     about = f" about {ready.name}" if len(ready.keys) > 1 else ""
     jurors = plural(len(ready.first.seats.asked), "juror")
-    core.say(f"asking {jurors} again{about}; {stop} stops", Tone.NOTE)
+    core.say(f"asking {jurors} again{about}; {key} stops", Tone.NOTE)
     core.read_reruns()
 
 
@@ -98,7 +174,6 @@ def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError |
 
 
 def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    """Return the result of a re-run of one verdict."""
     name = show_line(open_.verdict, 80)
     failed = sum("error" in one for one in open_.came)
     came = len(open_.came)
@@ -115,7 +190,6 @@ def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool)
 
 
 def _summary_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    """Return the result of a re-run of several verdicts."""
     if found is None:
         return f"{open_.verdict}: stopped before anything was sent"
     said = found.count if blind else found.text
@@ -162,7 +236,6 @@ class RerunForm:
                 self.problem = ""
 
     def _read(self) -> None:
-        """Read the panel, or store the reason why it is missing."""
         self.panel = None
         self.problem = ""
         try:
@@ -196,7 +269,6 @@ class RerunForm:
 
     @property
     def about(self) -> str:
-        """What is asked about."""
         if self.ready is not None:
             return self.ready.name
         if not self.about_shown:
@@ -257,7 +329,6 @@ class RerunForm:
             self.about_shown = not self.about_shown
 
     def name_panel(self) -> None:
-        """Ask for the path of a panel file."""
         prompt = PromptForm(
             "Panel file",
             "" if self.path.startswith("@") else self.path,
@@ -266,16 +337,9 @@ class RerunForm:
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )
-
-        def answered(answer: FieldInput | None) -> None:
-            if answer is not None and answer.given and answer.text:
-                self.use_panel(answer.text)
-
-        self._core.ask(prompt, answered)
+        self._core.ask_text(prompt, lambda path: self.use_panel(path) if path else None)
 
     def name_ceiling(self) -> None:
-        """Ask for the most that may be spent, in US dollars."""
-
         def use(most: float | None) -> None:
             self.max_cost = most
 
@@ -292,7 +356,6 @@ class RerunForm:
     # the pages: who may be asked and, once that is prepared, what is sent
 
     def page(self) -> DialogPage:
-        """Return the current page."""
         if self.ready is not None:
             sends = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
             return DialogPage(
@@ -375,12 +438,7 @@ def ask_ceiling(
         hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
         replaces=True,
     )
-
-    def answered(answer: FieldInput | None) -> None:
-        if answer is not None and answer.given:
-            use(dollars(answer.text))
-
-    core.ask(prompt, answered)
+    core.ask_text(prompt, lambda text: use(dollars(text)))
 
 
 def dollars(text: str) -> float | None:

@@ -23,24 +23,21 @@ from reviewdesk.app.controllers.state import (
     Choice,
     DialogPage,
     Do,
-    FieldInput,
     HelpForm,
+    Notice,
     Page,
     PromptForm,
     Request,
     ViewState,
     one_page,
 )
-from reviewdesk.app.keys.actions import (
-    ACTIONS,
-    GIVES_LABEL,
-    THEMES,
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, THEMES, refuse_withheld
+from reviewdesk.app.keys.commands import (
     argument_completers,
     complete_command,
     matching,
     parse_command,
 )
-from reviewdesk.app.keys.keymap import refuse_withheld
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits
@@ -109,7 +106,6 @@ def store_choices(core: Core) -> None:
 
 
 def go(core: Core, where: str) -> None:
-    """Bring a screen into view."""
     from reviewdesk.app.controllers import pages
 
     if where == REVIEW:
@@ -243,31 +239,16 @@ def _palette(core: Core) -> None:
         if not typed.strip() or not matching(typed, offered):
             raise UsageError("no action has these words", "A part of a word is enough: zo.")
 
-    def take(answer: FieldInput | None) -> None:
-        if answer is not None and answer.given:
-            core.do(matching(answer.text, offered)[0].id)
-
-    core.ask(PromptForm("Do", check=check, complete=complete), take)
+    form = PromptForm("Do", check=check, complete=complete)
+    core.ask_text(form, lambda text: core.do(matching(text, offered)[0].id))
 
 
 def _command(core: Core, start: str = "") -> None:
     """Open the command line; arrow up recalls earlier lines, also those left with escape."""
     arguments = argument_completers(core.desk, core.session)
-
-    def take(answer: FieldInput | None) -> None:
-        if answer is not None and answer.text.strip():
-            core.past["command"].append(answer.text)
-        if answer is not None and answer.given:
-            run_command(core, answer.text)
-
-    form = PromptForm(
-        "Command",
-        start,
-        check=parse_command,
-        complete=lambda text, cursor: complete_command(text, cursor, arguments),
-        past=core.past["command"][-50:],
-    )
-    core.ask(form, take)
+    complete = lambda text, cursor: complete_command(text, cursor, arguments)  # noqa: E731
+    form = PromptForm("Command", start, check=parse_command, complete=complete)
+    core.ask_text(form, partial(run_command, core), past="command")
 
 
 def run_command(core: Core, text: str) -> None:
@@ -390,6 +371,7 @@ VERBS: dict[str, Verb] = {
     "palette": _palette,
     "redraw": lambda core: core.requests.append(Do("redraw")),
     "theme": partial(_command, start="theme "),
+    "improve": _improve,
 }
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "run": lambda core, name: core.review_run(core.desk.run(name)),
@@ -417,7 +399,6 @@ class ReviewController(Core):
     """The review of a desk's runs. Methods that take an event raise no errors of the desk."""
 
     def __init__(self, desk: Desk, run: Run, view: View, **more: Any) -> None:
-        """Open a run as ``Core`` does, with the choices that the desk keeps."""
         super().__init__(desk, run, view, **more)
         start_choices(self)
 
@@ -427,13 +408,15 @@ class ReviewController(Core):
     def state(self) -> ViewState:
         """The state to draw, without a notice about something that is no longer in view."""
         where = self.where
-        self.notices[where] = notice = self.notices[where].beside(self.shown)
+        # A notice about one item would seem to be about the next one that is shown.
+        if self.notices[where].about not in {None, self.shown}:
+            self.notices[where] = Notice()
         hints = _hints(self) if self.page is None else self.page.hints()
         return ViewState(
             where,
             self.session,
             self.panes,
-            notice,
+            self.notices[where],
             self.outbox.text or self.saved,
             self.jobs.text,
             None if self.jobs.rerun is None or self.jobs.rerun.alone else self.jobs.rerun,
@@ -452,7 +435,6 @@ class ReviewController(Core):
         )
 
     def take(self) -> tuple[Request, ...]:
-        """Return the requests since the last call, in order."""
         self.safely(labels.follow_claims, self)
         taken = tuple(self.requests)
         self.requests.clear()
@@ -513,6 +495,7 @@ class ReviewController(Core):
         self.index()
         self.back_up()
         self.read_halves()
+        queue.read_left(self)
         self.safely(queue.offer_unsaved, self)
         self.look_for_unfinished(tell=True)
 

@@ -3,27 +3,188 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.exposure import Exposure, Repeats
-from reviewdesk.app.controllers.saving import ItemClaims, Outbox, with_waiting
+from reviewdesk.app.controllers.jobs import CLAIMS, Job, Outbox, Report, Runner, with_waiting
 from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
 from reviewdesk.desk.review import edits, items
-from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.review.edits import Edit, hurry
+from reviewdesk.desk.team import claims
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
-from reviewdesk.errors import NotFoundError, UsageError
+from reviewdesk.errors import NotFoundError, ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
 
 BACKLOG = 500
 """How many items ``back`` remembers."""
 _MOST_ROWS = 5000
+
+
+_REST = 0.1
+"""The fewest seconds between the starts of two jobs."""
+_PATIENCE = 1
+"""Seconds that a job waits for the lock; the next one tries again."""
+_TRIES = 8
+"""How many items are tried for the next one: others may claim them at the same time."""
+
+
+class ItemClaims:
+    """The claims of one session, and what the other reviewers of the desk have open."""
+
+    def __init__(
+        self, desk: Desk, runner: Runner | None = None, clock: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        self._desk = desk
+        self._runner = runner
+        self._clock = clock
+        self.next: int | None = None
+        """The verdict that is claimed as the next one."""
+        self.offered: int | None = None
+        """The verdict in view, if it was reached by going to the next undecided one."""
+        self.open_with: Mapping[int, str] = {}
+        """The verdicts that others have open, with their names, as they were read last."""
+        self._claimed: tuple[int, bytes | None] | None = None
+        """What was claimed last: the run, and the item in view."""
+        self._at = float("-inf")
+        self._running = False
+        self.pressed = False
+        """Whether a key came since the last job began."""
+
+    def read(self, run: Run) -> bool:
+        """Read which verdicts of a run others have open now; return True if they changed."""
+        old = self.open_with
+        if self._runner is not None and not self._desk.still:
+            self.open_with = claims.open_with(self._desk, run)
+        return self.open_with != old
+
+    def offer(self, key: int) -> None:
+        self.offered = key
+        self.next = None
+
+    def shown(self, row: QueueRow) -> QueueRow:
+        name = self.open_with.get(row.key)
+        return row if name is None else replace(row, open_with=name)
+
+    def follow(
+        self,
+        session: Session,
+        skips: frozenset[int],
+        lost: Callable[[int], None],
+        *,
+        rested: bool = False,
+    ) -> None:
+        """Claim the item in view and the next; ``lost`` is called for an item that another has.
+
+        ``skips`` are not to come next; ``rested`` says that the item has been in view for a while.
+        """
+        wanted = _open_item(session)
+        now = self._clock()
+        if self._runner is None or not self.active:
+            return
+        if wanted == self._claimed:
+            if wanted[1] is None or not self.pressed or now - self._at < claims.RENEWED:
+                return
+        elif not rested:
+            item = session.item if wanted[1] else None
+            stepped = item is not None and item.row.key != self.offered
+            if stepped or now - self._at < _REST:
+                return
+        self._claimed = wanted
+        self._at = now
+        self._running = True
+        self.pressed = False
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            self._running = False
+            if isinstance(found, tuple):
+                mine, self.next = found
+                if session.item is not None and not mine:
+                    # The item that comes into view instead is claimed at once.
+                    self._at = float("-inf")
+                    lost(session.item.row.key)
+            elif error is not None:
+                # The desk is busy or gone; other writes report that, and this is tried again.
+                self._claimed = None
+
+        self._runner.start(Job(CLAIMS, partial(_claim, session, skips, wanted[1]), ended))
+
+    @property
+    def active(self) -> bool:
+        return self._runner is not None and not self._desk.read_only and not self._running
+
+    def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
+        """Take the claims made with a label: the item due to come into view, and the next one.
+
+        ``follow`` handles items that somebody else got instead.
+        """
+        wanted = _open_item(session)
+        key = None if session.item is None else session.item.row.key
+        if claimed and key == claimed[0] and wanted[1] in held:
+            self._claimed = wanted
+            self._at = self._clock()
+            self.pressed = False
+            self.next = claimed[1] if len(claimed) == len(held) == 2 else None
+
+    def release(self) -> None:
+        """Give up all claims, for good."""
+        runner = self._runner
+        self._runner = None
+        if runner is not None:
+            runner.cancel(CLAIMS)
+            claims.release(self._desk)
+
+
+def _claim(
+    session: Session, skips: frozenset[int], item: bytes | None, desk: Desk, _report: Report
+) -> tuple[bool, int | None]:
+    """Claim the item in view and the next undecided one that nobody holds, in a worker's thread.
+
+    Return whether the item in view is the reviewer's, and the key of the next one or ``None``.
+    """
+    hurry(desk, _PATIENCE)
+    items = frozenset() if item is None else frozenset({item})
+    held = None
+    following = None
+    if item is not None and session.index is not None:
+        # Read before the labels: an item is labelled before it is given up.
+        taken = (*skips, *claims.open_with(desk, session.run))
+        left_out: dict[int, bool | None] = dict.fromkeys(taken)
+        for _ in range(_TRIES):
+            place = desk.next_undecided(session.run, session.keys, session.index, left_out)
+            if place is None or place == session.index:
+                break
+            key = session.keys[place]
+            wanted = claims.item_of(desk, key)
+            held = claims.claim(desk, {*items, wanted})
+            if wanted in held:
+                following = key
+                break
+            left_out[key] = None
+    if held is None:
+        held = claims.claim(desk, items)
+    if item is None or session.item is None:
+        return item is None, following
+    # The previous holder may have labelled it since it came into view. An item that the reviewer
+    # labelled has come back.
+    key = session.item.row.key
+    labelled = desk.rows([key])[0].decided and not desk.item(key).labelled_before
+    return item in held and not labelled, following
+
+
+def _open_item(session: Session) -> tuple[int, bytes | None]:
+    """Return the run, and the item that is open for a label or ``None``."""
+    item = session.item
+    if session.page is not Page.ITEM or item is None or item.row.decided:
+        return session.run.key, None
+    return session.run.key, bytes.fromhex(item.item_hash)
 
 
 class ReviewSession:
@@ -41,7 +202,7 @@ class ReviewSession:
         """The verdicts that had a label when the queue was read."""
         self.exposure: Exposure = earlier.exposure if earlier else Exposure()
         self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, settings.repeat)
-        self._rows: dict[int, QueueRow] = {}
+        self.known: dict[int, QueueRow] = {}
         """The rows of the queue that were read, as long as nothing may have changed them."""
         self.session = Session(
             run, view, array("q"), desk.progress(run), feedback=settings.feedback
@@ -69,7 +230,6 @@ class ReviewSession:
         return replace(item, row=self.claims.shown(item.row))
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the queue rows of ``keys`` as they are at this moment."""
         return self._as_shown(self.desk.rows(keys))
 
     def _as_shown(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
@@ -77,24 +237,20 @@ class ReviewSession:
         return with_waiting(list(shown), self.outbox.waiting)
 
     def listed(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the queue rows of ``keys`` as they were read last; see ``forget_rows``."""
-        if len(self._rows) > _MOST_ROWS:
-            self._rows.clear()
-        if missing := [key for key in keys if key not in self._rows]:
-            self._rows |= {row.key: row for row in self.desk.rows(missing)}
-        return self._as_shown(self._rows[key] for key in keys if key in self._rows)
-
-    def forget_rows(self) -> None:
-        """Read the queue's rows again when they are wanted next."""
-        self._rows.clear()
+        """Return the queue rows of ``keys`` as they were read last; see ``known``."""
+        if len(self.known) > _MOST_ROWS:
+            self.known.clear()
+        if missing := [key for key in keys if key not in self.known]:
+            self.known |= {row.key: row for row in self.desk.rows(missing)}
+        return self._as_shown(self.known[key] for key in keys if key in self.known)
 
     def labelled(self, item: Item, act: Edit) -> None:
         """Apply a label of the reviewer to the queue's rows; read again the rows it may change."""
-        row = self._rows.pop(item.row.key, None)
+        row = self.known.pop(item.row.key, None)
         if item.same_content > 1:
-            self._rows.clear()
+            self.known.clear()
         elif row and not (row.decided or row.labelled_by_other or self.desk.double):
-            self._rows[row.key] = replace(row, label=act.label, deferred=False)
+            self.known[row.key] = replace(row, label=act.label, deferred=False)
 
     def criteria(self) -> tuple[Criterion, ...]:
         """Return the criteria of the current response as they are now; empty if it has only one."""
@@ -262,15 +418,18 @@ class ReviewSession:
         self._take(view, self.desk.queue(self.session.run, view.filter, effective_order(view)))
         self._land(item, stay=stay)
 
-    def arrive(self, view: View, keys: array[int]) -> None:
-        """Take the queue of another view.
+    def arrive(self, view: View, keys: array[int], *, resumes: bool = False) -> None:
+        """Take the queue of another view, or of the one that the session ``resumes``.
 
         The item stays if the queue has it; another order begins at its first undecided item.
         """
         old = self.session.view
         left = self.session.item
         self._take(view, keys)
-        if view.order == old.order:
+        if resumes:
+            self._land(view.item, stay=parse_filter(view.filter).decided)
+            self._trail.clear()
+        elif view.order == old.order:
             self._land(left.verdict.id if left else None, stay=True)
         elif not keys:
             self._land(None)
@@ -392,7 +551,6 @@ class ReviewSession:
         self.show_key(key, place_of(self.session.keys, key), trail=trail)
 
     def refresh(self) -> None:
-        """Read the current item and the counts again."""
         self._read_repeats()
         session = self.session
         item = self.session.item

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.paint.layout import ItemScroll, ReadingOptions
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.completion import Completion
@@ -121,7 +120,6 @@ SCROLLS_AND_CLOSES = ("j k", "scroll"), *ESC
 
 
 def one_page(page: DialogPage) -> PageForm:
-    """Return the form of a single page."""
     return PageForm(lambda _at: page)
 
 
@@ -298,18 +296,11 @@ PANES = ("queue", "item", "jury")
 
 
 class Notice(Struct, frozen=True):
-    """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
-
-    A notice about one item is removed when another is shown, so as not to seem about that.
-    """
+    """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any."""
 
     text: str = ""
     tone: Tone = Tone.NOTE
     about: object = None
-
-    def beside(self, shown: object) -> Notice:
-        """Return the notice if it concerns ``shown`` or no particular thing, else an empty one."""
-        return self if self.about in (None, shown) else Notice()
 
 
 class Panes(Struct, frozen=True):
@@ -392,6 +383,51 @@ class Panes(Struct, frozen=True):
             made = replace(self, **{name: share})
             columns = made.columns[name]
         return made
+
+
+TITLE = "title"
+TOOLS = "tools"
+"""The calls and results of tools in a conversation, each of which folds by itself."""
+FOLDS = frozenset({TITLE, "rubric", "input", "reference", TOOLS})
+"""The sections of an item that fold where they are long."""
+
+
+class ReadingOptions(Struct, frozen=True):
+    """The reviewer's choices for drawing an item's texts. They never change the text itself."""
+
+    open_sections: frozenset[str] = frozenset()
+    """Names of what does not fold: long texts of the item, and reasons and figures of the jury."""
+    find: tuple[str, ...] = ()
+    """Words to highlight."""
+
+
+RESPONSES = ("output", "alternative")
+"""The parts that are judged: a label needs to have seen each of them. They never fold."""
+
+
+class Place(Struct, frozen=True):
+    """A passage of an item: a part, and a character of its text.
+
+    Character -1 is the heading of the part.
+    """
+
+    part: str = ""
+    char: int = -1
+
+
+class TextPassage(Struct, frozen=True):
+    """Characters ``first`` to ``end`` of a part."""
+
+    part: str
+    first: int = 0
+    end: int = 0
+
+
+class ItemScroll(Struct, frozen=True):
+    """The place from which an item is shown; ``turns`` grows with every demand to scroll there."""
+
+    top: Place | TextPassage = Place()
+    turns: int = 0
 
 
 class Criterion(Struct, frozen=True):

@@ -1,25 +1,22 @@
-"""The one registry of actions: key, footer hint, palette entry and help come from here."""
+"""The one registry of actions, from which footer, palette and help come, and the keys in force.
+
+The registry's keys are overridden by the user's, by name.
+"""
 
 from __future__ import annotations
 
-import difflib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from pathlib import Path
+from functools import cache
+from itertools import chain, product
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.app.controllers.state import Completer, Session
-from reviewdesk.desk import Desk
-from reviewdesk.desk.review import filters
-from reviewdesk.domain.query.completion import (
-    Completion,
-    Option,
-    Vocabulary,
-    complete,
-    complete_order,
-)
-from reviewdesk.errors import UsageError
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.tags import normal_tags
+from reviewdesk.errors import SettingsError, UsageError
+from reviewdesk.settings import Settings, checked_theme, near, quoted
 
 THEMES = {
     "desk": "dark",
@@ -191,7 +188,6 @@ _IN_ROWS = {name: title for title, names in ROWS.items() for name in names}
 
 
 def rows(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    """Return the actions by the row of the help that lists them, in order."""
     found: dict[str, list[Action]] = {}
     for action in actions:
         found.setdefault(_IN_ROWS.get(action.id, action.title), []).append(action)
@@ -218,25 +214,6 @@ def hints(wanted: Mapping[str, object]) -> list[Hint]:
     ]
 
 
-def matching(typed: str, actions: Iterable[Action]) -> list[Action]:
-    """Return the actions in which each typed word is found.
-
-    One with this title comes first, then those whose id has the words at the start of its parts,
-    then those in which every word begins a word; equal actions keep their order.
-    """
-    words = typed.lower().split()
-
-    def rank(action: Action) -> tuple[bool, int]:
-        name = f" {action.id.replace('.', ' ')} {action.id}"
-        begins = (all(f" {word}" in part for word in words) for part in (name, f" {text(action)}"))
-        return action.title != typed.strip(), -sum(begins)
-
-    def text(action: Action) -> str:
-        return f"{action.title.lower()} {action.id.replace('.', ' ')} {action.id}"
-
-    return sorted((one for one in actions if all(w in text(one) for w in words)), key=rank)
-
-
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
     """Return the actions by group, in the order in which the groups first appear."""
     found: dict[str, list[Action]] = {}
@@ -245,145 +222,271 @@ def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
     return found
 
 
-class Command(Struct, frozen=True):
-    """One command. ``argument`` names what follows it, in square brackets if it is optional."""
+TEXTUALS = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+"""Textual's names of signs by those of Unicode, where the two differ."""
 
-    name: str
-    argument: str
-    note: str
+_SHOWN = {
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "escape": "esc",
+    "delete": "del",
+    "insert": "ins",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+}
+_ALIASES = {shown: name for name, shown in _SHOWN.items()} | {"return": "enter"}
 
-    @property
-    def must(self) -> bool:
-        return bool(self.argument) and not self.argument.startswith("[")
+_FUNCTION = tuple(f"f{number}" for number in range(1, 13))
+_ARROWS = (
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "insert", "delete",
+)  # fmt: skip
+_PLAIN = frozenset({"escape", "enter", "tab", "backspace", "space", *_ARROWS, *_FUNCTION})
+_MODIFIABLE = frozenset({*_ARROWS, *_FUNCTION} - {"f3"})
+"""Keys that every terminal sends with modifiers; F3 with one looks like a cursor report."""
 
-
-COMMANDS = {
-    command.name: command
-    for command in (
-        Command("go", "ROW|ID", "jump to a row of the queue or to a verdict; :42 is :go 42"),
-        Command("filter", "[FILTER]", "filter the queue; without a filter, show all"),
-        Command("order", "ORDER", "order the queue; - in front descends"),
-        Command("team", "", "how far the reviewers of the run agree, and where they differ"),
-        Command("queue", "", "the queue"),
-        Command("item", "", "the item"),
-        Command("cal", "", "calibration"),
-        Command("runs", "", "the runs"),
-        Command("run", "NAME", "review another run"),
-        Command("compare", "[RUN]", "which panel is right more often on the items of both runs"),
-        Command("improve", "[PANEL]", "what the panel gets wrong, candidates, tries, adoption"),
-        Command("open", "FILE", "load a report and review it"),
-        Command(
-            "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
-        ),
-        Command("ask", "[QUESTION]", "ask, e.g. accuracy >= 0.9, and label what answers it; close"),
-        Command("theme", "NAME", "switch the theme"),
-        Command("stop", "", "stop what runs in the background"),
-        Command("help", "", "every key and sign"),
-        Command("quit", "", "close; everything is saved"),
-        Command("q", "", "close; everything is saved"),
-    )
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_MODIFIED: Mapping[str, frozenset[str]] = {
+    "shift": _MODIFIABLE | {"tab"},
+    "ctrl": _MODIFIABLE | (_LETTERS - set("hijm")) | {"space", "backslash", "right_square_bracket"},
+    "alt": _MODIFIABLE | (_LETTERS - set("bf")) | frozenset("0123456789"),
+    "alt+shift": _MODIFIABLE | (_LETTERS - set("o")),
+    **dict.fromkeys(("ctrl+shift", "alt+ctrl", "alt+ctrl+shift"), _MODIFIABLE),
 }
 
+_TWINS = {
+    "ctrl+space": "ctrl+@",
+    "alt+1": "inverted_exclamation_mark",
+    "alt+2": "trade_mark_sign",
+    "alt+3": "pound_sign",
+    "alt+4": "cent_sign",
+    "alt+5": "infinity",
+    "alt+6": "section_sign",
+    "alt+7": "pilcrow_sign",
+    "alt+8": "bullet",
+    "alt+9": "ª",
+    "alt+0": "º",
+}
+"""The names that Textual gives keys on terminals without the newer keyboard protocol."""
 
-class TypedCommand(Struct, frozen=True):
-    """A parsed command line."""
-
-    name: str
-    argument: str
-
-
-def parse_command(text: str) -> TypedCommand:
-    """Parse a command line; raise UsageError for an unknown name or a wrong argument."""
-    text = text.strip().removeprefix(":").strip()
-    if text.isdecimal():
-        return TypedCommand("go", text)
-    name, _, argument = text.partition(" ")
-    argument = argument.strip()
-    command = COMMANDS.get(name)
-    if command is None:
-        near = difflib.get_close_matches(name, COMMANDS, 3, 0.5)
-        hint = f"Did you mean {', '.join(near)}?" if near else "tab lists the commands."
-        raise UsageError(f"no command {name!r}" if name else "no command was typed", hint)
-    if command.must and not argument:
-        raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
-    if argument and not command.argument:
-        raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")
-    return TypedCommand(name, argument)
+_BLOCKS = (
+    range(0x21, 0x2FF),  # Latin and its accents
+    range(0x2010, 0x2060),  # punctuation
+    range(0x20A0, 0x20C1),  # currencies
+    range(0x2100, 0x2150),  # letterlike signs
+    range(0x2200, 0x2300),  # mathematics
+)
 
 
-def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:
-    """Complete the name of a command or, after the name, the command's argument."""
-    head = text[:cursor]
-    lead = len(head) - len(head.lstrip(": "))
-    name, space, typed = head[lead:].partition(" ")
-    if not space:
-        options = [Option(c.name, f"{c.argument}  {c.note}".strip()) for c in COMMANDS.values()]
-        return choose(lead, cursor, name, options)
-    completer = arguments.get(name)
-    if completer is None:
-        return Completion(cursor, cursor, ())
-    start = cursor - len(typed)
-    found = completer(typed, len(typed))
-    return Completion(found.start + start, found.end + start, found.options)
+def real_key(name: str) -> bool:
+    """Return True if every usual terminal can send this key, given by Textual's name."""
+    *modifiers, last = name.split("+")
+    if modifiers:
+        return last in _MODIFIED.get("+".join(modifiers), ())
+    if len(name) == 1:
+        return name.isalnum() and name.isprintable() and show_line(name) == name
+    return name in _PLAIN or name in _signs()
 
 
-def choose(start: int, end: int, typed: str, options: Iterable[Option]) -> Completion:
-    """Return the options that contain ``typed``, those that start with it first."""
-    typed = typed.lower()
-    found = [option for option in options if typed in option.text.lower()]
-    found.sort(key=lambda option: not option.text.lower().startswith(typed))
-    return Completion(start, end, tuple(found))
+def key_of(written: str) -> str | None:
+    """Return Textual's name of a key that a person wrote, ``None`` if terminals cannot send it."""
+    *before, last = written.split("+") if len(written) > 1 else [written]
+    modifiers = {"ctrl" if word == "control" else word for word in map(str.lower, before)}
+    if modifiers and len(last) == 1:
+        if modifiers == {"shift"} and last.isalpha():
+            return key_of(last.upper())
+        if modifiers == {"alt"} and last.isupper():
+            modifiers = {"alt", "shift"}
+        last = last.lower()
+    if len(last) > 1 or last in _ALIASES:
+        last = _ALIASES.get(last.lower(), last.lower())
+    elif last:
+        last = _char_key(last)
+    name = "+".join([*sorted(modifiers), last])
+    return name if real_key(name) else None
 
 
-def among(names: Callable[[], Iterable[Option]]) -> Completer:
-    """Return a completer whose options replace the whole argument."""
-    return lambda typed, cursor: choose(0, cursor, typed, names())
+def shown_key(name: str) -> str:
+    """Return a key as people read it, given Textual's name: ``pgdn``, ``?``, ``ctrl+r``."""
+    *modifiers, last = name.split("+")
+    # People write ctrl+alt, not alt+ctrl.
+    modifiers.sort(key=lambda modifier: modifier != "ctrl")
+    return "+".join([*modifiers, _SHOWN.get(last) or _signs().get(last, last)])
 
 
-def last_of_list(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a completer for the last word of a list with commas; it skips words already there."""
-
-    def complete(typed: str, cursor: int) -> Completion:
-        before, comma, last = typed[:cursor].rpartition(",")
-        start = len(before) + len(comma) + len(last) - len(last.lstrip())
-        there = {part.strip() for part in before.split(",")}
-        options = [Option(name) for name in names() if name not in there]
-        return choose(start, cursor, last.strip(), options)
-
-    return complete
+def spellings(name: str) -> tuple[str, ...]:
+    """Return every name under which Textual can report the key."""
+    return (name, _TWINS[name]) if name in _TWINS else (name,)
 
 
-def files(typed: str, cursor: int) -> Completion:
-    """Complete a path with the files and folders that start with it."""
-    text = typed[:cursor]
-    folder, _, start = text.rpartition("/")
+def _char_key(char: str) -> str:
+    if char.isalnum():
+        return char
+    name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
+    return TEXTUALS.get(name, name)
+
+
+@cache
+def _signs() -> Mapping[str, str]:
+    found = map(chr, chain.from_iterable(_BLOCKS))
+    return {_char_key(char): char for char in found if char.isprintable() and not char.isalnum()}
+
+
+FIXED = {
+    "quit.anywhere": "it is the way out, also from a text field",
+    "copy": "people press it to get out of a program, which must never label",
+}
+"""Actions whose keys cannot be changed, with the reason."""
+
+NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
+"""Actions that must have a key; closing always has its fixed key."""
+
+OF_DIALOGS = frozenset({"enter", "escape"})
+"""Keys that answer dialogs: pressed once too often they must not act on the item below."""
+
+
+class Keymap(Struct, frozen=True):
+    """The keys of every action, checked: no two actions share one on any screen."""
+
+    chosen: Mapping[str, tuple[str, ...]]
+    """Textual's names of the keys in force, by action id; ``defaults`` are the registry's."""
+    defaults: Mapping[str, tuple[str, ...]]
+    withheld: frozenset[str] = frozenset()
+    """The actions and commands that are not offered here."""
+
+    @classmethod
+    def of(
+        cls,
+        actions: Mapping[str, Action],
+        overrides: Mapping[str, Iterable[str]] | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> Keymap:
+        """Return the registry's keys, overridden by those of the settings as a person wrote them.
+
+        ``sources`` says where each ``keys.ACTION`` was set.
+
+        Raises:
+            SettingsError: a key cannot be used, or two actions would share it.
+        """
+
+        def error(action: str, problem: str, hint: str) -> SettingsError:
+            return SettingsError((sources or {}).get(f"keys.{action}", "keys"), problem, hint)
+
+        defaults = {
+            name: tuple(key.strip() for key in action.keys.split(",") if key.strip())
+            for name, action in actions.items()
+        }
+        changed = {
+            name: _checked_keys(name, written, defaults, error)
+            for name, written in (overrides or {}).items()
+        }
+        chosen = {**defaults, **changed}
+        _refuse_clashes(actions, chosen, tuple(changed), error)
+        return cls(chosen, defaults)
+
+    def without(self, actions: frozenset[str]) -> Keymap:
+        kept = {name: () if name in actions else keys for name, keys in self.chosen.items()}
+        return Keymap(kept, self.defaults, actions)
+
+    def keys(self, action: str) -> tuple[str, ...]:
+        return self.chosen.get(action, ())
+
+    def shown(self, action: str) -> str:
+        return " ".join(map(shown_key, self.keys(action)))
+
+    def first(self, action: str) -> str:
+        return self.shown(action).split(" ", maxsplit=1)[0]
+
+    def bound(self, where: str) -> dict[str, str]:
+        """Return the action of every key that does something on a screen, by Textual's name."""
+        here = (name for name in self.chosen if where in ACTIONS[name].where)
+        return {key: name for name in here for key in _sent_names(self.chosen[name])}
+
+    def changed(self) -> list[str]:
+        return [name for name, keys in self.chosen.items() if keys != self.defaults[name]]
+
+
+def checked(settings: Settings) -> Keymap:
+    """Return the keymap of the settings.
+
+    Raises:
+        SettingsError: a key, the theme or a tag is unusable.
+    """
+    checked_theme(settings, THEMES)
     try:
-        path = Path(folder or ("/" if text.startswith("/") else ".")).expanduser()
-        found = sorted(p for p in path.iterdir() if p.name.startswith(start))[:200]
-        shown = [p for p in found if start.startswith(".") or not p.name.startswith(".")]
-        options = tuple(Option(f"{p}/" if p.is_dir() else str(p)) for p in shown)
-    except (OSError, RuntimeError, ValueError):
-        # The home folder does not exist, a folder may not be read, or the text is not a path.
-        options = ()
-    return Completion(0, cursor, options)
+        normal_tags(settings.tags)
+    except UsageError as error:
+        raise SettingsError(settings.source("tags"), error.message, error.hint) from None
+    return Keymap.of(ACTIONS, settings.keys, settings.sources)
 
 
-def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
-    """Return completers by command name; the filter's words are read from the desk once, on use."""
+_Error: TypeAlias = Callable[[str, str, str], SettingsError]
+"""Makes an error that names the place where an action's keys were set."""
 
-    @lru_cache(maxsize=1)
-    def known() -> Vocabulary:
-        return filters.vocabulary(desk, session.run)
 
-    return {
-        "filter": lambda text, cursor: complete(text, cursor, known()),
-        "order": complete_order,
-        "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
-        "compare": among(
-            lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
-        ),
-        "theme": among(lambda: [Option(*theme) for theme in THEMES.items()]),
-        "improve": files,
-        "open": files,
-        "export": files,
-    }
+def _sent_names(keys: Iterable[str]) -> list[str]:
+    return [name for key in keys for name in spellings(key)]
+
+
+def _checked_keys(
+    action: str, written: Iterable[str], defaults: Mapping[str, tuple[str, ...]], error: _Error
+) -> tuple[str, ...]:
+    if action not in defaults:
+        hint = near(action, defaults, "reviewdesk config --example lists the actions.")
+        raise error(action, f"there is no action {quoted(action)}", hint)
+    keys: dict[str, None] = {}
+    for text in written:
+        if (key := key_of(text)) is None:
+            problem = f"{action} cannot have {quoted(text)}: few terminals send such a key"
+            names = 'Write a character, or a name such as "pgdn", "F4", "ctrl+r" or "alt+1".'
+            raise error(action, problem, names)
+        keys[key] = None
+    own = defaults[action]
+    if action in FIXED and tuple(keys) != own:
+        stays = " ".join(map(shown_key, own))
+        raise error(action, f"{action} stays on {stays}: {FIXED[action]}", "Take the line out.")
+    if not keys and action in NEEDED:
+        raise error(action, f"{action} must have a key", "Give it one.")
+    if taken := next((key for key in keys if key in OF_DIALOGS and key not in own), None):
+        problem = f"{action} cannot have {shown_key(taken)}, which answers dialogs"
+        raise error(action, problem, "Choose another key.")
+    return tuple(keys)
+
+
+def _refuse_clashes(
+    actions: Mapping[str, Action],
+    chosen: Mapping[str, tuple[str, ...]],
+    changed: tuple[str, ...],
+    error: _Error,
+) -> None:
+    holders: dict[tuple[str, str], str] = {}
+    for other, action in actions.items():
+        for key, screen in product(_sent_names(chosen[other]), sorted(action.where)):
+            one = holders.setdefault((key, screen), other)
+            if one == other:
+                continue
+            # Name the setting that took the key: the later one if both actions were changed.
+            taker = max(one, other, key=lambda name: changed.index(name) if name in changed else -1)
+            holder = other if taker == one else one
+            has = "is given" if holder in changed else "has"
+            problem = f"{taker} cannot have {shown_key(key)}: {holder} {has} it on"
+            mend = "" if holder in FIXED else f", or give {holder} another one as well"
+            problem += f" the {screen} screen"
+            raise error(taker, problem, f"Choose another key{mend}.")
+
+
+def refuse_withheld(keys: Keymap, name: str) -> None:
+    """Raise UsageError for an action or a command that is withheld."""
+    if name in keys.withheld:
+        raise UsageError(
+            f"{name}: not in a browser, as it reaches what belongs to the machine",
+            "The person who serves the desk can do it in a terminal.",
+        )

@@ -253,7 +253,6 @@ def section_lines(section: Section, width: int) -> Lines:
 
 
 def block_lines(one: Block, width: int) -> Lines:
-    """Return the lines of one block."""
     if isinstance(one, ReliabilityDiagram):
         return diagram_lines(one.fit, width)
     return _PAINTERS[type(one)](one, width)

@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Criterion, Figures, ReasonsLine, Session
-from reviewdesk.app.keys.actions import Hint
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import Hint, Keymap
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -258,7 +257,6 @@ def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Line
 
 
 def asking_lines(asking: OpenRerun | None, width: int) -> Lines:
-    """Return the line of a re-run of several verdicts, if there is one."""
     if asking is None:
         return []
     far = f"0/{len(asking.keys):,}" if asking.progress is None else live_text(asking.progress)

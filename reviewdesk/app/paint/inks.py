@@ -214,7 +214,6 @@ class Colourless(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colour; bold, dim, underline and reverse remain."""
         del background
         return [
             Segment(text, None if style is None else _without_colour(style), control)

@@ -13,22 +13,16 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from reviewdesk.app.controllers.exposure import ItemLayout, PartLines
+from reviewdesk.app.controllers.state import RESPONSES, TITLE, TOOLS, ReadingOptions
 from reviewdesk.app.paint.document import block_lines, document_lines, section_lines
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.layout import (
-    RESPONSES,
-    TITLE,
-    TOOLS,
-    ItemLayout,
-    PartLines,
-    ReadingOptions,
-    cuts,
-)
 from reviewdesk.app.paint.styled import (
     ELLIPSIS,
     InkedLine,
     Lines,
     block,
+    cuts,
     heading,
     is_json,
     json_inked,
@@ -72,7 +66,6 @@ def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
 
 
 def _hits(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of every search hit, in characters of the line."""
     if not any(span.style == Ink.HEAD for span in content.spans):
         yield from (match.span() for match in pattern.finditer(_bare(content.plain)))
 
@@ -169,7 +162,6 @@ def beside(left: Lines, right: Lines, width: int) -> Lines:
 
 
 def column(width: int) -> int:
-    """Return the width of each of two columns."""
     return (width - cell_len(_BETWEEN)) // 2
 
 
@@ -193,7 +185,6 @@ def text_lines(text: str, width: int) -> PaintedText:
 
 @lru_cache(maxsize=12)
 def _rows(text: str) -> tuple[InkedLine, ...]:
-    """Return the lines of a text, sanitised, with their inks."""
     clean = block(text, limit=len(text))
     return tuple(rows(json_inked(clean) if is_json(text) else text_inked(clean)))
 

@@ -10,13 +10,137 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from textual.content import Content, Span
 from textual.style import Style
 
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.layout import cuts, fitting, fitting_end, single
 from reviewdesk.domain import safetext
+
+SINGLE = re.compile(
+    "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
+    "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
+)
+"""Texts that every terminal draws in one column per character, without joined characters."""
+
+
+def single(text: str) -> bool:
+    """Return True if every character takes one column by itself."""
+    return text.isascii() or SINGLE.fullmatch(text) is not None
+
+
+Cut = tuple[int, int]
+"""Start and end of a piece of a text, in characters."""
+
+
+def fitting(text: str, width: int) -> int:
+    """Return how many characters from the start fit into ``width`` cells, in whole graphemes."""
+    if single(text[: width + 1]):
+        return min(width, len(text))
+    used = 0
+    for start, _, size in split_graphemes(text)[0]:
+        used += size
+        if used > width:
+            return start
+    return len(text)
+
+
+def fitting_end(text: str, width: int) -> int:
+    """Return how many characters at the end of a short text fit into ``width`` cells."""
+    if single(text):
+        return min(width, len(text))
+    used = 0
+    for _, end, size in reversed(split_graphemes(text)[0]):
+        used += size
+        if used > width:
+            return len(text) - end
+    return len(text)
+
+
+def cuts(text: str, first: int, rest: int) -> list[Cut]:
+    """Cut one line into pieces: the first fits ``first`` cells and the others ``rest``.
+
+    The spaces at a break are left out. A grapheme that is wider than the room stands alone.
+    """
+    if single(text):
+        return [(0, len(text))] if len(text) <= first else _single_cuts(text, first, rest)
+    if len(text) <= first and cell_len(text) <= first:
+        return [(0, len(text))]
+    return _any_cuts(text, first, rest)
+
+
+def _skip_spaces(text: str, start: int) -> int:
+    while start < len(text) and text[start] == " ":
+        start += 1
+    return start
+
+
+def _single_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    found: list[Cut] = []
+    start = 0
+    room = first
+    while len(text) - start > room:
+        end = start + room
+        lead = _skip_spaces(text, start)
+        if lead >= end:
+            start = lead
+            continue
+        stop = max(text.rfind(" ", lead, end + 1), 0) or end
+        after = _skip_spaces(text, stop)
+        while text[stop - 1] == " ":
+            stop -= 1
+        found.append((start, stop))
+        start = after
+        room = rest
+    if start < len(text) or not found:
+        found.append((start, len(text)))
+    return found
+
+
+def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    """Cut a text in any script in one pass, which remembers the last place to break."""
+    found: list[Cut] = []
+    start = total = base = 0
+    room = first
+    before = ""
+    place: tuple[int, int, int] | None = None
+    """Where a piece may end, where the next one then begins, and the cells up to there."""
+    solid = False
+    for at, end, size in split_graphemes(text)[0]:
+        char = text[at]
+        if char == " ":
+            if solid:
+                # A piece ends before the first of several spaces, the next begins after the last.
+                place = (place[0] if place and place[1] == at else at, end, total + 1)
+        else:
+            if solid and before != " " and (_ideograph(before) or _ideograph(char)):
+                place = (at, at, total)
+            while solid and total + size - base > room:
+                stop, after, cells = place or (at, at, total)
+                found.append((start, stop))
+                start = after
+                base = cells
+                room = rest
+                place = None
+                solid = after < at
+            if not solid and total + size - base > room:
+                start = at
+                base = total
+            solid = True
+        total += size
+        before = char
+    end = len(text)
+    if total - base > room and text.endswith(" "):
+        end = place[0] if place else start
+    if end > start or not found:
+        found.append((start, end))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _ideograph(char: str) -> bool:
+    return char >= "\u2e80" and not "\uac00" <= char <= "\ud7a3" and cell_len(char) == 2
+
 
 _LONGEST_JSON = 2_000_000
 
@@ -89,7 +213,6 @@ _DEEPEST = 24
 
 
 def json_inked(shown: str) -> InkedText:
-    """Ink the names, strings and numbers of JSON."""
     spans = []
     for match in _JSON.finditer(shown):
         kind = "string" if match["string"] else "number"
@@ -124,7 +247,6 @@ _INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "mute
 
 
 def text_inked(shown: str) -> InkedText:
-    """Ink prose or Markdown."""
     return InkedText(shown, tuple(_text_spans(shown)), _HANG)
 
 
@@ -160,7 +282,6 @@ _SARA_AM = str.maketrans({"\u0e33": "\u0e4d\u0e32", "\u0eb3": "\u0ecd\u0eb2"})
 
 
 def cells(text: str) -> int:
-    """Return the columns that a text takes."""
     return len(text) if single(text) else cell_len(text)
 
 
@@ -203,7 +324,6 @@ def clip_middle(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Cut or pad the text to exactly ``width`` cells."""
     text = clip(text, width)
     space = " " * (width - cells(text))
     return space + text if right else text + space
@@ -218,13 +338,7 @@ _WORD = 12
 """The most characters that ``cut_words`` leaves out to end a line with a whole word."""
 
 
-def moment(at: str) -> str:
-    """Format a stored time to the minute, in UTC as it was stored."""
-    return inline(at, 40)[:16].replace("T", " ")
-
-
 def line(*pieces: Piece | str) -> Content:
-    """Join styled pieces into one line of any width."""
     text = ""
     spans = []
     for piece in pieces:
@@ -236,7 +350,6 @@ def line(*pieces: Piece | str) -> Content:
 
 
 def one_line(draw: Callable[..., Content], *facts: object, **more: object) -> Lines:
-    """Return the line that ``draw`` makes of facts, of which the last is the width."""
     return [draw(*facts, **more)]
 
 
@@ -342,7 +455,6 @@ def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
 
 
 def heading(title: str, width: int, note: str = "") -> Content:
-    """Return a section's title with a rule behind it."""
     head = line((title, Ink.HEAD), (f"  {note}" if note else "", Ink.MUTED), " ")
     if head.cell_length >= width:
         return cut_words(head, width)

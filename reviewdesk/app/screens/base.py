@@ -14,8 +14,7 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import ViewState
-from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, hints
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, Keymap, hints
 from reviewdesk.app.paint.frame import (
     Header,
     asking_lines,
@@ -274,7 +273,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     # the frame
 
     def compose(self) -> ComposeResult:
-        """Lay out header, body, status and footer."""
         yield Bar(id="header")
         yield from self.body()
         yield Bar(id="asking")
@@ -324,7 +322,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.bar("footer").paint(partial(one_line, footer_line, wanted, keys))
 
     def bar(self, name: str) -> Bar:
-        """Return the line with the id ``name``: header, status, strip, footer or tiny."""
         return self.query_one(f"#{name}", Bar)
 
     def press(self, key: str) -> bool:
@@ -336,7 +333,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return True
 
     def action_do(self, name: str) -> None:
-        """Carry out one action of the registry."""
         if self.ready:
             controller = self.front.controller
             late = self.front.lateness

@@ -100,7 +100,6 @@ class Dialog(ModalScreen[ScreenResultType]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Lay out title, content and keys."""
         with Vertical(id="box"):
             yield Bar(lambda width: [title_line(*self.about, width)], id="title")
             yield from self.content()
@@ -196,7 +195,6 @@ class PageDialog(Dialog[Any]):
         self.show()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the keys in view, whatever the height."""
         super().on_resize(event)
         self._fit()
 
@@ -204,7 +202,6 @@ class PageDialog(Dialog[Any]):
         self._form.drawn()
 
     def follow(self) -> None:
-        """Draw the page if it has changed."""
         page = self._form.read(self._at)
         if self.query("#box") and replace(page, acts={}) != replace(self._page, acts={}):
             same = page.document is self._page.document
@@ -253,14 +250,12 @@ class PageDialog(Dialog[Any]):
             options.scroll_home(animate=False)
 
     def action_turn(self, key: str) -> None:
-        """Show another page."""
         if by := self._form.turns.get(key):
             self._at = (self._at + by) % self._form.count
             self._page = self._form.read(self._at)
             self.show()
 
     def on_key(self, event: events.Key) -> None:
-        """Close, answer, act, or turn the page."""
         key = event.key
         page = self._page
         if key in page.closes:

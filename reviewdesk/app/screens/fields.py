@@ -62,7 +62,6 @@ class PromptField(Dialog[FieldInput]):
         self.keys = ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     def content(self) -> ComposeResult:
-        """Show the rule of what may be typed, the field and help."""
         for rule in self.form.rule.splitlines():
             yield Bar(partial(paragraph, rule, ink=Ink.MUTED))
         yield Field(self.form.value, select_on_focus=self.form.replaces)
@@ -174,7 +173,6 @@ class _NoteArea(TextArea):
     """
 
     async def on_key(self, event: events.Key) -> None:
-        """Act on the dialog's keys before the text field sees them."""
         done = {"enter": "save", "ctrl+j": "newline", "escape": "keep"}.get(event.key)
         if done is not None:
             event.stop()
@@ -266,7 +264,6 @@ class DoorDialog(Dialog[None]):
         yield Bar(id="refusal")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter under the name, or say why it is refused."""
         try:
             self._enter(event.value)
         except ReviewDeskError as error:

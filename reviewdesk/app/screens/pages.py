@@ -88,7 +88,6 @@ class RunsScreen(DeskScreen):
         return self.query_one("#details", Pane)
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        """Draw list and details, side by side on a wide terminal."""
         page: RunsController | None = state.page
         if page is None:
             return
@@ -105,7 +104,6 @@ class RunsScreen(DeskScreen):
             self._follow(page.cursor + 1)
 
     def _follow(self, line: int) -> None:
-        """Keep the cursor in view."""
         top = self._list.scroll_offset.y
         height = self._list.page
         if line <= top:

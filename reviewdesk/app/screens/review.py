@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     criteria_lines,
     done_lines,
@@ -82,7 +82,6 @@ class ReviewTexts:
             self._screen.front.controller.guard.shown_once()
 
     def draw(self, state: ViewState) -> None:
-        """Draw the differences from what the panes show."""
         before = self._drawn
         self._wanted = None
         self._drawn = state
@@ -167,7 +166,6 @@ class ReviewScreen(DeskScreen):
         """Whether the current drawing is a step in the list, which another may follow at once."""
 
     def body(self) -> ComposeResult:
-        """Yield the three columns, and the rules between them."""
         with _Columns(id="body"):
             with _Column(id="queue-column"):
                 yield Bar(id="queue-title")
@@ -221,7 +219,6 @@ class ReviewScreen(DeskScreen):
         return self.query_one("#queue", QueueList)
 
     def text(self, name: str) -> Pane:
-        """Return the pane ``name``: the item's or the jury's."""
         return self.query_one(f"#{name}", Pane)
 
     @property
@@ -273,7 +270,6 @@ class ReviewScreen(DeskScreen):
     # drawing
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        """Draw the queue, the texts and the strip."""
         if before is None or before.panes != state.panes:
             self._arrange(state.panes)
         session = state.session
@@ -333,7 +329,6 @@ class ReviewScreen(DeskScreen):
             self.front.controller.guard.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Give the keys to the pane that got the focus."""
         widget = event.widget
         # The focus may have moved on since the event.
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
@@ -361,7 +356,6 @@ def _place(state: ViewState) -> tuple[object, ...]:
 
 
 def _title_notes(state: ViewState) -> dict[str, str]:
-    """Return the notes beside the names of the panes."""
     session = state.session
     panes = state.panes
     count = session.size

@@ -14,15 +14,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from rich.cells import cell_len
-from textual import events
 from textual._xterm_parser import XTermParser
-from textual.app import App
 from textual.driver import Driver
 from textual.events import Key, Resize
 from textual.message import Message
 
-from reviewdesk.app.paint.layout import SINGLE
-from reviewdesk.system.terminal import PARTS_DRAWINGS
+from reviewdesk.app.paint.styled import SINGLE
 
 # Textual has no public parser; the drivers of both kinds of terminal are built on this one.
 
@@ -44,7 +41,6 @@ _LARGEST = 5_000
 
 
 def is_size(width: object, height: object) -> bool:
-    """Return True for columns and rows that a terminal may have."""
     return all(type(one) is int and 0 < one <= _LARGEST for one in (width, height))
 
 
@@ -108,7 +104,6 @@ class TerminalInput:
     """
 
     def __init__(self, debug: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start between two keys; ``debug`` is Textual's."""
         self._debug = debug
         self._clock = clock
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
@@ -260,7 +255,6 @@ class CellWriter:
         self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
 
     def write(self, cells: Iterable[Cell]) -> None:
-        """Write cells from where the cursor is."""
         for text, look in cells:
             codes, self._look = _change(self._look, look, blank=text == " ")
             self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
@@ -370,7 +364,6 @@ class ChangesDriver(GuardedDriver):
         self.shown: Shown = app.shown
 
     def write(self, data: str) -> None:
-        """Send the cells that ``data`` changes."""
         if changes := self.shown.changes(data):
             super().write(changes)  # type: ignore[safe-super]
 
@@ -398,30 +391,3 @@ class ChangesDriver(GuardedDriver):
                     found = reader.feed(data)
                 for message in [*found, *reader.look()]:
                     self.process_message(message)
-
-
-class ChangesApp(App[None], inherit_bindings=False):
-    """An app that knows what its terminal shows, and sends only the differences."""
-
-    def __init__(self) -> None:
-        self.shown = Shown()
-        if not os.environ.get("NO_COLOR"):
-            # Textual treats an empty value as set.
-            os.environ.pop("NO_COLOR", None)
-        super().__init__()
-
-    def get_driver_class(self) -> type[Driver]:
-        """Return the platform's driver, made to send only what changes."""
-        driver = super().get_driver_class()
-        if PARTS_DRAWINGS:
-            return driver
-        return type("TerminalDriver", (ChangesDriver, driver), {})
-
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Resize):
-            self.shown.forget(event.size.width)
-        await super().on_event(event)
-
-    def redraw(self) -> None:
-        self.shown.forget()
-        self.screen.refresh()

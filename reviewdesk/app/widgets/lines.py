@@ -19,10 +19,10 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.exposure import DrawnItem
+from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
+from reviewdesk.app.controllers.state import Place, TextPassage
 from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.item import PaintedItem
-from reviewdesk.app.paint.layout import ItemLayout, Place, TextPassage
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
@@ -127,7 +127,6 @@ class Bar(Widget):
         return "\n".join(content.plain for content in self._painter(self.size.width or 80))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line. The painter is called once per width."""
         width = self.size.width
         if width != self._width:
             self._lines = self._painter(width)
@@ -172,7 +171,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.repaint()
 
     def repaint(self) -> None:
-        """Paint the text for the size of the pane."""
         width = self.scrollable_content_region.width
         self._moving = True
         try:
@@ -234,11 +232,9 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.go(next((at for at in reversed(self.stops) if at < top), 0))
 
     def reach(self, title: str) -> None:
-        """Scroll to the section of this title."""
         self.go(next((at for at in self.stops if title in self._lines[at].plain), 0))
 
     def go(self, at: int) -> None:
-        """Scroll so that line ``at`` is the first in view."""
         self.scroll_to(y=at, animate=False, force=True)
 
     @property
@@ -270,7 +266,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line with a margin of one column."""
         width = self.size.width
         at = y + self.scroll_offset.y
         if at >= len(self._lines):
@@ -391,7 +386,6 @@ class ItemPane(Pane):
             super().on_resize()
 
     def repaint(self) -> None:
-        """Paint the item for the width and the height of the pane."""
         self._height = self.page
         self._paints += 1
         # A pane without a width paints nothing, and so shows nothing.

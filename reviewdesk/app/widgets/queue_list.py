@@ -281,7 +281,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._failed = False
 
     def fill(self, keys: array[int], *, blind: bool) -> None:
-        """Show another queue, or the same one in another mode."""
         if keys is self._keys and blind is self._blind:
             return
         self._keys = keys
@@ -293,7 +292,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def choose(self, chosen: frozenset[int]) -> None:
-        """Show which verdicts are selected."""
         if chosen != self._chosen:
             self._chosen = chosen
             self.refresh()
@@ -363,7 +361,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         return page[place] if place < len(page) else None
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the queue."""
         width = self.size.width
         index = y + self.scroll_offset.y
         current = index == self._cursor

@@ -8,7 +8,7 @@ import pytest
 from reviewdesk.app.controllers.jobs import QUEUE
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
-from tests.app.builders import open_run, report, verdict
+from tests.app.builders import WIDE, open_run, report, verdict
 from tests.app.reviewkit import Review
 
 COUNT = 300
@@ -74,6 +74,21 @@ def test_a_filter_that_the_desk_cannot_answer_is_dropped(opened: Opened) -> None
     assert review.notice.startswith(said)
     assert (review.session.view.filter, len(review.session.keys)) == ("", COUNT)
     assert review.current == name(opened, 0)
+
+
+def test_a_filter_of_last_time_is_read_after_the_first_screen(opened: Opened) -> None:
+    last = name(opened, 3)
+    for moves in (0, 1):
+        review = Review(*opened, view=View(filter=f"id~{last}", item=last), begun=False)
+        review.controller.begin(*WIDE)
+        assert review.session.view.filter == ""
+        assert review.current == last
+        review.controller.settle()
+        review.quietly(*["item.next"] * moves)
+        review.finish(QUEUE)
+        assert [*review.session.keys] == review.desk.queue(review.run, f"id~{last}").tolist()
+        assert review.current == last
+        assert review.notice.startswith("resumed at item 1 of 1" if not moves else "1 verdict")
 
 
 def test_a_screen_fetches_its_own_rows_only(opened: Opened) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import PromptForm
-from reviewdesk.app.paint.layout import Place
+from reviewdesk.app.controllers.state import Place, PromptForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.review import edits

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.exposure import DrawnItem, SeenItems
-from reviewdesk.app.paint.layout import ItemLayout, PartLines, Place
+from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout, PartLines, SeenItems
+from reviewdesk.app.controllers.state import Place
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.views import queue

@@ -7,8 +7,8 @@ import pytest
 from textual.widgets import OptionList
 
 from reviewdesk.app.controllers import review as screens
-from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, matching, rows
-from reviewdesk.app.keys.keymap import real_key
+from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, real_key, rows
+from reviewdesk.app.keys.commands import matching
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import PageDialog
 from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict

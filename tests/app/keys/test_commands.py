@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.keys.actions import (
+from reviewdesk.app.keys.commands import (
     COMMANDS,
     TypedCommand,
     among,

@@ -6,8 +6,15 @@ import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.keymap import _PLAIN, _signs, key_of, real_key, shown_key, spellings
+from reviewdesk.app.keys.actions import (
+    _PLAIN,
+    ACTIONS,
+    _signs,
+    key_of,
+    real_key,
+    shown_key,
+    spellings,
+)
 
 MODIFIERS = ("", "shift+", "ctrl+", "alt+", "alt+shift+", "ctrl+shift+", "alt+ctrl+",
              "alt+ctrl+shift+", "super+", "shift+alt+")  # fmt: skip

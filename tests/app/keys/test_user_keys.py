@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action
-from reviewdesk.app.keys.keymap import FIXED, NEEDED, Keymap
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, FIXED, NEEDED, Action, Keymap
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, load_settings
 from tests.app.appkit import open_run, report, staged, verdict

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.state import Criterion
+from reviewdesk.app.controllers.state import TOOLS, Criterion, ReadingOptions
 from reviewdesk.app.paint.frame import criteria_lines
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.paint.layout import TOOLS, ReadingOptions
 from reviewdesk.domain.records import Item, QueueRow, Truth
 from reviewdesk.reports.mapping.conversation import conversation
 from tests.app.builders import open_run, report, verdict

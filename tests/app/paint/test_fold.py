@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 
-from reviewdesk.app.paint.layout import _any_cuts, cuts, fitting, fitting_end
+from reviewdesk.app.paint.styled import _any_cuts, cuts, fitting, fitting_end
 
 ATOMS = ["a", "b", " ", "  ", ".", "(", "日", "本", "。", "「", "한", "글", "e\u0301"]
 ATOMS += ["👍"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.item import jury_lines
-from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.verdict import FIGURES, REASONS

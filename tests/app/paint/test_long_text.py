@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
+from reviewdesk.app.controllers.state import ReadingOptions
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.item import beside, column, painted_item, text_lines
-from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.app.paint.styled import heading
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from reviewdesk.app.controllers.state import Figures
-from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Keymap
 from reviewdesk.app.paint.frame import done_lines, nothing_lines
 from reviewdesk.domain.records import View
 from tests.app.builders import open_run, report, verdict

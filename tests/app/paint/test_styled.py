@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Figures, Session
-from reviewdesk.app.keys.actions import ACTIONS, hints
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.actions import ACTIONS, Keymap, hints
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines, strip_plot
 from reviewdesk.app.paint.frame import (

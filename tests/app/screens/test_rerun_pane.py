@@ -8,10 +8,17 @@ import pytest
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.controllers.jobs import Job, Jobs, rerun_history
+from reviewdesk.app.controllers.jobs import Job, Jobs
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
-from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory, RerunRequest, RerunScope
+from reviewdesk.desk.review.items import of_item
+from reviewdesk.domain.panel.rerun import (
+    OpenRerun,
+    RerunHistory,
+    RerunRequest,
+    RerunScope,
+    flip_rates,
+)
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.domain.verdict import CanonicalBallot
@@ -43,6 +50,12 @@ def item_of(desk: Desk, run: Run) -> Item:
     return desk.item(desk.find(run, "item/001"))
 
 
+def history_of(desk: Desk, item: Item, running: OpenRerun | None = None) -> RerunHistory:
+    made = of_item(desk, item)
+    rates = flip_rates([(item.verdict, made)])
+    return RerunHistory(made, rates, rates, running)
+
+
 def drawn_lines(item: Item, found: RerunHistory, width: int) -> list[Content]:
     sections = (*views.reruns(item, found), *views.running(found.running))
     return document_lines(Document(sections), width)
@@ -50,7 +63,7 @@ def drawn_lines(item: Item, found: RerunHistory, width: int) -> list[Content]:
 
 def text_of(desk: Desk, run: Run, width: int = 79) -> str:
     item = item_of(desk, run)
-    again = rerun_history(desk, item)
+    again = history_of(desk, item)
     return "\n".join(line.plain for line in drawn_lines(item, again, width))
 
 
@@ -119,7 +132,7 @@ async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_f
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     await asked(desk, run, tmp_path, some)
     item = item_of(desk, run)
-    found = rerun_history(desk, item)
+    found = history_of(desk, item)
     for whole, second in ((True, 2), (False, 0)):
         sections = views.reruns(item, found, whole=whole)
         lines = [line.plain.strip() for line in document_lines(Document(sections), 79)]
@@ -151,7 +164,7 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     error = {"type": "x", "message": "it \u202e broke\x07 " * 20}
     hostile: CanonicalBallot = {"id": "jud\x1b[2Jge", "status": "error", "error": error}
     running = OpenRerun(frozenset([item.row.key]), "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
-    again = rerun_history(desk, item, running=running)
+    again = history_of(desk, item, running=running)
     lines = drawn_lines(item, again, width)
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()

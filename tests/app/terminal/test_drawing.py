@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.paint.layout import SINGLE
+from reviewdesk.app.paint.styled import SINGLE
 from reviewdesk.app.terminal.changes import ChangesDriver
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import Opening
