@@ -24,7 +24,7 @@ KEPT = "desk"
 """The source of a setting that was chosen on the screen and is stored in the desk."""
 _VARIABLE = "REVIEWDESK_CONFIG"
 _MAX_BYTES = 1 << 20
-_HINT = "reviewdesk config --example prints a file that holds."
+_HINT = "reviewdesk config --example prints a valid file."
 
 
 class Feedback(StrEnum):
@@ -96,7 +96,7 @@ class Settings(Struct, frozen=True):
         "Who labels; empty: the login name.", "a name in quotes", "REVIEWDESK_REVIEWER",
     )] = ""
     desk: Annotated[Plain, Setting(
-        "The desk file; empty: one in your data folder. A relative path starts at this file.",
+        "The desk file, relative to the folder of this file; empty: one in your data folder.",
         "a path in quotes", "REVIEWDESK_DESK",
     )] = ""
     panel: Annotated[Plain, Setting(
@@ -108,7 +108,7 @@ class Settings(Struct, frozen=True):
         "a path in quotes",
     )] = ""
     repeat: Annotated[Share, Setting(
-        "The share of labels whose item a blind session gives again, unmarked; 0: none.",
+        "The share of labelled items that a blind session asks again, unmarked; 0: none.",
         'a share such as "5%", or a number from 0 to 1',
     )] = Share(0)
     double: Annotated[Share, Setting(
@@ -135,7 +135,7 @@ class Settings(Struct, frozen=True):
         'a table such as {openai = "service/name"}, each an entry of the keyring',
     )] = field(default_factory=dict)
     backups: Annotated[int, Meta(ge=0, le=1000), Setting(
-        "How many of the backups that are made by themselves are kept; 0: none are made.",
+        "How many automatic backups are kept; 0: none are made.",
         "a whole number from 0 to 1000",
     )] = 7
     # fmt: on
@@ -270,7 +270,7 @@ def _from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
     sources = {name: _place_of(path, text, name) for name in names}
     if len(sources) < len(names):
         twice = next(name for name in sources if names.count(name) > 1)
-        problem = f"{twice.removeprefix('keys.')} is given keys twice"
+        problem = f"{twice.removeprefix('keys.')} has keys in two places"
         raise SettingsError(sources[twice], problem, "Keep one of them.")
     if isinstance(table.get("keys"), dict):
         table["keys"] = dict(actions)

@@ -182,7 +182,7 @@ def test_the_ends_of_a_range_are_in_it(file: Path, text: str) -> None:
         ('keys.defer = ["s", 1]', "line 1: defer must be a key or a list of keys in quotes"),
         (
             '[keys]\n"label.pass" = "p"\nlabel.pass = "x"',
-            "line 2: label.pass is given keys twice. Keep one of them.",
+            "line 2: label.pass has keys in two places. Keep one of them.",
         ),
     ],
 )

@@ -154,7 +154,7 @@ def _value_text(value: object) -> str:
 
 
 _HEAD = """\
-# The settings of reviewdesk, each at its default. Kept here they hold for every command:
+# The settings of reviewdesk, each at its default. In this file they apply to every command:
 # {path}
 # REVIEWDESK_CONFIG names another file. What is chosen on the screen is kept by the desk and
 # overrides the file; the environment and the options of a command override both.

@@ -86,7 +86,7 @@ def restore(*, backup: Path, force: bool) -> None:
         say(f"the previous desk is kept as {found.kept}")
     say(f"{path}: restored from {backup}")
     if not found.runs:
-        say("it holds no runs: load the reports again, and their labels are there")
+        say("it has no runs: load the reports again, and their labels are back")
 
 
 @desk.command(epilog="Example: reviewdesk desk repair -o saved.db")

@@ -65,8 +65,8 @@ def calibrate(
 ) -> None:
     """Show how far the judge can be trusted.
 
-    Uses LABELS, or the desk's labels if omitted. With --run, LABELS come from elsewhere, and
-    correct the run's pass rate if their rows say what the judge decided.
+    Uses LABELS, or the desk's labels if omitted. With both LABELS and --run, the labels come from
+    another run, and correct this run's pass rate if their rows say what the judge decided.
     """
     if chosen["suite"] and chosen["by"] != "subject":
         raise UsageError("--suite: only subjects have a composite", "Add --by subject.")
@@ -76,7 +76,8 @@ def calibrate(
     for name in ("by", "simulate", "jurors"):
         if chosen[name]:
             raise UsageError(
-                f"--{name}: a labels file holds no run", f"Leave out the file, or --{name}."
+                f"--{name} needs a run, and a labels file has none",
+                f"Leave out the file, or --{name}.",
             )
     from reviewdesk.desk.figures.labels_file import file_page, file_rows, observed
     from reviewdesk.views.json import figures

@@ -90,8 +90,8 @@ def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bo
 def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None, as_json: bool) -> None:
     """Split the labels into a tuning half and a holdout.
 
-    Near-copies stay together. Again, it adds the labels that came since; what is in a half stays
-    there. Labels given blind are split, and all with --open.
+    Near-copies stay in one half. Run again, it adds the labels given since; no item changes its
+    half. Labels given blind are split, or all with --open.
     """
     labels = make_split(desk, run, open_labels=open_labels, seed=seed)
     _put_page(labels, {}, as_json=as_json)
@@ -125,8 +125,8 @@ def edit(
 ) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
-    The wrong items of the tuning half stand below the panel as comments. Without a terminal, write
-    the draft with -o, edit it, and give it as DRAFT.
+    The wrong items of the tuning half are listed below the panel as comments. Without a terminal,
+    write the draft with -o, edit it, and give it as DRAFT.
     """
     from reviewdesk.desk.improve import candidates
 
@@ -219,7 +219,7 @@ def try_(
 def adopt(
     desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway: bool, as_json: bool
 ) -> None:
-    """Put a candidate in its parent's place.
+    """Replace a panel by its candidate.
 
     Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
     file is kept beside it.

@@ -92,7 +92,7 @@ def label(
     *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], force: bool,
     run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Label VERDICT: what its response deserved.
+    """Label VERDICT with what its response deserved.
 
     `label undo`, `label redo` and `label defer VERDICT` are commands. Write RUN:undo for a verdict
     that is called undo.
@@ -214,7 +214,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     if done.unusable_tags:
         say(f"{done.unusable_tags} tags left out: too long, or with a forbidden character")
     if done.conflicts:
-        say(f"{done.conflicts} rows differ from a label the desk holds; the desk's stand")
+        say(f"{done.conflicts} rows differ from a label of the desk; the desk's labels are kept")
     for one in done.differing[:most]:
         line = f"  line {one.line}: {one.id} by {one.reviewer} is {one.held} on the desk and"
         say(f"{line} {one.truth} in the file")

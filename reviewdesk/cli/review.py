@@ -296,14 +296,14 @@ def _view(
     except UsageError as error:
         if filter_ is not None:
             raise
-        say(f"the filter you left is dropped: {error}")
+        say(f"the filter of your last session is dropped: {error}")
         text = ""
     try:
         parse_order(left.order if order is None else order)
     except UsageError as error:
         if order is not None:
             raise
-        say(f"the order you left is dropped: {error}")
+        say(f"the order of your last session is dropped: {error}")
         order = "draw"
     return View(
         filter=text,

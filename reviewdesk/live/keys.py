@@ -291,7 +291,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
         if not value:
             return Key(problem=f"{name} is not set")
         if _USABLE.fullmatch(value) is None:
-            return Key(problem=f"{name} holds characters that no key has")
+            return Key(problem=f"{name} has characters that no key has")
         found[name] = value
     headers = {header: found[name] for header, name in place.headers}
     return Key(found[place.key_env] if place.key_env else None, headers=headers)

@@ -304,7 +304,7 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
     if off:
         alone = f", by {off[0]} alone" if len(off) == 1 else ""
         together = f"confidence is off by more than chance{alone}"
-    auroc = "- it takes right and wrong verdicts to rank them"
+    auroc = "- not known: it needs both right and wrong verdicts"
     if fit.auroc is not None:
         auroc = f"{fit.auroc:.3f}: how often a right verdict is surer than a wrong one"
         auroc += "; chance gives 0.5"
@@ -351,7 +351,9 @@ def _which_items(page: CalibrationPage) -> Section:
     """Return the groups with their labels and weights, and the labels that each still lacks."""
     blocks: list[Block] = []
     if page.strata:
-        text = "in order: the first of the group's draw, all labelled; only these count"
+        text = (
+            "in order: labelled without a gap from the start of the group's draw; only these count"
+        )
         rows: list[Sequence[Words]] = [
             (
                 Text(one.name, Tone.WARN if one.missing else Tone.TEXT),
@@ -371,7 +373,7 @@ def _which_items(page: CalibrationPage) -> Section:
         groups = replace(table(heads, rows, "The groups of the draw"), least=12)
         blocks += [groups, Paragraph(text, Tone.MUTED)]
     audit = page.audit
-    text = "random check: - every verdict is flagged"
+    text = "random check: none, because every verdict is flagged"
     if audit.planned:
         text = f"random check: {audit.done} of {audit.planned} done; none of them counts yet"
     if audit.planned and audit.counted:
@@ -419,7 +421,9 @@ def _blind_and_open(found: BlindSplit) -> Section:
         text = f"open: {found.unsaid} of {seen.n} come from a shell or a file and do not say"
         blocks.append(Paragraph(text, Tone.MUTED))
     if blind.accuracy is None:
-        text = "- no label is blind (b in the queue): nobody knows if seeing the answer changes it"
+        text = (
+            "- no label is blind (b in the queue): nobody knows if seeing the answer changes labels"
+        )
     elif seen.accuracy is None:
         text = "every label was given before the panel's answer was seen"
     else:
@@ -427,7 +431,7 @@ def _blind_and_open(found: BlindSplit) -> Section:
         shown = round(seen.accuracy, 2)
         more = "more" if shown > hidden else "less"
         apart = f"{abs(shown - hidden):.2f} {more} with the answer in view"
-        text = f"labels side with the panel {hidden:.2f} blind, {shown:.2f} open: "
+        text = f"labels agree with the panel {hidden:.2f} blind, {shown:.2f} open: "
         text += "no difference" if hidden == shown else apart
     blocks.append(Paragraph(text, Tone.STRONG))
     return Section("Blind or open?", tuple(blocks), "each label once")
@@ -477,8 +481,8 @@ def _gates(checks: Sequence[LimitCheck], found: _Figures) -> Section:
     skipped = sum(check.status is GateStatus.SKIP for check in checks)
     text = "every limit is kept" + (f", {skipped} skipped" if skipped else "")
     if failed:
-        text = f"over the limit: {', '.join(failed)}"
+        text = f"missed: {', '.join(failed)}"
     elif skipped == len(checks):
-        text = "nothing could be held to a limit"
+        text = "no limit could be checked"
     blocks.append(Paragraph(text, Tone.STRONG))
     return Section("Which gates?", tuple(blocks), "default limits")

@@ -31,7 +31,7 @@ from reviewdesk.views.words import DESIGNS, MEANS, number, plural
 _HIDDEN = (
     "Blind: what the panels said of items without a label is left out, and the interval with it."
 )
-_SAME = "Two items are the same where input, response, reference and rubric are."
+_SAME = "An item is in both runs if input, response, reference and rubric are the same."
 _PAIRED = (
     "The difference is paired: where the panels agree it is 0, labelled or not, so its interval is "
     "narrower than those of the two rates."
@@ -193,9 +193,10 @@ def _advice(found: PanelComparison) -> Iterator[Block]:
     stands = made.low > SLACK or made.high < -SLACK
     if stands and found.p is not None and found.p >= UNPROVEN:
         yield Paragraph(
-            "It holds for these items and is no proof of others: one panel alone is right on "
-            f"{plural(sum(alone), 'labelled item')}, {max(alone)} to {min(alone)}, and panels that "
-            f"are equally good split them so by chance too ({words.chance(found.p)}, sign test).",
+            "This holds for these items and proves nothing about others: only one panel is right "
+            f"on {plural(sum(alone), 'labelled item')}, {max(alone)} to {min(alone)}, and panels "
+            "that are as good as each other may differ so by chance "
+            f"({words.chance(found.p)}, sign test).",
             Tone.WARN,
         )
     open_ = made.apart - sum(alone)

@@ -35,7 +35,7 @@ _WHY_NOT = {
 """Why the labels of a design say nothing about the run."""
 _MOST = math.ceil(100 * (1 - SPECIFICITY_LIMIT) - SLACK)
 """The percentage of bad answers that a judge may pass at most, at the upper end."""
-_BLIND = "A blind session does not tell: that rests on verdicts without a label."
+_BLIND = "A blind session does not say, because the answer uses verdicts without a label."
 
 
 class _Evidence(Struct, frozen=True):
@@ -209,9 +209,9 @@ def _doubts(found: _Evidence) -> Iterator[str]:
     """Yield the reasons why the labels do not prove that the judge may gate."""
     line = found.line
     if line.tp is not None and not line.tp + (line.fn or 0):
-        yield "no label says pass, so nobody knows how much of what is good it lets through"
+        yield "no label says pass, so nobody knows how many good answers it passes"
     elif line.tp is not None and not (line.tn or 0) + (line.fp or 0):
-        yield "no label says fail, so nobody knows how much of what is bad it catches"
+        yield "no label says fail, so nobody knows how many bad answers it catches"
     elif line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         yield "by the labels it is no better than guessing"
     yield from (f"{text}, maybe by chance" for text, by_chance in _missed(found) if by_chance)

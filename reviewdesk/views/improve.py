@@ -104,7 +104,7 @@ def _split(labels: SplitLabels) -> Section:
         Fact("tries", joined(tries) or "none yet"),
     ]
     if labels.later:
-        came = f"{plural(len(labels.later), 'label')} came since: split them"
+        came = f"{plural(len(labels.later), 'label')} came after the split: split again"
         facts.append(Fact("later", came))
     if labels.left_out:
         facts.append(Fact("left out", f"{plural(labels.left_out, 'label')} not given blind"))
@@ -134,7 +134,7 @@ def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section
         ("holdout", plural(items, "item")),
         ("gain", _gain(gain)),
         ("try", f"number {k + 1} on this holdout; each further one needs more to be shown"),
-        ("asked", anew if asks else "nobody: ballots are there"),
+        ("asked", anew if asks else "nobody: the stored ballots are enough"),
     )
     return Section("Try", (facts,))
 

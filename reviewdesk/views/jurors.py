@@ -46,7 +46,7 @@ _DRIFT_RATE = 0.05
 _RATES = "sens.: of what should pass, passed; spec.: of what should fail, failed"
 _HIDDEN = (
     "Blind: figures of the whole run, offsets, drift, failed replies and moving scores are "
-    "left out, for they rest on what the jurors said of verdicts that have no label."
+    "left out, because they use what the jurors said of verdicts without a label."
 )
 
 
@@ -173,7 +173,11 @@ def _against_panel(page: JurorsPage) -> list[Section]:
     elif found.best_beats_panel:
         text = (best, " is right more often than the panel")
     else:
-        text = ("these labels do not tell the panel from ", best, ", the best by them")
+        text = (
+            "these labels do not show whether the panel or its best juror, ",
+            best,
+            ", is better",
+        )
     ends = between(found.panel, "+", 2)
     less = f"{number(found.panel.estimate, 2, '+')} {ends}"
     others = (

@@ -61,7 +61,7 @@ def panel(
     facts += [Fact("warning", outside(text, 1000), Tone.WARN) for text in found.warnings]
     facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in missing]
     facts += [
-        Fact("key", f"{name} holds characters that no key has", Tone.WARN) for name in malformed
+        Fact("key", f"{name} has characters that no key has", Tone.WARN) for name in malformed
     ]
     blocks: tuple[Block, ...] = (
         Paragraph(f"{words.plural(len(found.seats), 'juror')}, of {kinds}: {families}"),
@@ -199,7 +199,7 @@ def _batches(plan: ConsentPlan) -> list[Fact]:
 
 def hosts(found: Sequence[Host], missing: Sequence[str]) -> list[Fact]:
     """Return the hosts that receive calls, and the variables without a usable key."""
-    text = Text(" is not set or is no key: not asked", Tone.WARN)
+    text = Text(" is not set, or is not a key: not asked", Tone.WARN)
     lacking = [Fact("no key", (outside(name, 80, Tone.WARN), text)) for name in missing]
     return [*map(_host, found), *lacking]
 

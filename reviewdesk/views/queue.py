@@ -319,7 +319,7 @@ def question(found: RunAnswer) -> Document:
     if found.waiting:
         rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
     if found.safe:
-        said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "It cannot be told")
+        said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "The labels cannot tell")
         text = f"{said}. You may stop; this interval stays valid."
     elif found.more is None:
         text = "Not yet: a group of items has no label."

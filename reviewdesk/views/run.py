@@ -282,7 +282,7 @@ def over_runs(found: AgainstEarlier | None) -> list[Section]:
     if (watch := found.unanimity) is not None:
         text = f"unanimous votes: {_against(watch.share)}"
         if watch.warns:
-            text += f"; with {words.labels(watch.labels)} labels nobody sees if accuracy rose too"
+            text += f"; with {words.labels(watch.labels)} labels nobody knows if accuracy rose too"
         blocks.append(Paragraph(text, Tone.WARN if watch.warns else Tone.MUTED))
     return [Section("Over runs", tuple(blocks), "against earlier runs of the same jurors")]
 

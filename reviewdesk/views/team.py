@@ -66,7 +66,7 @@ def _stand_in(found: AlternativeTest) -> tuple[Section, ...]:
     won = sum(one.won for one in found.reviewers)
     of = f"it is as good as {won} of {plural(len(found.reviewers), 'reviewer')}"
     said = "The panel may stand in for a person" if found.passed else "It is not shown that it may"
-    note = f"how often each is alike with as many of the others; a person counts {EDGE:g} more"
+    note = f"how often each agrees with at least as many others; the panel may be {EDGE:g} worse"
     blocks = (table(heads, rows, "The panel against each reviewer"), Paragraph(f"{said}: {of}."))
     return (Section("May the panel stand in for a person?", blocks, note),)
 

@@ -61,8 +61,8 @@ TEXTS = {
 }
 """The texts of a verdict's body, with their titles."""
 SIDE_NOTE = "pass = the rubric's claim holds for the first response"
-NO_RESPONSE = "no response: the report holds none"
-NOT_TOLD = "labelled by another reviewer: what they gave is shown once you label or reveal it"
+NO_RESPONSE = "no response in the report"
+NOT_TOLD = "labelled by another reviewer: their label is shown once you label or reveal it"
 REASONS = "Reasons"
 WHAT_IF = "What if"
 _FIGURES: Mapping[str, Callable[[Item], Section]] = {

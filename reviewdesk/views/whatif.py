@@ -207,12 +207,12 @@ def item_what_if(item: Item) -> Section:
             turned.append((one.variant, one.decision))
     blocks: list[Block] = []
     if own.decision not in {None, standing}:
-        text = f"Its own rule, of the seats, gives {own.decision}: what follows starts from there."
+        text = f"Its own rule gives {own.decision} on these ballots; changes below start from that."
         blocks.append(Paragraph(text, Tone.WARN))
     if not turned:
         text = (
-            "Nothing among these turns it: trims to 40 %, quorums from 0.5 to 1, thresholds from "
-            "0.5 to 0.9, any one juror left out."
+            "None of these turns the decision: trims to 40 %, quorums from 0.5 to 1, "
+            "thresholds from 0.5 to 0.9, any one juror left out."
         )
         blocks.append(Paragraph(text, Tone.MUTED))
     for group, title in _CHANGES.items():

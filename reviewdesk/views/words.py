@@ -17,8 +17,8 @@ from reviewdesk.views.document import Text, Tone, outside
 NONE = "-"
 """The text for an undefined figure."""
 OF_ARCHIVE = (
-    "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
-    "flagged verdicts and random check alone; archive --json sums up all of them."
+    "This run is an archive. Its jurors are not compared, because the desk has only the ballots of "
+    "flagged verdicts and of the random check; archive --json sums up all ballots."
 )
 DESIGNS = {
     Design.NONE: "no pass or fail labels yet",

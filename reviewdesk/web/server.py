@@ -25,9 +25,9 @@ _LONGEST_MESSAGE = 1 << 20
 _HEARTBEAT = 15.0
 """Seconds between checks that a page is still connected."""
 REFUSED = "Open the whole link that reviewdesk serve printed: its token lets you in.\n"
-ELSEWHERE = "This server is not meant to be reached by that address; see --public-url.\n"
-UNNAMED = "Sign on first: only the proxy before this server may ask here, with one name.\n"
-STRANGER = "A console is opened by its own page only.\n"
+ELSEWHERE = "This server does not answer at that address. Name the address with --public-url.\n"
+UNNAMED = "Sign on first: requests must come through the login proxy, with one reviewer's name.\n"
+STRANGER = "Only the page of this server may open a console.\n"
 FULL = "As many consoles are open as this server allows. Close one, or ask for --max-visitors.\n"
 
 

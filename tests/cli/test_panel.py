@@ -120,7 +120,7 @@ def test_a_key_with_a_blank_in_it_is_reported_and_not_told(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "two words-and-more")
     done = cli("panel", "check", HOSTED)
-    assert "key       ANTHROPIC_API_KEY holds characters that no key has" in done.out.splitlines()
+    assert "key       ANTHROPIC_API_KEY has characters that no key has" in done.out.splitlines()
     assert "ANTHROPIC_API_KEY is not set" not in done.out
     assert "words" not in done.out
     assert cli("panel", "check", HOSTED, "--json").json["malformed_keys"] == ["ANTHROPIC_API_KEY"]

@@ -99,7 +99,7 @@ async def test_the_ceiling_is_1_and_a_resume_goes_on(panel_cli: Cli, tmp_path: P
         assert (done.code, len(server.calls)) == (0, 100)
         done = await asked(panel_cli, "--resume", "--yes")
         assert (done.code, done.lines) == (
-            2, ["no re-run was cut off. Begin one with --filter, or name verdicts."],
+            2, ["no re-run was interruptedf. Begin one with --filter, or name verdicts."],
         )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def test_runs_are_set_against_earlier_ones_of_the_same_jurors(cli: Cli, write: W
     out = cli("runs").out
     assert "safe swings while the others hold: 0.10, by 4 earlier runs expected in [0.7" in out
     assert "unanimous votes: 1.00, by 4 earlier runs expected in [0." in out
-    assert "with 0 labels nobody sees if accuracy rose too" in out
+    assert "with 0 labels nobody knows if accuracy rose too" in out
     listed = cli("runs", "--json").json
     assert [one["over_runs"]["swings"] for one in listed] == [None] * 4 + ["safe"]
     found = cli("calibrate", "--jurors", "--json").json

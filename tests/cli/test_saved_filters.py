@@ -85,10 +85,12 @@ def test_open_takes_saved_filters_and_searches(loaded: Cli) -> None:
     ("filter_", "order", "shown", "told"),
     [
         ("text~wheel", "file", 2, []),
-        ("run:gone", "file", 3, ["the filter you left is dropped: filter, column 5: no run"]),
+        ("run:gone", "file", 3, [
+            "the filter of your last session is dropped: filter, column 5: no run",
+        ]),
         ("breach:band", "-share", 3, [
-            "the filter you left is dropped: filter, column 1: no fact 'breach'",
-            "the order you left is dropped: no order '-share'",
+            "the filter of your last session is dropped: filter, column 1: no fact 'breach'",
+            "the order of your last session is dropped: no order '-share'",
         ]),
     ],
 )  # fmt: skip

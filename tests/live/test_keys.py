@@ -244,7 +244,7 @@ def test_a_command_is_run_once_and_its_first_line_is_the_key(tmp_path: Path) -> 
     [
         (f"import sys; print({KEY!r}); sys.exit({KEY!r})", "its command ended with 1", 60),
         ("pass", "its command printed nothing", 60),
-        ("print('two words')", "holds characters that no key has", 60),
+        ("print('two words')", "has characters that no key has", 60),
         ("import time; time.sleep(60)", "took over 0.01 s", 0.01),
     ],
 )

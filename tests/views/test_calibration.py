@@ -124,7 +124,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
         "Youden's J 0.500",
         "PASS brier 0.152 <= 0.250 margin +0.098",
         "PASS corrected_rate 0.500 <= 0.750 margin +0.250",
-        "over the limit: ece",
+        "missed: ece",
     ):
         assert any(row.startswith(line) for row in lines), line
     fit = found.fit
@@ -201,7 +201,7 @@ def test_labels_given_in_view_of_the_answer(desk: Desk) -> None:
     # Blind, the panel was wrong on a; in the open it was right on b and c.
     assert "labels 1 2 accuracy" in drawn
     assert (
-        "labels side with the panel 0.00 blind, 1.00 open: 1.00 more with the answer in view"
+        "labels agree with the panel 0.00 blind, 1.00 open: 1.00 more with the answer in view"
         in (drawn)
     )
 

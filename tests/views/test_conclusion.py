@@ -168,7 +168,7 @@ def test_what_chance_explains_is_no_fault(tmp_path: Path) -> None:
 def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 40)
     assert told(page, blind=True).startswith(
-        "May this judge decide alone? A blind session does not tell"
+        "May this judge decide alone? A blind session does not say"
     )
 
 

@@ -42,7 +42,7 @@ def test_undefined_figures_say_why() -> None:
     one = fit(Rows.of([1.0], [True]))
     drawn = words(confidence(one, LINE))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
-    assert "AUROC - it takes right and wrong verdicts to rank them" in drawn
+    assert "AUROC - not known: it needs both right and wrong verdicts" in drawn
     # A confidence of 1 is limited before its logarithm is taken.
     assert "1 limited at certainty" in drawn
     assert confidence(None, LINE) == confidence(fit(Rows.of([], [])), LINE) == []

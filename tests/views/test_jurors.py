@@ -108,7 +108,7 @@ def test_every_figure_of_a_juror_is_said() -> None:
     assert rows_of(shown, "a-juror")[4] == ["2345", "50.0%", "67", "8", "0.00", "0.00-0.01"]
     for said in ("drifted: a-juror, other", "drift alarm (CUSUM): other at a-juror"):
         assert said in shown
-    assert "these labels do not tell the panel from other" in shown
+    assert "these labels do not show whether the panel or its best juror, other" in shown
     assert "panel less other: +0.02 [-0.01, +0.05]" in shown
     assert "a-juror: other 0.20, two 0.90" in shown
 

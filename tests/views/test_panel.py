@@ -26,7 +26,7 @@ def test_consent_names_hosts_keys_and_costs() -> None:
             "host      far.test · 1 call · encrypted · through the proxy http://proxy.test:3128 · "
             "with the key in A_KEY · a (m␛[2J)"
         ),
-        "no key    A_KEY is not set or is no key: not asked",
+        "no key    A_KEY is not set, or is not a key: not asked",
         "calls     3",
         "cost      at most $0.0123, one attempt each",
         f"hash      payload sha256, nonces aside: {SHA}",

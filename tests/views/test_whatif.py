@@ -139,7 +139,7 @@ def test_a_juror_and_a_trim_that_turn_an_item(tmp_path: Path) -> None:
 
 
 def test_an_item_that_nothing_turns(tmp_path: Path) -> None:
-    assert "Nothing among these turns it" in text(item(tmp_path, 1.0, 1.0, 1.0))[1]
+    assert "None of these turns the decision" in text(item(tmp_path, 1.0, 1.0, 1.0))[1]
 
 
 def test_a_verdict_that_is_none_is_turned_into_either(tmp_path: Path) -> None:

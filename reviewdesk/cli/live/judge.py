@@ -68,7 +68,7 @@ def judge(
     --max-failed allows.
 
     With --stop-when-decided, asks the next juror only while an answer could change the decision, so
-    the decision is that of the full panel. Prints what was saved.
+    the decision is that of the full panel. Prints how many calls that saved.
 
     With --batch, OpenAI, Anthropic, Gemini and Mistral are asked by their batch interfaces, and the
     command ends; --resume fetches the answers, asks other jurors live, and writes the report.

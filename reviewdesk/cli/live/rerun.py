@@ -98,7 +98,7 @@ def rerun(
         )
         if not found:
             hint = "Begin one with --filter, or name verdicts."
-            raise UsageError("no re-run was cut off", hint)
+            raise UsageError("no re-run was interrupted", hint)
         for one in found:
             if dry_run:
                 _print_payloads(desk, one)

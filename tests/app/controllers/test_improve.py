@@ -81,7 +81,7 @@ def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) ->
     assert candidate.is_file()
     assert review.notice == f"written: {candidate}"
     step(review, f"try {candidate.name}")
-    assert "nobody: ballots are there" in str(dialog_page(review).document)
+    assert "nobody: the stored ballots are enough" in str(dialog_page(review).document)
     review.answer(None)
     assert review.notice == "nothing was sent"
     review.press("improve")
