@@ -140,7 +140,7 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
     if found.missing:
         say(f"no {setup.PANEL}: {found.missing}")
     if not floor:
-        say("the floor is 0, so the gate always passes: raise it, or label and export a suite")
+        say("the floor is 0, which no gate can fail: raise it, or label and export a suite")
     say(f"next: reviewdesk gate {setup.SUITE}, and commit what is written with {report}")
 
 

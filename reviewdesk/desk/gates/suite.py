@@ -145,6 +145,8 @@ class JuryEntry:
             () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)
         )
         nothing = () if sum(held.counts.values()) or self.error else ("there are no verdicts",)
+        empty = self.report is not None and held.status is GateStatus.SKIP
+        unshown = ("no check could be made",) if empty else ()
         return EntryResult(
             name=self.gate.name,
             kind=EntryKind.JURY,
@@ -157,6 +159,7 @@ class JuryEntry:
             findings=tuple(held.findings),
             notes=(*replaced, *nothing),
             error=self.error,
+            short=unshown,
         )
 
 

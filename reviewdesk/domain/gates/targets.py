@@ -34,23 +34,24 @@ COMPOSITE_OF = "composite_low of "
 ASKED = ("question_low", "question_high")
 """The ends, valid at every look, of the figure that a run was asked about."""
 _OF_A_RUN = "only the labels of a loaded run tell it"
-CALIBRATION_SPANS: dict[str, Span] = dict.fromkeys(
-    (
+_SHARE = Span("a number from 0 to 1", lambda one: is_number(one) and 0 <= one <= 1, numeric=True)
+_SIGNED = Span("a number from -1 to 1", lambda one: is_number(one) and -1 <= one <= 1, numeric=True)
+_COUNT = Span("a number from 0", lambda one: is_number(one) and one >= 0, numeric=True)
+_OTHERS = (("n", _COUNT), (("gap", "kappa", "question"), _SIGNED))
+CALIBRATION_SPANS: dict[str, Span] = {
+    target: next((span for start, span in _OTHERS if target.startswith(start)), _SHARE)
+    for target in (
         "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
         "specificity", "kappa", "honest_rate", BAND, COMPOSITE, *ASKED,
         *(f"{one}_{end}" for one in RANGED for end in ("low", "high")),
-    ),
-    Span("a number", is_number, numeric=True),
-)  # fmt: skip
+    )
+}  # fmt: skip
 """The figures of a judge that a suite may check."""
 _FLAG = Span("true or false", lambda value: isinstance(value, bool))
 JURY_SPANS: dict[str, Span] = {
     "jury.agreement": Span(
         "a number from 0 to 1, or null",
-        lambda value: (
-            value is None
-            or (isinstance(value, int | float) and is_number(value) and 0 <= value <= 1)
-        ),
+        lambda value: value is None or (is_number(value) and 0 <= value <= 1),
         numeric=True,
     ),
     "jury.confidence": Span(

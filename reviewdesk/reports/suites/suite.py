@@ -225,7 +225,7 @@ class MatcherModel(SuitePart):
         return check
 
 
-_VALUES = (-1e9, 0.123456789, 1e9, None, True, False, *Band)
+_VALUES = (-1e9, -1, 0, 0.123456789, 1, 1e9, None, True, False, *Band)
 """Values that are tried on a matcher, beside those it names. If all fit, it checks nothing."""
 
 

@@ -442,6 +442,10 @@ jury:
     assert twenty.cli("gate", path, "--report", write("new.json", report(*calm))).code == 0
     lost = twenty.cli("gate", path, "--report", write("new.json", report(verdict("other"))))
     assert (lost.code, 'has the id or test "v01"' in lost.err) == (2, True)
+    # A report without verdicts shows nothing of the panel, and is no reason to go on.
+    path.write_bytes(path.read_bytes().partition(b"  - name: own run")[0])
+    none = twenty.cli("gate", path, "--report", write("new.json", report()))
+    assert (none.code, "no check could be made" in none.err) == (3, True)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,17 @@
 """What the targets read of a judge's calibration."""
 
+import math
+
 import pytest
 
 from reviewdesk.domain.gates.expect import TargetValue
 from reviewdesk.domain.gates.such_items import such_items
-from reviewdesk.domain.gates.targets import CALIBRATION_SPANS, CalibrationReadings, Reliability
+from reviewdesk.domain.gates.targets import (
+    ASKED,
+    CALIBRATION_SPANS,
+    CalibrationReadings,
+    Reliability,
+)
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.reliability import fit, null_ece
 
@@ -95,7 +102,10 @@ def test_ranking_and_chance() -> None:
 
 def test_every_target_is_a_number() -> None:
     assert len(CALIBRATION_SPANS) == 32
-    can: list[object] = [0, 0.5, -1]
-    cannot: list[object] = [None, True, "low", []]
-    for span in CALIBRATION_SPANS.values():
-        assert [span.holds(value) for value in can + cannot] == [True] * 3 + [False] * 4
+    signed = {"gap", "gap_low", "gap_high", "kappa", "kappa_low", "kappa_high", *ASKED}
+    cannot: list[object] = [None, True, "low", [], math.nan]
+    for target, span in CALIBRATION_SPANS.items():
+        assert [one for one in (0, 0.5, 1) if span.holds(one)] == [0, 0.5, 1]
+        assert span.holds(-1) is (target in signed)
+        assert span.holds(1.5) is (target == "n")
+        assert not any(map(span.holds, cannot))

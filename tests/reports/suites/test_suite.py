@@ -217,11 +217,21 @@ WRONG: dict[str, tuple[str, int, str]] = {
             ("escalate", "{schema: {type: boolean}}"),
         )
     },
-    "any number": (
-        f"{JUDGE}    expect: [{{target: accuracy, matcher: {{schema: {{type: number}}}}}}]\n",
-        4,
-        "every value of accuracy fits this, so the gate cannot fail",
-    ),
+    **{
+        f"a limit that no value reaches: {text}": (
+            f"{JUDGE}    expect:\n      - {{target: {target}, matcher: {text}}}\n",
+            5,
+            f"every value of {target} fits this, so the gate cannot fail",
+        )
+        for target, text in (
+            ("accuracy", "{schema: {type: number}}"),
+            ("accuracy", "{schema: {minimum: 0}}"),
+            ("ece", "{schema: {maximum: 10}}"),
+            ("accuracy_low", "{not: {schema: {anyOf: [{minimum: 80}]}}}"),
+            ("gap", "{schema: {minimum: -5, maximum: 5}}"),
+            ("n", "{schema: {minimum: -1}}"),
+        )
+    },
     "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
     "a message of none": (ENTRY + "        message:\n", 7, "message: must have a value"),
     "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
@@ -266,7 +276,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "an exact word": (
         f"{JUDGE}    expect: [{{target: ece, matcher: {{exact: low}}}}]\n",
         4,
-        'ece is a number, and never "low"',
+        'ece is a number from 0 to 1, and never "low"',
     ),
     "escapes": (changed("report:", '"\\e[31m\\u202e":'), 3, "is no key of a jury entry"),
 }
