@@ -97,7 +97,7 @@ def put_next_steps() -> None:
 @file_argument("report", required=False)
 @click.option(
     "--floor",
-    type=click.FloatRange(0, 1),
+    type=click.FloatRange(0, 1, min_open=True),
     help="Least accuracy of the judge; without labels, least agreement of its jurors.",
 )
 @choice("--ci", _CI, "Where the gate is to run.")
@@ -130,7 +130,7 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
             say("no verdict has a pass or fail label, so the gate is on the jurors' agreement")
             what = "How far must the jurors of each verdict agree, at least?"
         if asking:
-            share = click.FloatRange(0, 1)
+            share = click.FloatRange(0, 1, min_open=True)
             floor = click.prompt(f"{what} (0 to 1)", default=floor, type=share, err=True)
     if ci is None:
         kinds = click.Choice(_CI)
@@ -139,8 +139,6 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
         put(f"written  {name}")
     if found.missing:
         say(f"no {setup.PANEL}: {found.missing}")
-    if not floor:
-        say("the floor is 0, which no gate can fail: raise it, or label and export a suite")
     say(f"next: reviewdesk gate {setup.SUITE}, and commit what is written with {report}")
 
 

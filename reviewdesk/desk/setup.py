@@ -68,7 +68,7 @@ jobs:
 
 
 class FolderSetup(Struct, frozen=True):
-    """What can be written for a report; ``floor`` is one that the report meets today.
+    """What can be written for a report; ``floor`` is one that the report meets today, if any is.
 
     ``panel`` is ``None`` if no juror can be asked, and ``missing`` says why. ``labels`` is ``None``
     if no verdict has a pass or fail label; the floor is then one of the jurors' agreement.
@@ -136,7 +136,8 @@ def survey(report: str, own: Desk | None) -> FolderSetup:
     if labels is not None:
         cells = labels.cells
         value = (cells.tp + cells.tn) / (cells.tp + cells.fn + cells.tn + cells.fp)
-    floor = max(0.0, round(math.floor(value / _STEP + 1e-9) * _STEP, 2))
+    # A floor of 0 could never fail, so that jurors who disagree altogether fail the gate today.
+    floor = max(_STEP, round(math.floor(value / _STEP + 1e-9) * _STEP, 2))
     return FolderSetup(report, found.run, panel, missing, labels, floor)
 
 

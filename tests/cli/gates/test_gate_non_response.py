@@ -28,7 +28,7 @@ def suite_of(folder: Path, name: str, source: str) -> Path:
     lines = [f"calibration:\n  - name: judge\n    {source}\n    expect:\n"]
     for target in (*TARGETS, *(["honest_rate"] if source.startswith("run:") else [])):
         for end in ("low", "high"):
-            limit = "matcher: { schema: { maximum: 1 } }"
+            limit = "matcher: { not: { exact: 0.123456789 } }"
             lines.append(f"      - {{ target: {target}_{end}, {limit} }}\n")
     path = folder / name
     path.write_text("".join(lines), encoding="utf-8")

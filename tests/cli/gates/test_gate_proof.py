@@ -224,7 +224,7 @@ def test_a_run_refuses_a_block_that_its_labels_contradict(cli: Cli, write: Write
 def test_a_block_stands_in_for_decisions_that_no_row_has(cli: Cli, write: Write) -> None:
     write("labels.jsonl", PAIRS)
     targets = ("sensitivity", "specificity", "kappa", "sensitivity_low", "specificity_high")
-    wanted = "".join(expect(one, "schema: { minimum: -9 }") for one in targets)
+    wanted = "".join(expect(one, "schema: { not: { const: 0.123456789 } }") for one in targets)
     text = FILE.format("{ tp: 25, fn: 2, tn: 8, fp: 5 }") + "    expect:\n" + wanted
     (only,) = facts(cli("gate", write("s.yml", text.encode()), "--json"))["entries"]
     found = {check["target"]: check["value"] for check in only["checks"]}
@@ -244,7 +244,9 @@ def test_the_pass_rate_of_a_trusted_set(cli: Cli, write: Write) -> None:
     write("labels.jsonl", PAIRS)
     ends = ("honest_rate", "honest_rate_low", "honest_rate_high")
     text = FILE.format("{ tp: 90, fn: 10, tn: 80, fp: 20 }") + OBSERVED + "    observed_n: 400\n"
-    text += "    expect:\n" + "".join(expect(one, "schema: { minimum: -9 }") for one in ends)
+    text += "    expect:\n" + "".join(
+        expect(one, "schema: { not: { const: 0.123456789 } }") for one in ends
+    )
     (only,) = facts(cli("gate", write("s.yml", text.encode()), "--json"))["entries"]
     value, low, high = (check["value"] for check in only["checks"])
     assert value == pytest.approx(3 / 7)

@@ -292,7 +292,7 @@ FIGURES = (
 
 def asking(text: str) -> str:
     head = text.split("    expect:", maxsplit=1)[0]
-    line = "      - {{ target: {}, matcher: {{ schema: {{ minimum: -9 }} }} }}\n"
+    line = "      - {{ target: {}, matcher: {{ schema: {{ not: {{ const: 0.123456789 }} }} }} }}\n"
     return f"{head}    expect:\n" + "".join(map(line.format, FIGURES))
 
 

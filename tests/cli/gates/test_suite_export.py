@@ -47,7 +47,7 @@ def truths(cli: Cli, kind: str, dice: random.Random) -> bytes:
 
 def asking(text: str, *targets: str) -> str:
     """A suite that asks for more, of which any number is fine."""
-    line = "      - {{ target: {}, matcher: {{ schema: {{ minimum: -9 }} }} }}\n"
+    line = "      - {{ target: {}, matcher: {{ schema: {{ not: {{ const: 0.123456789 }} }} }} }}\n"
     return text + "".join(line.format(target) for target in targets)
 
 
