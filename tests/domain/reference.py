@@ -192,7 +192,7 @@ def decide(
         return None
     made = PASS if worth >= threshold - SLACK else FAIL
     objects = any(one.vote is False and one.score is None for one in verdict.ballots)
-    turns = made is PASS and (objects or (votes.missing > 0 and threshold > SLACK))
+    turns = made is PASS and (objects or votes.missing > 0) and threshold > SLACK
     return OPEN if strategy in CAUTIOUS and turns else made
 
 

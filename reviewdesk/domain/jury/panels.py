@@ -223,7 +223,7 @@ class Panels:
         found[np.isnan(apart) | (self.cast.answered == 0)] = NOTHING
         if cautious:
             objects = (self.columns.votes == FAIL) & np.isnan(self.columns.scores)
-            open_ = ((self.cast.silent[2] > 0) & (threshold > SLACK)) | objects.any(axis=0)
+            open_ = ((self.cast.silent[2] > 0) | objects.any(axis=0)) & (threshold > SLACK)
             found[open_ & (found == PASS)] = INCONCLUSIVE
         if again is not None and not self.cast.exact:
             near = np.flatnonzero(np.abs(apart) <= _DOUBT)
