@@ -467,9 +467,11 @@ def what_if(core: Core) -> None:
     if core.session.hidden:
         core.say_here("hidden until the item is labelled: it tells the panel's answers")
         return
-    opened = core.reading.open_sections ^ {WHAT_IF}
+    opened = core.reading.open_sections
+    folds = WHAT_IF in opened and core.panes.current == "jury"
+    opened = opened - {WHAT_IF} if folds else opened | {WHAT_IF}
     core.reading = replace(core.reading, open_sections=opened)
-    if WHAT_IF in opened:
+    if not folds:
         core.choose_pane("jury")
         core.requests.append(Do("jump", WHAT_IF.upper()))
 

@@ -433,7 +433,10 @@ def _adjudicate(core: Core) -> None:
         core.refresh()
         core.say(f"{mark}: every label is kept; {core.keys.first('undo')} takes it back")
 
-    core.ask(choice(f"What did {name} deserve? {given}", [*WORDS.values()]), chosen)
+    title = f"What did {name} deserve? {given}"
+    lines = [f"{core.keys.first(f'label.{truth}')}  {word}" for truth, word in WORDS.items()]
+    keys = {key: at for at, word in enumerate(WORDS) for key in core.keys.keys(f"label.{word}")}
+    core.ask(choice(title, lines, keys), chosen)
 
 
 def show_agreement(core: Core, _argument: str = "") -> None:

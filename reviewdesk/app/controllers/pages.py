@@ -197,12 +197,12 @@ class CalibrationController:
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
         core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
 
-    def _switch_target(self) -> None:
-        self.target = self._other_target
-
     @property
     def _other_target(self) -> Target:
         return Target.RUN if self.target is Target.ITEMS else Target.ITEMS
+
+    def _switch_target(self) -> None:
+        self.target = self._other_target
 
     # from a figure to its verdicts
 

@@ -123,12 +123,11 @@ def one_page(page: DialogPage) -> PageForm:
     return PageForm(lambda _at: page)
 
 
-def choice(title: str, lines: Sequence[str]) -> PageForm:
-    """Return the form of a short list; the answer is the index of the chosen line."""
+def choice(title: str, lines: Sequence[str], answers: Mapping[str, int] = {}) -> PageForm:
+    """Return the form of a short list; it, or a key of ``answers``, answers a line's index."""
     keys = ("enter", "chooses"), *MOVES_AND_CLOSES
-    return one_page(
-        DialogPage(title, keys, choices=[Choice(one, at) for at, one in enumerate(lines)])
-    )
+    offered = [Choice(one, at) for at, one in enumerate(lines)]
+    return one_page(DialogPage(title, keys, choices=offered, answers=answers))
 
 
 def question_form(question: str, reason: str) -> PageForm:

@@ -358,14 +358,17 @@ def clickable(content: Content, action: str) -> Content:
     return content.stylize(Style.from_meta({"@click": f"screen.do({action!r})"}))
 
 
-def cut(content: Content, width: int) -> Content:
-    """Cut a styled line at its end to ``width`` cells, with an ellipsis."""
+def cut(content: Content, width: int, *, lead: float = 1) -> Content:
+    """Cut a styled line to ``width`` cells as ``clip`` does."""
     if content.cell_length <= width:
         return content
     if width <= 0:
         return Content("")
-    kept = fitting(content.plain, width - 1)
-    return content[:kept] + Content(ELLIPSIS)
+    start = content[: fitting(content.plain, int((width - 1) * lead))]
+    if lead == 1:
+        return start + Content(ELLIPSIS)
+    rest = fitting_end(content.plain, width - 1 - start.cell_length)
+    return start + Content(ELLIPSIS) + content[len(content) - rest :]
 
 
 def cut_words(content: Content, width: int) -> Content:
@@ -385,30 +388,14 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
     return [*rows[: most - 1], cut(last, width)]
 
 
-def cut_start(content: Content, width: int) -> Content:
-    """Cut a styled line at its start to ``width`` cells: the end of an id tells more."""
-    if content.cell_length <= width:
-        return content
-    if width <= 0:
-        return Content("")
-    return Content(ELLIPSIS) + content[len(content) - fitting_end(content.plain, width - 1) :]
-
-
-def _cut_middle(content: Content, width: int) -> Content:
-    head = width // 3
-    if content.cell_length <= width:
-        return content
-    return cut(content, head + 1) + cut_start(content, width - head)[1:]
-
-
 def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
     """Cut names to ``width`` cells so that they stay different: at the start, if possible.
 
     If no cut at the start, at the end or in the middle keeps them different, they are numbered.
     """
     apart = {name.plain for name in names}
-    for way in (cut_start, cut, _cut_middle):
-        made = [way(name, width) for name in names]
+    for lead in (0, 1, 1 / 3):
+        made = [cut(name, width, lead=lead) for name in names]
         if len({one.plain for one in made}) == len(apart):
             return made
     places = {name: f"{at} " for at, name in enumerate(sorted(apart), 1)}

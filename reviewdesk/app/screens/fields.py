@@ -234,39 +234,20 @@ class NoteDialog(Dialog[FieldInput]):
         self.query_one(TextArea).insert("\n")
 
 
-_WHY = (
-    "Your name stands with every label that you give here. Use the same one each time: your place"
-    " in the queue and what you have done are kept under it."
-)
+_WHY = """\
+Your name stands with every label that you give here. Use the same one each
+time: your place in the queue and what you have done are kept under it."""
 
 
-class DoorDialog(Dialog[None]):
+class DoorDialog(PromptField):
     """Asks for the reviewer's name until ``enter`` takes it."""
 
-    CSS = """
-    DoorDialog Input { border: none; height: 1; padding: 0 1; margin: 0 0 1 0; }
-    DoorDialog Input, DoorDialog Input:focus { background: $background;
-        background-tint: $foreground 0%; }
-    DoorDialog #why { height: 3; }
-    DoorDialog #refusal { height: 2; }
-    """
-    keys = ("enter", "opens the desk"), ("ctrl+q", "closes")
+    low = False
 
     def __init__(self, run: str, enter: Callable[[str], None]) -> None:
         """Ask for a name; ``enter`` raises ReviewDeskError if it refuses the name."""
-        super().__init__()
-        self.about = "reviewdesk", run, ""
-        self._enter = enter
+        super().__init__(PromptForm("reviewdesk", name=run, check=enter, rule=_WHY))
+        self.keys = ("enter", "opens the desk"), ("ctrl+q", "closes")
 
-    def content(self) -> ComposeResult:
-        yield Bar(lambda width: paragraph(_WHY, width, Ink.MUTED), id="why")
-        yield Field(placeholder="your name")
-        yield Bar(id="refusal")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        try:
-            self._enter(event.value)
-        except ReviewDeskError as error:
-            refusal = inline(error, 1000)
-            paint = lambda width: paragraph(refusal, width, Ink.FAIL)  # noqa: E731
-            self.query_one("#refusal", Bar).paint(paint)
+    def action_leave(self) -> None:
+        """Stay: there is nothing behind the door."""

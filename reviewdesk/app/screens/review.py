@@ -258,7 +258,7 @@ class ReviewScreen(DeskScreen):
     def jump(self, by: int | str) -> None:
         """Scroll the pane that has the keys by sections, or the jury to a section's title."""
         if isinstance(by, str):
-            self.call_after_refresh(self.text("jury").reach, by)
+            self.text("jury").reach(by)
             return
         jury = self.drawn is not None and self.drawn.panes.current == "jury"
         self.text("jury" if jury else "item").jump(by)

@@ -150,6 +150,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._lines: Lines = []
         self._width = 0
         self._anchor = (0, 1)
+        self._title = ""
         self._moving = False
         self._strips: dict[tuple[int, int], Strip] = {}
         """The lines as they were drawn, by line and width: scrolling does not change them."""
@@ -166,6 +167,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._painter = painter
         if not keep:
             self._anchor = (0, 1)
+            self._title = ""
             self.screen.clear_selection()
         if not same:
             self.repaint()
@@ -197,14 +199,18 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             bar.window_size = height
 
     def _scroll_to_anchor(self) -> None:
-        self.scroll_to(y=self._anchored_line(), animate=False)
+        # A pane that has just come into view has no scroll bar yet.
+        self.scroll_to(y=self._anchored_line(), animate=False, force=bool(self._title))
 
     def _anchored_line(self) -> int:
+        if self._title:
+            return next((at for at in self.stops if self._title in self._lines[at].plain), 0)
         top, total = self._anchor
         return top * len(self._lines) // max(1, total)
 
     def _anchor_at(self, line: int) -> None:
         self._anchor = (line, len(self._lines))
+        self._title = ""
 
     def on_resize(self) -> None:
         if self.scrollable_content_region.width != self._width:
@@ -232,7 +238,9 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.go(next((at for at in reversed(self.stops) if at < top), 0))
 
     def reach(self, title: str) -> None:
-        self.go(next((at for at in self.stops if title in self._lines[at].plain), 0))
+        """Keep the section of this title at the top, until the pane is scrolled."""
+        self._title = title
+        self.call_after_refresh(self._scroll_to_anchor)
 
     def go(self, at: int) -> None:
         self.scroll_to(y=at, animate=False, force=True)

@@ -39,6 +39,7 @@ def test_an_adjudication_keeps_every_label_and_is_one_undo(tmp_path: Path) -> No
         assert label(review) is Truth.DISPUTED
         assert review.hint("adjudicate")
         review.press("adjudicate")
+        assert {key: dialog_page(review).answers[key] for key in "pfi"} == {"p": 0, "f": 1, "i": 2}
         assert "ann pass, bob fail" in dialog_page(review).title
         review.answer(1)
         review.answer("too late")

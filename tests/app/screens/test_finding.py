@@ -10,7 +10,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import HELP
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
 from tests.app.builders import refunds
 
 Opened = tuple[Desk, Run]
@@ -79,3 +79,12 @@ async def test_a_filter_is_completed_and_a_saved_one_recalled(opened: Opened) ->
         await stage.press("backslash", "@", "x", "enter")
         assert isinstance(stage.app.screen, PromptField)
         await stage.press("escape")
+
+
+async def test_what_other_rules_decide_is_brought_into_view(tmp_path: Path) -> None:
+    long = verdict(1, jurors=[juror(f"j{n}", 0.9, reason="so many words " * 40) for n in range(9)])
+    async with staged(*open_run(tmp_path / "d.db", report([long])), size=SMALL) as stage:
+        await stage.press("w")
+        assert any("▿ WHAT IF" in row for row in stage.review.text("jury").in_view)
+        await stage.press("g")
+        assert not any("WHAT IF" in row for row in stage.review.text("jury").in_view)
