@@ -57,7 +57,7 @@ WRONG = (
     ),
     WrongProgram(
         "verify reads no hashes", "store/audit.py",
-        "_place_problems, _chain_problems,", "_place_problems,",
+        "_record_problems, _chain_problems,", "_record_problems,",
         "tests/store/test_log_audit.py::test_an_attack_is_detected",
     ),
     WrongProgram(
@@ -99,7 +99,7 @@ WRONG = (
     ),
     WrongProgram(
         "the small tables have no hashes", "store/audit.py",
-        "        if stated.get(table) != made.get(table):\n", "        if stated is made:\n",
+        "        if stated.get(table) != now.get(table):\n", "        if stated is now:\n",
         "tests/store/test_table_hashes.py",
     ),
     WrongProgram(

@@ -297,7 +297,7 @@ class ExplainedConnection(sqlite3.Connection):
 
     def refuse_changed(self) -> None:
         """Raise DeskError if the file changed while it is read without its log."""
-        if self.stamp not in {None, _stamp(self.path)}:
+        if self.stamp is not None and self.stamp != _stamp(self.path):
             raise DeskError(
                 f"{self.path}: changed while it was read", "Close it and open it again."
             )

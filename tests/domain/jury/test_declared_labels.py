@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel, UsageError, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.jury.stopping import reachable
 from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.verdict import (
     Ballot,
@@ -17,6 +19,8 @@ from reviewdesk.domain.verdict import (
     Policy,
     Status,
     Strategy,
+    Verdict,
+    as_juror,
     verdict_from_body,
 )
 from reviewdesk.domain.whatif.policies import Variant
@@ -201,13 +205,19 @@ def test_labels_enter_the_panel_hash_only_where_they_are_set() -> None:
     assert "labels" not in plain.rule_body("r", ())
 
 
+def verdict_of(panel: Panel, ballots: list[Ballot]) -> Verdict:
+    body = panel.body(Case("case", ""), [as_juror(one) for one in ballots])
+    read = verdict_from_body(body, Policy(), Generator())
+    return replace(read, policy=replace(read.policy, counting=panel.counting_for(())))
+
+
 def sides(*said: str | None, strategy: str) -> set[str | None]:
     """Return what can still be decided; ``None`` is a juror that was not asked yet."""
     ballots = [
         ballot(f"j{seat}", label=word) if word else ballot(f"j{seat}", status="not_asked")
         for seat, word in enumerate(said)
     ]
-    [bits] = reachable(verdicts_of([Panel(strategy, **LABELS).verdict(ballots)]), missing=False)
+    [bits] = reachable(verdicts_of([verdict_of(Panel(strategy, **LABELS), ballots)]), missing=False)
     return {one for code, one in enumerate((*DECISIONS, None)) if bits >> code & 1}
 
 
@@ -227,7 +237,7 @@ def test_a_panel_of_labels_stops_when_no_other_label_can_win() -> None:
 
 
 def test_other_rules_read_the_votes_and_never_replay_the_labels() -> None:
-    verdict = Panel("majority", **LABELS).verdict(words("KEEP", "SPLIT", "KEEP"))
+    verdict = verdict_of(Panel("majority", **LABELS), words("KEEP", "SPLIT", "KEEP"))
     own, dropped, quorum = outcomes(
         verdict,
         [Variant(), Variant(dropped="j0"), Variant(Strategy.QUORUM, quorum=1.0)],
