@@ -12,15 +12,8 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from reviewdesk.domain.assessment.result import Assessment, Flag
-from reviewdesk.domain.values import AgreementSource
-from reviewdesk.domain.verdict import (
-    Band,
-    CanonicalVerdict,
-    Decision,
-    Verdict,
-    canonical_json,
-    canonical_texts,
-)
+from reviewdesk.domain.values import AgreementSource, Band, Decision
+from reviewdesk.domain.verdict import CanonicalVerdict, Verdict, canonical_json, canonical_texts
 
 
 class Truth(StrEnum):

@@ -29,21 +29,16 @@ from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Bools, Ints
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.values import LABEL_RULES, label_decision
-from reviewdesk.domain.verdict import (
-    SLACK,
+from reviewdesk.domain.values import (
+    LABEL_RULES,
     Band,
     Decision,
     Regime,
     Rounding,
     Status,
-    Strategy,
-    Verdict,
-    folded,
-    labelled,
-    number,
-    own_facts,
+    label_decision,
 )
+from reviewdesk.domain.verdict import SLACK, Strategy, Verdict, folded, labelled, number, own_facts
 
 _ROUNDING_SLACK = 0.005
 """How far a stated figure may differ from ours because it was rounded."""

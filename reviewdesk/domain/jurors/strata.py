@@ -40,14 +40,8 @@ from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted, stratified_rates
-from reviewdesk.domain.verdict import (
-    CanonicalVerdict,
-    Decision,
-    Generator,
-    Policy,
-    Strategy,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import Decision, Strategy
+from reviewdesk.domain.verdict import CanonicalVerdict, Generator, Policy, verdict_from_body
 
 _CELL = np.array([2, 1, 3, 0])
 """The index into ``CELLS`` of two bits, vote then truth: tn, fn, fp, tp."""

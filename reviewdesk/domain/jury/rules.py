@@ -14,20 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain import values
-from reviewdesk.domain.values import AgreementSource, Band
+from reviewdesk.domain.values import BY_REGIME, FAILED_LABELS, AgreementSource, Band, Regime, folded
 from reviewdesk.domain.verdict import (
-    BY_REGIME,
     DEFAULT_TRIM_FRACTION,
-    FAILED_LABELS,
     SLACK,
     UNCLEAR,
     Ballot,
     Decision,
     Policy,
-    Regime,
     Rounding,
     Strategy,
-    folded,
 )
 from reviewdesk.errors import UsageError
 

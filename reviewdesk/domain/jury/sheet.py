@@ -27,14 +27,13 @@ from reviewdesk.domain.run.packing import (
     STATUS_CODES,
     STRATEGIES,
 )
-from reviewdesk.domain.values import LABEL_FACTS, LabelRules
+from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
     Generator,
     Policy,
     StatedTrim,
-    Strategy,
     Verdict,
     number,
     own_facts,

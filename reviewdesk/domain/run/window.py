@@ -23,9 +23,8 @@ from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.report_model import Written
-from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import COLUMNS, DECISION_OF, NOTHING, STRATEGIES, Names
-from reviewdesk.domain.stats.dense import counted
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, counted
 from reviewdesk.domain.values import AgreementSource, Strategy
 from reviewdesk.domain.verdict import (
     Policy,
