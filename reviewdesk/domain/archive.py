@@ -18,8 +18,7 @@ from reviewdesk.domain.run.packing import NOTHING, Bar, Names
 from reviewdesk.domain.run.window import VerdictWindow
 
 BUCKETS = 64
-"""Rows are compared within buckets, so that few are in memory at a time. Buckets of contents follow
-the order of the draw."""
+"""Rows are compared within buckets, few at a time; those of contents follow the draw."""
 _SHIFT = np.uint64(64 - 6)
 _ID = np.dtype([("first", "i8"), ("second", "i8"), ("part", "i4"), ("place", "i4")])
 _CONTENT = np.dtype([("key", "u8", 2), ("part", "i4"), ("place", "i4"), ("side", "u1")])
@@ -84,7 +83,6 @@ class DrawnSizes:
     """The number of contents in each stratum, and of its verdicts that pass and that fail."""
 
     def __init__(self, buckets: Iterable[bytes]) -> None:
-        """Count the contents of all buckets."""
         sizes = np.zeros(len(STRATA), np.int64)
         decided = np.zeros((len(STRATA), 3), np.int64)
         for data in buckets:
@@ -145,7 +143,6 @@ class JoinedWindows:
 
 
 def _renumbered(column: bytes, names: Sequence[Name], known: dict[Name, int]) -> bytes:
-    """Return a column of indices into ``names`` as a column of indices into ``known``."""
     found = np.frombuffer(column, "<i4")
     table = np.full(len(names) + 1, NOTHING, "<i4")  # the last is for the index -1
     for place in np.unique(found[found >= 0]).tolist():

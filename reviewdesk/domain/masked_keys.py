@@ -22,7 +22,6 @@ class MaskedKeys:
     __slots__ = ("_chars", "_longest", "_parts")
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Store the characters of the keys, and all that four of them in a row can be."""
         known = [key.lower() for key in keys]
         self._chars = frozenset("".join(known))
         self._longest = max(map(len, known), default=0)

@@ -1,7 +1,4 @@
-"""The types of ``reviewdesk.report/1``: they validate canonical reports and give their schema.
-
-The rules read verdicts from them. What a desk stores is the JSON of the file.
-"""
+"""The types of ``reviewdesk.report/1``: they validate canonical reports and give their schema."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ Fraction: TypeAlias = (
 )
 Positive: TypeAlias = Annotated[float, _of("a number above 0", gt=0)]
 Amount: TypeAlias = Annotated[float, _of("a number, 0 or more", ge=0)] | None
+Finite: TypeAlias = Annotated[float, _of("a finite number")] | None
 # JSON has one kind of number: 3.0 is as whole as 3.
 Count: TypeAlias = Annotated[float, _of("a whole number, 0 or more", ge=0, multiple_of=1)] | None
 Ordinal: TypeAlias = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)] | None
@@ -157,7 +155,7 @@ class JurorModel(Canonical):
     vendor: str | None = None
     role: str | None = None
     score: Unit = None
-    raw_score: Annotated[float, _of("a finite number")] | None = None
+    raw_score: Finite = None
     scale: (
         Annotated[list[float], _of("a list of two finite numbers", min_length=2, max_length=2)]
         | None
@@ -177,7 +175,7 @@ class JurorModel(Canonical):
     raw: str | None = None
     meta: dict[str, Any] | UnsetType = UNSET
     status: Status = None
-    temperature: Annotated[float, _of("a finite number")] | None = None
+    temperature: Finite = None
     prompt_sha256: str | None = None
     samples: list[dict[str, Any]] | None = None
     round: Ordinal = None
@@ -237,9 +235,7 @@ class HeaderModel(Canonical):
     """A report without its verdicts: the first line of JSON Lines."""
 
     schema_: Literal["reviewdesk.report/1"] = field(name="schema")
-    report_id: Annotated[
-        str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)
-    ] = ""
+    report_id: Name = ""
     title: str | None = None
     created_at: str | None = None
     producer: ProducerModel | None = None

@@ -20,16 +20,10 @@ _SUSPECT = (
     "\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b\u2190-\u2426"
     "\u2500-\u27ff\u2900-\u2b73\u3000-\u303f\u3041-\u3096\u30a1-\u30ff\u4e00-\u9fa5\uac00-\ud7a3]"
 )
-"""Every character outside the ranges known to be assigned and visible.
-
-One search in C decides whether a text needs a closer look.
-"""
+"""Every character outside the ranges known to be assigned and visible."""
 
 _FOREIGN = re.compile("[^\x00-\u02ff](?<![\u2010-\u20bf\u2100-\u27ff])")
-"""What is beyond Latin letters, punctuation and symbols.
-
-It compiles ten times as fast as the expressions around it, which Latin text does not need.
-"""
+"""What is beyond Latin letters, punctuation and symbols; it compiles ten times as fast."""
 
 _CONTROLS = (
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"

@@ -54,7 +54,6 @@ def total(place: str, values: Sequence[float]) -> float:
 
 
 def _checked(place: str, value: object, fits: Callable[[float], bool], hint: str) -> float:
-    """Return the value as a float; raise UsageError unless it is finite and ``fits``."""
     if not _is_finite(value) or not fits(value):
         raise UsageError(f"{place} is {value!r}", hint)
     return float(value)

@@ -1,7 +1,6 @@
 """The content of a report: a verdict, the ballots of its jurors and the rule that decided it.
 
-A verdict is read from its canonical *body* (a ``reviewdesk.report/1`` verdict as a plain mapping),
-so that every reader and the desk itself build it the same way.
+A verdict is read from its canonical *body*, a ``reviewdesk.report/1`` verdict as a plain mapping.
 """
 
 from __future__ import annotations
@@ -147,7 +146,6 @@ class Policy(Struct, frozen=True):
     """How many jurors must answer, a count or "k/n" of the seats; fewer give an error."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a threshold outside 0..1, or an invalid share or count."""
         for name, check in _CHECKS.items():
             if (value := getattr(self, name)) is not None:
                 check(name, value)

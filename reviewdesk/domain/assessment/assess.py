@@ -222,7 +222,6 @@ def _escalation_reasons(found: Verdicts, absent: str | None) -> tuple[str, ...]:
 
 
 def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Return the names of the fields that the report omits and we filled in."""
     filled = {
         "decision": verdict.decision is None and found.decision,
         "score": verdict.score is None and found.score is not None,
@@ -258,6 +257,7 @@ def _notes(
         labels = found.labels.items()
         split = ", ".join(f"{count} {show_line(label, 40)}" for label, count in labels)
     kin = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
+    trimmed = ", ".join(seat.ballot.id for seat in found.seats if seat.trimmed and seat.dissent)
     source = "labels" if found.labels else "scores"
     reasons = {
         Flag.ESCALATED: _escalated(verdict, found, stated=stated),
@@ -267,7 +267,9 @@ def _notes(
         Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
         Flag.POSITION_FLIP: flips
         and f"votes the other way when the pair is shown in the other order: {', '.join(flips)}",
-        Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found),
+        Flag.TRIMMED_DISSENT: f"the trim left out a dissent: {trimmed}"
+        if verdict.trim.low is not None or found.rule.used is not None
+        else f"a trimmed mean would have left out a dissent: {trimmed} (the report states no trim)",
         Flag.REGIME_SENSITIVE: _regimes(found),
         Flag.MISMATCH: "; ".join(found.mismatches),
         Flag.DEGRADED: _degraded(found),
@@ -333,13 +335,6 @@ def _suspicious_text(verdict: Verdict) -> str:
     ]
     more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
     return "; ".join(found[:3] + more)
-
-
-def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str:
-    names = ", ".join(seat.ballot.id for seat in found.seats if seat.trimmed and seat.dissent)
-    if verdict.trim.low is not None or found.rule.used is not None:
-        return f"the trim left out a dissent: {names}"
-    return f"a trimmed mean would have left out a dissent: {names} (the report states no trim)"
 
 
 def _regimes(found: Assessment) -> str:

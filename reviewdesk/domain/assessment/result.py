@@ -63,10 +63,7 @@ _SPELLED = {
     Flag.SAME_FAMILY: ("kin", "same model family", "a juror of the generator's family"),
     Flag.SINGLE_JUROR: ("one", "one juror", "one ballot only"),
 }
-"""The short name of each flag for a narrow line and for filters, its words, and its meaning.
-
-The most important come first.
-"""
+"""The short name of each flag, its words, and its meaning, the most important first."""
 SHORT = {flag: short for flag, (short, _, _) in _SPELLED.items()}
 WORDS = {flag: words for flag, (_, words, _) in _SPELLED.items()}
 MEANINGS = {flag: meaning for flag, (_, _, meaning) in _SPELLED.items()}
@@ -95,7 +92,6 @@ class Breach(IntFlag):
 
     @property
     def label(self) -> str:
-        """The name in words for the screen."""
         return _BREACH_WORDS.get(self, self.key)
 
     @property
@@ -145,8 +141,7 @@ class Seat(Struct, frozen=True):
     dissent: bool
     tied: bool
     contradicts: bool = False
-    """Whether the stated pass differs from the vote by score and threshold; without a threshold,
-    only a pass with a score of 0 and a fail with a score of 1 do."""
+    """Whether the stated pass differs from the vote by score, at any threshold or at the known."""
     would_trim: bool = False
     """Whether a trimmed mean would leave the seat out, although the rule reads every answer."""
 
@@ -283,7 +278,6 @@ class Assessment(Struct, frozen=True):
 
     @property
     def stopped_early(self) -> bool:
-        """Whether the panel stopped before it had asked every juror."""
         return self.agreement.spread.reason == STOPPED_EARLY
 
     @property

@@ -131,7 +131,6 @@ class AuditedVerdict:
         return f"decision: reported {self.stated}, but {strategy} gives {given[0]}"
 
     def _declared_label(self) -> str | None:
-        """Compare the decision with those of the counted label and of the tied ones."""
         words = self.found.words
         labels = self.found.sheet.labels
         ours = self.of(words.decision)

@@ -169,7 +169,6 @@ def effective(jurors: int, correlation: Estimate) -> Estimate:
 
 
 def _decisions(columns: Columns, variant: Variant) -> Small:
-    """Return the decisions of a rule as votes: 1 for a pass, 0 for a fail, else -1."""
     return panel_votes(replace(columns, decision=under(Panels(columns), variant).decision))
 
 

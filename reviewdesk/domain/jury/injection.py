@@ -1,7 +1,6 @@
 """Find passages of a text that try to influence its jurors (prompt injection).
 
-A match is a sign, not proof: an honest answer may quote such a passage, and a clever one avoids all
-patterns. Every repetition in a pattern is bounded, so that no text makes the search slow.
+A match is a sign, not proof. Every repetition is bounded, so that no text makes the search slow.
 """
 
 from __future__ import annotations

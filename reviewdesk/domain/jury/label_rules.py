@@ -164,12 +164,10 @@ def count_labels(
 
 
 def _outcomes(words: Words, rules: LabelRules) -> Ints:
-    """Return the decision of each known word."""
     return np.array([code_of(rules.outcome(word)) for word in words.spelled], np.int64)
 
 
 def _first(marks: Bools) -> Ints:
-    """Return the first marked seat of each panel; 0 if no seat is marked."""
     return marks.argmax(axis=0) if len(marks) else np.zeros(marks.shape[1], np.int64)
 
 
@@ -335,7 +333,6 @@ def supermajority(
 
 
 def _missed(found: LabelCount, rules: LabelRules) -> str:
-    """Return why a supermajority was missed."""
     committed = int(found.committed[0])
     if committed < LEAST_COMMITTED:
         return f"{committed} committed, {LEAST_COMMITTED} are needed"

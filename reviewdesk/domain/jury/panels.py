@@ -42,7 +42,6 @@ class Cast:
     """
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
-        """Keep the ballots; compute nothing yet."""
         self.columns = columns
         self.exact = exact
 
@@ -52,12 +51,10 @@ class Cast:
 
     @cached_property
     def passes(self) -> Ints:
-        """The number of votes for a pass, ``[n]``."""
         return counted(self.columns.votes == PASS)
 
     @cached_property
     def answered(self) -> Ints:
-        """The number of votes cast, ``[n]``."""
         return counted(self.columns.votes != NOTHING)
 
     @cached_property
@@ -165,13 +162,11 @@ class Panels:
 
     @property
     def counts(self) -> tuple[Ints, ...]:
-        """The counts of ``Votes``, ``[n]`` each."""
         cast = self.cast
         return cast.passes, cast.answered, self.columns.seated, *cast.silent
 
     @cached_property
     def quorum_strictly(self) -> Small:
-        """The decision of the quorum without rounding the share."""
         return self._quorum(
             lambda votes, policy: quorum_decision(votes, policy, quorum_met_strictly)
         )
@@ -188,7 +183,6 @@ class Panels:
 
     @cached_property
     def too_few(self) -> Bools:
-        """Whether fewer jurors answered than the panel requires."""
         if not any(self.columns.minima):
             return np.broadcast_to(np.False_, len(self.columns))
         return self.by_votes(lambda votes, policy: votes.too_few(policy)).astype(np.bool_)
@@ -291,7 +285,6 @@ class Answers:
     """The answers of n verdicts, ``[n]``, and of their seats, ``[s, n]``."""
 
     def __init__(self, sheet: Sheet) -> None:
-        """Keep what was read; compute nothing yet."""
         self.sheet = sheet
         self.panels = Panels(sheet.columns, exact=True)
 
@@ -314,7 +307,6 @@ class Answers:
 
     @cached_property
     def stopped(self) -> Bools:
-        """Whether a panel stopped before it had asked every juror."""
         found: Bools = np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
         return found
 
@@ -326,7 +318,6 @@ class Answers:
 
     @cached_property
     def labelled(self) -> Ints:
-        """How many jurors answered with a label."""
         found: Ints = (self.sheet.labels.code != NOTHING).sum(axis=0)
         return found
 
@@ -351,13 +342,11 @@ class Answers:
 
     @cached_property
     def says(self) -> Bools:
-        """Whether the jurors answered by label."""
         found: Bools = np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
         return found
 
     @cached_property
     def kinds(self) -> Ints:
-        """The number of different labels that the jurors gave as answers."""
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
         found: Ints = firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)

@@ -81,11 +81,7 @@ class LabelVote(Struct, frozen=True):
     reason: str | None = None
     """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
     decision: Decision | None = None
-    """The decision of the label; ``None`` if it is neither pass nor fail.
-
-    A missed supermajority is inconclusive, and so is the fallback label of a panel that declares
-    its labels, unless jurors gave it as an answer that passes or fails.
-    """
+    """Inconclusive for a missed supermajority, or a fallback among declared labels."""
 
 
 class Trim(Struct, frozen=True):
@@ -251,7 +247,6 @@ class Votes(Struct, frozen=True):
 
     @property
     def split(self) -> bool:
-        """Whether the panel has votes both to pass and to fail."""
         return 0 < self.passes < self.answered
 
     @property
@@ -261,7 +256,6 @@ class Votes(Struct, frozen=True):
 
     @property
     def returned(self) -> int:
-        """The number of jurors that answered, with or without a vote."""
         return self.seated - self.missing - self.not_asked
 
     @property
@@ -293,8 +287,7 @@ class Method(Struct, frozen=True):
     strategy: Strategy
     reads: Reads
     published: ByVotes = lambda _votes, _policy: None
-    """Decides by the votes cast, as the strategy's source does; ``None`` if nobody voted, or if
-    something else that the strategy needs is missing."""
+    """Decides by the votes cast, as the source does; ``None`` if what it needs is missing."""
     cautious: bool = False
     """Whether a missing answer that could change the decision makes it inconclusive."""
 

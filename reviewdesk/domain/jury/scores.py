@@ -252,7 +252,6 @@ class Scores:
 
     @cached_property
     def weighted(self) -> Floats:
-        """The weighted mean ``Σ s·w / Σ w`` over the jurors that gave a score."""
         found = np.full(len(self.count), np.nan)
         for here in parts(len(found)):
             weights = self._weights[:, here]
@@ -290,7 +289,6 @@ class Scores:
         return self._sum(kept) / len(kept)
 
     def _by_count(self, figure: Callable[..., Floats], *more: Ints) -> Floats:
-        """Compute a figure for the panels of each number of scores, and each value of ``more``."""
         found = np.full(len(self.count), np.nan)
         for (m, *rest), rows in cases(self.count, *more):
             if m:
@@ -302,7 +300,6 @@ class Scores:
 
 
 def _exact_sums(terms: Floats) -> Floats:
-    """Sum over the first axis, exactly and rounded once."""
     return np.array(list(map(math.fsum, terms.T.tolist())))
 
 

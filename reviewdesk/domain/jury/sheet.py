@@ -71,7 +71,6 @@ class PolicyFacts(Struct, frozen=True):
 
     @staticmethod
     def of(verdict: Verdict) -> PolicyFacts:
-        """Return the policy facts of one verdict."""
         rule = rule_for(verdict.policy, (), verdict.regime)
         return PolicyFacts(verdict.policy, verdict.regime, rule, frozenset(verdict.set_by_you))
 
@@ -80,7 +79,6 @@ class Policies:
     """Reads each policy of a run's verdicts once."""
 
     def __init__(self, defaults: Policy, filled: Policy) -> None:
-        """Take the policy of the report's header and the one that the user filled in."""
         self._defaults = defaults
         self._filled = filled
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
@@ -249,7 +247,6 @@ _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 def _ballots(
     jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints, words: Words
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the ballots of all verdicts, one after the other, as columns."""
     # A value of None becomes NaN.
     scores = np.array([one.score for one in jurors], np.float64)
     given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
@@ -355,7 +352,6 @@ def _codes(values: Sequence[Any], words: Sequence[Any]) -> Ints:
 
 
 def _kin(verdicts: Sequence[VerdictModel], known: Generator) -> Ints:
-    """Return for which verdicts a juror shares the generator's family."""
     found = np.full(len(verdicts), NOTHING)
     for at, verdict in enumerate(verdicts):
         own = verdict.generator

@@ -1,8 +1,7 @@
 """Whether missing answers could still change the decision of a verdict.
 
-A panel that asks one juror after another may stop as soon as only one decision is possible. Only
-the decision is certain: score, agreement and flags may differ from those of the full panel.
-A verdict that missing answers could change goes to a person.
+A panel that asks one juror after another may stop as soon as only one decision is possible; its
+score, agreement and flags may differ from those of the full panel.
 """
 
 from __future__ import annotations
@@ -75,7 +74,6 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
 
 
 def _several(bits: Ints) -> Bools:
-    """Return whether more than one outcome is possible."""
     found: Bools = bits & (bits - 1) != 0
     return found
 

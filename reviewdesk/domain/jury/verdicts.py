@@ -1,7 +1,6 @@
 """The results of the rules for many verdicts: decisions, agreement, flags and escalations.
 
-Everything is a column over the n verdicts of a ``Sheet``, computed at its first use; one verdict is
-a column of length one.
+Everything is a column over the n verdicts of a ``Sheet``, computed at its first use.
 """
 
 from __future__ import annotations
@@ -196,7 +195,6 @@ class Verdicts(Answers):
 
     @cached_property
     def margin(self) -> Floats:
-        """The distance of the score from the threshold."""
         found = np.abs(self.score - self.sheet.columns.threshold)
         return np.where(self.says, np.nan, found)
 
@@ -215,7 +213,6 @@ class Verdicts(Answers):
 
     @cached_property
     def cut(self) -> Ints:
-        """How many scores our trim leaves out at each end."""
         columns = self.sheet.columns
         return self.panels.scores.cuts(columns.fraction, columns.rounding)
 
@@ -345,14 +342,12 @@ class Verdicts(Answers):
 
     @cached_property
     def escalated(self) -> Bools:
-        """Whether recomputation finds a reason to escalate."""
         turns = self.split & (self.pivotal.any(axis=0) | self.uses(Strategy.UNANIMOUS))
         low: Bools = self.band == LOW
         return self.panels.too_few | self.open[0] | (~self.stopped & (turns | low))
 
     @cached_property
     def flags(self) -> Ints:
-        """The flags that follow from the ballots and the claims, as bits of ``Flag``."""
         shared = self.shared == 1
         dissent = (self.trimmed & self.dissents).any(axis=0)
         undecided = (self.decision != PASS) & (self.decision != FAIL)

@@ -157,7 +157,10 @@ class RunColumns:
     """Data that the desk read from the run to find terms, and need not read again."""
 
     def add(self, name: str, values: array[Any]) -> None:
-        self.columns[name] = _column(name, values)
+        column = np.frombuffer(values, dtype=values.typecode)
+        if name in NUMBERS:
+            column[np.isinf(column)] = np.nan
+        self.columns[name] = column
 
     def forget_other_runs(self) -> None:
         self.columns.pop("swing", None)
@@ -202,13 +205,6 @@ class RunColumns:
     @property
     def bytes(self) -> int:
         return sum(column.nbytes for column in (*self.columns.values(), *self.masks.values()))
-
-
-def _column(name: str, values: array[Any]) -> Column:
-    column = np.frombuffer(values, dtype=values.typecode)
-    if name in NUMBERS:
-        column[np.isinf(column)] = np.nan
-    return column
 
 
 def rows_with_seat(

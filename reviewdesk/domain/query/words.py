@@ -1,7 +1,4 @@
-"""The vocabulary of filters and orders: every word of the language and what it means.
-
-The spelling of flags is defined beside the flags, in ``domain/assessment/result.py``.
-"""
+"""The vocabulary of filters and orders; the words of flags are in ``assessment/result.py``."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from typing import Any
 from reviewdesk.domain.verdict import canonical_json
 
 RULES = 4
-"""The version of the rules by which verdicts are decided and measured; 0 stands for those before
-versions were counted. A change of the rules adds 1 and a migration that recomputes runs."""
+"""The version of the rules; a change of them adds 1 and a migration that recomputes runs."""
 _SHORT = 32
 """The number of hexadecimal digits of a column's hash, which only tells columns apart."""
 _TEXTS = frozenset({

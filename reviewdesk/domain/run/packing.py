@@ -19,11 +19,7 @@ STRATEGIES = tuple(Strategy)
 STRATEGY_OF = (*STRATEGIES, None)
 ROUNDINGS = tuple(Rounding)
 NOTHING = -1
-"""The code of a missing value.
-
-Desks store indices into these tuples, so new members go at the end and no member moves,
-in the enumerations as here.
-"""
+"""The code of a missing value. Desks store indices into these tuples, so no member moves."""
 
 
 def code_of(decision: Decision | None) -> int:
@@ -35,10 +31,9 @@ UNKNOWN = 2
 REPLACED = 3
 NOT_ASKED = 4
 ABSTAINED = 5
-"""The codes of a seat in ``failed``; 0 is any other seat. Desks store them, so they never change.
+"""The codes of a seat in ``failed``, which desks store; 0 is any other seat.
 
-``FAILED``: its call failed. ``UNKNOWN``: its answer was not understood. ``REPLACED``: its call
-failed, and the panel lets the median replace any average. ``NOT_ASKED``: the panel had decided.
+``REPLACED``: its call failed, and the panel lets the median replace any average.
 """
 
 PER_SEAT = {"scores": "d", "votes": "b", "stated": "b", "failed": "b", "weights": "d", "juror": "i"}
@@ -47,15 +42,13 @@ PER_VERDICT = {
     "rounding": "b", "decision": "b", "score": "d",
 }  # fmt: skip
 COLUMNS = PER_SEAT | PER_VERDICT
-"""Every column with the type code of its numbers, which are written in little-endian order.
+"""Every column with the type code of its numbers, which desks store in little-endian order.
 
-A column in ``PER_SEAT`` has an entry for every seat, verdict after verdict; ``seated`` is the size
-of each panel. Desks store these bytes, so a type code never changes.
+Columns in ``PER_SEAT`` have the seats verdict after verdict; ``seated`` is the size of each panel.
 """
 
 Bar: TypeAlias = float | str | tuple[float | str | None, ...]
-"""A verdict's quorum, followed by the share of a supermajority and by ``min_answered`` if the
-panel sets them."""
+"""A verdict's quorum, or also the share of a supermajority, or also ``min_answered``."""
 Window: TypeAlias = dict[str, bytes]
 """The columns of consecutive verdicts, each as bytes."""
 

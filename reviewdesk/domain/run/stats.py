@@ -1,7 +1,6 @@
 """Sufficient statistics of verdicts, from which the figures of a whole archive are merged.
 
-``Stats.merge`` is associative and commutative: exact for counts, up to rounding for sums of
-scores. A part of an archive becomes one ``Stats``, whatever its size.
+``Stats.merge`` is associative and commutative: exact for counts, up to rounding for sums.
 """
 
 from __future__ import annotations
@@ -164,7 +163,6 @@ class Stats(Struct, frozen=True):
 
 
 def _summed(one: Record, other: Record) -> Record:
-    """Return a record whose fields are the sums of those of both."""
     made = {f.name: _sum(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)}
     return replace(one, **made)
 
@@ -189,7 +187,6 @@ class StatsCounter:
     """Counts the windows of one ``WindowReader``, a few thousand verdicts at a time."""
 
     def __init__(self, reader: WindowReader) -> None:
-        """Start without verdicts."""
         self._reader = reader
         self._found = Stats()
         self._waiting: list[VerdictWindow] = []
@@ -263,7 +260,6 @@ def _bins(scores: Floats) -> tuple[int, ...]:
 
 
 def _jurors(columns: Columns) -> Iterator[tuple[str, JurorSums]]:
-    """Yield the name and the sums of each juror that sits on one of the panels."""
     given = ~np.isnan(columns.scores)
     scored = given.sum(axis=0)
     with np.errstate(invalid="ignore"):

@@ -188,7 +188,6 @@ class WindowReader:
     def __init__(
         self, header: Mapping[str, Any], options: Mapping[str, Any], run_hash: str
     ) -> None:
-        """Read verdicts under a report's header and the policy that the options fill in."""
         self._read = verdict_reader(header, options)
         self._run_hash = run_hash
         self._generator = generator_of(header)
@@ -322,5 +321,4 @@ _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
 
 
 def _known(values: Floats) -> list[float | None]:
-    """Return numbers as a list, with None for NaN."""
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124

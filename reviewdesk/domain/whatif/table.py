@@ -1,7 +1,4 @@
-"""What other rules would have decided over a whole run, and how often they would have been right.
-
-The figures are defined in ``domain/whatif/policies.py``.
-"""
+"""What other rules would have decided over a run; ``policies.py`` defines the figures."""
 
 from __future__ import annotations
 
@@ -180,7 +177,6 @@ def policy_counts(columns: Columns, variants: Iterable[Variant]) -> tuple[Policy
 def _decided(
     columns: Columns, variants: Iterable[Variant]
 ) -> Iterator[tuple[Panels, Small, PolicyCounts]]:
-    """Yield each variant's panels, decisions and counts."""
     panels = Panels(columns)
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
@@ -296,31 +292,26 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     if variant.outliers is None:
         offers = [0.0, 1.0]
     [base] = outcomes(verdict, [variant])
-    return tuple(
-        _attack(base, columns, list(combinations(usable, bought)), offers)
-        for bought in range(1, len(usable) + 1)
-        if math.comb(len(usable), bought) * len(offers) <= MOST_TRIES
-    )
-
-
-def _attack(
-    base: PolicyResult, columns: Columns, groups: list[tuple[int, ...]], offers: Sequence[float]
-) -> Attack:
     line = 0.5 if np.isnan(columns.threshold[0]) else float(columns.threshold[0])
-    tries = columns.at(np.zeros(len(groups) * len(offers), np.int64))
-    bought = np.zeros(tries.scores.shape, np.bool_)
-    for at, (group, _) in enumerate(product(groups, offers)):
-        bought[list(group), at] = True
-    paid = np.tile(np.array(offers), len(groups))
-    scores = np.where(bought & ~np.isnan(tries.scores), paid, tries.scores)
-    votes = np.where(bought, paid >= line - SLACK, tries.votes).astype(np.int8)
-    tries = replace(tries, scores=scores, votes=votes, withheld=tries.withheld & ~bought)
-    values, decisions = _results(Panels(tries, exact=True), base.variant)
-    known = [value for value in values if value is not None]
-    low = min(known, default=None)
-    high = max(known, default=None)
-    change = None
-    if base.value is not None and low is not None and high is not None:
-        change = max(base.value - low, high - base.value, 0.0)
-    others = set(decisions) - {base.decision}
-    return Attack(len(groups[0]), low, high, change, tuple(sorted(others, key=str)))
+    found = []
+    for size in range(1, len(usable) + 1):
+        if math.comb(len(usable), size) * len(offers) > MOST_TRIES:
+            continue
+        pairs = list(product(combinations(usable, size), offers))
+        tries = columns.at(np.zeros(len(pairs), np.int64))
+        bought = np.zeros(tries.scores.shape, np.bool_)
+        for at, (group, _) in enumerate(pairs):
+            bought[list(group), at] = True
+        paid = np.array([offer for _, offer in pairs])
+        scores = np.where(bought & ~np.isnan(tries.scores), paid, tries.scores)
+        votes = np.where(bought, paid >= line - SLACK, tries.votes).astype(np.int8)
+        tries = replace(tries, scores=scores, votes=votes, withheld=tries.withheld & ~bought)
+        values, decisions = _results(Panels(tries, exact=True), variant)
+        known = [value for value in values if value is not None]
+        change = None
+        if base.value is not None and known:
+            change = max(base.value - min(known), max(known) - base.value, 0.0)
+        others = sorted(set(decisions) - {base.decision}, key=str)
+        ends = min(known, default=None), max(known, default=None)
+        found.append(Attack(size, *ends, change, tuple(others)))
+    return tuple(found)
