@@ -101,6 +101,7 @@ def serve(
             lambda taken: Site(host, taken, origins, sign_on=sign_on),
             (host, port), Offer(command, most), say, ready,
         )  # fmt: skip
+        desk.still_there()
         say(f"saved in {desk.path}")
 
 

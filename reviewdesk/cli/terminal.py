@@ -102,6 +102,7 @@ def run_app(
         if enter is not None and app.opening is not None:
             app.opening.desk.close()
     if enter is None and app.opening is not None:
+        app.opening.desk.still_there()
         say(f"saved in {app.opening.desk.path}")
         if ended:
             raise Ended(ended[0])

@@ -163,7 +163,7 @@ class Desk:
 
     def reader(self) -> Desk:
         """Open a second connection to the same desk file, for a worker thread."""
-        still_there(self.conn, self.path)
+        self.still_there()
         found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
         found.columns = self.columns
         found.asked = self.asked
@@ -174,7 +174,7 @@ class Desk:
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[Desk]:
         """Lend a second connection to a worker thread; the next worker gets the same one."""
-        still_there(self.conn, self.path)
+        self.still_there()
         reader = self._idle.pop() if self._idle else self.reader()
         reader.clock = self.clock
         reader.double = self.double
@@ -200,6 +200,10 @@ class Desk:
             with contextlib.suppress(DeskError):
                 fold(self.conn)
         self.conn.close()
+
+    def still_there(self) -> None:
+        """Raise DeskError if the file was deleted or replaced since it was opened."""
+        still_there(self.conn, self.path)
 
     def at(self) -> str:
         """Return the clock's time in ISO 8601 with milliseconds, as events store it."""

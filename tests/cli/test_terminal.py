@@ -45,13 +45,15 @@ def start(tmp_path: Path, file: Path) -> tuple[subprocess.Popen[bytes], int]:
     return app, ours
 
 
-def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
+def review(tmp_path: Path, file: Path, *, lost: bool = False) -> tuple[bytes, str]:
     """Open the desk and close it with q; the screen, and what stderr holds."""
     app, ours = start(tmp_path, file)
     screen = read_until(ours, b"more labels")
+    if lost:
+        (tmp_path / "desk.db").unlink()
     os.write(ours, b"q")
     read_until(ours, b"\x1b[?1049l")
-    assert app.wait(PATIENCE) == 0
+    assert app.wait(PATIENCE) == (2 if lost else 0)
     os.close(ours)
     return screen, (tmp_path / "stderr").read_text(encoding="utf-8")
 
@@ -63,6 +65,7 @@ def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> N
     assert b"support-bot" in screen
     assert "\x1b" not in told
     assert told.startswith("saved in ")
+    assert "deleted or replaced" in review(tmp_path, SAMPLE, lost=True)[1]
 
 
 @pytest.mark.slow
