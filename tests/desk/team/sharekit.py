@@ -1,6 +1,7 @@
 """Three desks that hold the same run, and what is compared between them."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -28,6 +29,11 @@ def make(folder: Path, *names: str) -> dict[str, Path]:
         with closing(open_on(path, "ann")) as desk:
             load(desk, numbered(COUNT))
     return paths
+
+
+def copied(made: Mapping[str, Path], folder: Path) -> dict[str, Path]:
+    folder.mkdir(exist_ok=True)
+    return {name: Path(shutil.copy(path, folder / path.name)) for name, path in made.items()}
 
 
 def open_on(path: Path, reviewer: str) -> Desk:

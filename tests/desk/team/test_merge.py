@@ -21,26 +21,11 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
 from reviewdesk.store import audit, connect, events
-from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, make, open_on, state, take
+from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, copied, open_on, state, take
 from tests.helpers import drawn_by_verdict, load, numbered, open_desk, set_back, undraw_contents
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
 Act = tuple[str, str, str, str, Truth]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def desks(made: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
-    return copied(made, tmp_path)
-
-
-def copied(made: dict[str, Path], folder: Path) -> dict[str, Path]:
-    folder.mkdir(exist_ok=True)
-    return {name: Path(shutil.copy(path, folder / path.name)) for name, path in made.items()}
 
 
 def perform(desks: dict[str, Path], acts: Sequence[Act]) -> None:

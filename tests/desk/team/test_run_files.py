@@ -19,11 +19,6 @@ Lines = list[dict[str, Any]]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> SharedFolder:
-    return SharedFolder(tmp_path / "place")
-
-
-@pytest.fixture
 def sent(tmp_path: Path, place: SharedFolder) -> Path:
     """The file of a run, which a desk has sent."""
     with closing(open_on(tmp_path / "a.db", "ann")) as desk:

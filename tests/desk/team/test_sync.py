@@ -23,32 +23,17 @@ from tests.desk.team.sharekit import (
     NAMES,
     act,
     all_hold_alike,
+    copied,
     exchange,
-    make,
     open_on,
     state,
     take,
     until_quiet,
 )
-from tests.desk.team.test_merge import ACTS, WEEK, copied, perform, three_labels, without_counters
+from tests.desk.team.test_merge import ACTS, WEEK, perform, three_labels, without_counters
 from tests.helpers import POSIX
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return make(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def desks(made: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
-    return copied(made, tmp_path / "desks")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> SharedFolder:
-    return SharedFolder(tmp_path / "place")
 
 
 def files(folder: Path) -> dict[str, tuple[bytes, int]]:
