@@ -145,7 +145,7 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
         cost=cost,
         unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),
         warnings=(
-            *_panel_warnings(spec, seats, families, strategy),
+            *_panel_warnings(spec, families),
             *_generator_warnings(seats, generator or Generator()),
             *(text for seat in seats for text in _juror_warnings(seat)),
         ),
@@ -168,18 +168,13 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
 
 
-def _panel_warnings(
-    spec: PanelSpec, seats: Sequence[PanelPlace], families: Sequence[str], strategy: Strategy | None
-) -> Iterator[str]:
-    if len(seats) < FEWEST_JURORS:
-        yield f"{_plural(len(seats), 'juror')}: under five, a single one weighs a lot"
+def _panel_warnings(spec: PanelSpec, families: Sequence[str]) -> Iterator[str]:
+    if len(spec.jurors) < FEWEST_JURORS:
+        yield f"{_plural(len(spec.jurors), 'juror')}: under five, a single one weighs a lot"
     if len(families) < FEWEST_FAMILIES:
         named = f" ({', '.join(sorted(families))})" if families else ""
         text = f"{_plural(len(families), 'known family', 'known families')}{named}: "
         yield f"{text}under three, jurors may be wrong together"
-    strangers = [seat.juror.name for seat in seats if seat.family is None]
-    if strangers:
-        yield f"of no known family: {', '.join(strangers)}"
     by_model: dict[str, list[Juror]] = {}
     for juror in spec.jurors:
         # Routers write claude-sonnet-5.5 for claude-sonnet-5-5.
@@ -190,11 +185,6 @@ def _panel_warnings(
             names = ", ".join(juror.name for juror in some)
             model = some[0].model.lower().rpartition("/")[2]
             yield f"one model on {_plural(len(some), 'seat')}: {names} ({model})"
-    bare_names = [juror.name for juror in spec.jurors if juror.weight is None]
-    if strategy is Strategy.WEIGHTED_AVERAGE and bare_names:
-        every = len(bare_names) == len(spec.jurors)
-        who = "every juror" if every else ", ".join(bare_names)
-        yield f"without a weight, counted as 1: {who}"
     if not spec.rubric:
         yield "the panel has no rubric, so each case must bring its own"
 
