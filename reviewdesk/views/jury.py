@@ -88,7 +88,8 @@ def _agreement(found: Assessment) -> list[Words]:
     """Return the agreement from 0 to 1 with its band, and ours in words if its band differs."""
     spread = found.agreement.spread
     pair = found.pair
-    if not pair.reported or (pair.band is None and pair.value is None):
+    same = _agreement_words(None, pair.value) == _agreement_words(None, spread.raw)
+    if not pair.reported or (pair.band is None and (pair.value is None or same)):
         shown = _agreement_words(spread.band, spread.raw)
         return [(Text("agreement ", Tone.MUTED), *shown), *_alike(found)]
     groups: list[Words] = [

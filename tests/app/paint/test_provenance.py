@@ -114,6 +114,8 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
             "agreement 1.00 by the scores it is low, 0.00",
             "1.00",
         ),
+        # The same figure without a band is said once, with ours.
+        ({"agreement": {"value": 0.0, "metric": "pairwise"}}, "agreement low, 0.00", "0.00"),
         # A stated alpha without a band is banded by the lines.
         (
             {"agreement": {"value": 0.7, "metric": "krippendorff_alpha"}},
