@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.tables.cells import column_names, on_a_line
+from reviewdesk.reports.tables.cells import column_names, is_header, on_a_line
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
@@ -27,6 +27,7 @@ _SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbe
 _MOST_BYTES = 1 << 31
 """The most bytes that a workbook may unpack to."""
 _BATCH = 1000
+_KEY_AND_VALUE = 2
 _LARGE = 1 << 20
 """Workbooks of more bytes are read row by row, without knowing which cells are merged."""
 
@@ -126,14 +127,17 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
         large = stream.seek(0, io.SEEK_END) > _LARGE
         stream.seek(0)
         book = library.load_workbook(stream, read_only=large, data_only=True)
-        found = [(sheet.title, *header) for sheet in book.worksheets if (header := _header(sheet))]
-        alike = [one for one in found if one[1:] == found[0][1:]]
+        headers = [(sheet.title, _header(sheet)) for sheet in book.worksheets]
+        found = [(title, *one) for title, one in headers if one]
+        wide = [one for one in found if len(one[2]) > _KEY_AND_VALUE] or found
+        first = wide[0] if wide else ("", 0, (), 0)
+        alike = [one for one in found if one[1:] == first[1:]]
         several = len(alike) > 1
-        for title, at, names, headers in alike:
-            if title == found[0][0]:
+        for title, at, names, lines in alike:
+            if title == first[0]:
                 yield at, ("@key", *names) if several else names
             for number, cells in _filled(book[title]):
-                if number >= at + headers and any(cell is not None for cell in cells):
+                if number >= at + lines and any(cell is not None for cell in cells):
                     yield number, (title, *cells) if several else cells
     except Exception as error:
         raise _damaged("xlsx", error, fail) from error
@@ -143,12 +147,16 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
 
 def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
     """Return the place of a sheet's header, its names, and how many rows hold them."""
-    rows = ((at, row) for at, row in _filled(sheet) if sum(cell is not None for cell in row) > 1)
+    rows = (
+        (at, ["" if one is None else on_a_line(str(one)) for one in row])
+        for at, row in _filled(sheet)
+        if sum(cell is not None for cell in row) > 1
+    )
     start = [*islice(rows, 8)]
-    if not start:
-        return None
-    texts = [["" if one is None else on_a_line(str(one)) for one in row] for _, row in start]
-    return start[0][0], *column_names(texts)
+    most = max((sum(map(bool, row)) for _, row in start), default=0)
+    start = [*dropwhile(lambda one: not is_header(one[1], most), start)]
+    names = column_names([row for _, row in start]) if len(start) > 1 else None
+    return (start[0][0], *names) if names else None
 
 
 def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:

@@ -31,9 +31,9 @@ REASONS = (
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
-        "grader", "scorer", "richter", "prüfer", "gutachter", "juez", "juge", "giudice", "juiz",
-        "evaluador", "évaluateur", "evaluator_name", "grader_name", "scorer_name", "rater_name",
-        "annotator_name", "model_judge", "judge_model", "source_id",
+        "grader", "scorer", "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice",
+        "juiz", "evaluador", "évaluateur", "evaluator_name", "grader_name", "scorer_name",
+        "rater_name", "annotator_name", "model_judge", "judge_model", "source_id",
     ),
     "score": (
         "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
@@ -45,7 +45,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "custom_id", "doc_id",
         "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name",
-        "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "identifiant", "@key",
+        "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "fall",
+        "identifiant", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
@@ -73,7 +74,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "rubric": ("rubric",),
     "dimension": (
         "dimension", "criterion", "criteria", "metric", "metric_name", "aspect", "score_name",
-        "assessment_name",
+        "assessment_name", "eval_name", "evaluation_name", "kriterium", "criterio", "critère",
     ),
     "test": ("test", "test_name", "name"),
     "suite": ("suite", "dataset"),
@@ -107,8 +108,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "referencia", "erwartet",
     ),
     "generator": (
-        "generator", "generator_model", "output_model", "model", "model_id", "model_a",
-        "generator_1", "chosen_model",
+        "generator", "generator_model", "output_model", "model_under_test", "model", "model_id",
+        "model_a", "generator_1", "chosen_model",
     ),
     "rival": ("rival", "model_b", "generator_2", "rejected_model"),
     "human": (
@@ -451,6 +452,14 @@ def on_a_line(column: str) -> str:
 _TUPLE = re.compile(r"\('[^']*'(?:, '[^']*')+\)\Z")
 
 
+def is_header(record: Sequence[str], most: int) -> bool:
+    """Return True unless a record is a title above a table, or a key and its value.
+
+    ``most`` is the number of filled cells in the record that has most of them.
+    """
+    return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
+
+
 def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     """Return the names of the columns, and how many of the first records they are made of.
 
@@ -462,7 +471,7 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     if _is_data(top, start[1:]):
         return tuple(str(number) for number in range(1, len(top) + 1)), 0
     unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
-    plain = ("item", *top[1:]) if unnamed else top
+    plain = ("index" if "item" in top else "item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
     if len(second) == len(top) and all(
         bool(one) != bool(two) for one, two in zip(top, second, strict=True)

@@ -593,6 +593,8 @@ class MapReader:
             plain = not self.made.name
             return unread_keys(scope, answering, self.used - {place.why}) if plain else ()
         element = scope["@value"]
+        if element is None:
+            return ()
         if not isinstance(element, dict):
             return () if "@value" in answering else (place.rule.each,)
         return unread_keys(element, answering, self._known[place.rule.each] - {place.why})

@@ -327,7 +327,11 @@ class Guesser(TableRoles):
             made["scale"] = [*scale]
         if "repeat" in self.roles:
             made["epoch"] = self.roles["repeat"]
-        made["ballots"] = [self.columns_rule(judges)] if judges else []
+        frames: dict[tuple[str, str], list[str]] = {}
+        for one in judges:
+            frames.setdefault(frame_of([one]), []).append(one)
+        alike = [judges] if frame_of(judges or ("",)) in frames else frames.values()
+        made["ballots"] = [self.columns_rule(one) for one in alike] if judges else []
         if criteria:
             made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
         made["ballots"] = ([] if self.given else self.grid(judges)) or made["ballots"]

@@ -71,7 +71,10 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
         return rule_of(only, f"{path}.0", depth)
     named = isinstance(held, dict)
     elements = [*held.values()] if isinstance(held, dict) else held
-    if not isinstance(elements, list) or not elements:
+    if not isinstance(elements, list):
+        return None
+    elements = [one for one in elements if one is not None]
+    if not elements:
         return None
     rule = _of_values(held, elements, path) or _of_elements(held, elements, path)
     if rule or (depth and (rule := _of_groups(held, elements, path, depth))):
@@ -202,6 +205,11 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
         why = {"reason": roles["reason"]} if "reason" in roles else {}
         rule = {"each": path, "judge": key, **why}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
+    step = next((one for one in ("step", "turn", "index") if one in first), "")
+    if step and not named and (scored := next(filter(_OUTCOME.search, asked), "")):
+        whys = [one for one in first if one.casefold().endswith(REASONS)]
+        rule = {"each": path, "judge": f"={path}", "score": scored, "dimension": step}
+        return rule | ({"reason": whys[0]} if whys else {})
     found = [rules_of(rule_of(one, "@", depth - 1)) for one in elements[:5]]
     shapes = [[one.get("each", one.get("score")) for one in rules] for rules in found]
     inside = any("each" in one for one in found[0])

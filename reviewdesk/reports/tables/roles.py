@@ -35,7 +35,8 @@ _TEXTS = {
     "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
     "output": re.compile(
         r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
-        r"|candidate|antwort|réponse|respuesta|^(?:assistant|bot|agent)$",
+        r"|candidate|antwort|réponse|respuesta"
+        r"|^(?:assistant|bot|agent)(?:[ _](?:message|text|turn))?$",
         re.IGNORECASE,
     ),
     "input": re.compile(
@@ -60,6 +61,7 @@ _PEOPLE = re.compile(
 )
 """Columns that name the person of a row, if several rows are about one item."""
 _ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number)\.?$|[a-z]Id$", re.IGNORECASE)
+_WHEN = re.compile(r"time|date|created|submitted|started", re.IGNORECASE)
 _OTHER_ID = re.compile(
     r"user|run|batch|session|worker|annot|judge|rater|model|job|eval", re.IGNORECASE
 )
@@ -168,6 +170,10 @@ class TableRoles(TableSample):
                 del self.roles["human"]
             elif named.casefold().strip() in {"reviewer", "expert"}:
                 del self.roles["human"]
+                several = (one for one in self.columns if self.recurs([one]) and one != named)
+                several = (one for one in several if not self.recurs([one, named]))
+                if self.recurs([named]) and any(several):
+                    self.roles.setdefault("judge", named)
         labels = [
             one
             for one in self.people
@@ -185,7 +191,8 @@ class TableRoles(TableSample):
         """Return the id and the input that are in the object around a row."""
         around = self.sample[0].cells.get("^", {}) if self.sample else {}
         roles = roles_of(around)
-        named = [role for role in ("item", "input") if isinstance(around.get(roles.get(role)), str)]
+        likely = ("item", "input", "judge")
+        named = [role for role in likely if isinstance(around.get(roles.get(role)), str)]
         return {role: f"^.{roles[role]}" for role in named}
 
     def inner_roles(self) -> dict[str, str]:
@@ -232,6 +239,7 @@ class TableRoles(TableSample):
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
         free = [one for one in self.columns if one not in taken and one not in self.said]
+        free = [one for one in free if not _WHEN.search(one)]
         if judge := self.roles.get("judge", ""):
             likely = (one for one in free if one == first or not self.answers(one))
             likely = (one for one in likely if self.cells(one) and self.recurs([one]))
@@ -253,8 +261,9 @@ class TableRoles(TableSample):
         """
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
-        words = all(is_word(cell) or stated_error(cell) for cell in rest)
-        return bool(filled) and words and 2 * len(rest) < len(filled)
+        said = len(filled) - len(rest)
+        rest = [one for one in rest if not stated_error(one)]
+        return said > len(rest) and all(map(is_word, rest))
 
     def is_text(self, column: str) -> bool:
         cells = self.cells(column)

@@ -29,6 +29,7 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     column_names,
     is_answer,
+    is_header,
     likely_number,
     on_a_line,
     roles_of,
@@ -277,12 +278,14 @@ def inside(layout: Layout) -> Layout:
     if outline is None or layout.key or layout.orient:
         return layout
     if outline.kind == "array" or outline.goes_on:
-        # A prompt may hold a list of responses.
         for key, held in outline.keys.items():
             first = held[0] if isinstance(held, list) and held else None
-            if isinstance(first, dict) and "output" in roles_of(first):
-                inner = "output" not in roles_of(outline.keys)
-                return _unwrapped(key, first, outline) if inner else layout
+            around = roles_of(outline.keys).keys()
+            if not isinstance(first, dict):
+                continue
+            # A prompt may hold a list of responses, and a judge a list of items.
+            if role := next((one for one in ("output", "item") if one in roles_of(first)), ""):
+                return layout if role in around else _unwrapped(key, first, outline)
         return layout
     roles = roles_of(outline.keys)
     texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
@@ -409,7 +412,7 @@ def _csv_layout(text: str) -> Layout | None:
             # A quote may end behind the start of the file.
             start += islice(filter(any, _reader(lines, delimiter)), 8)
         most = max((sum(map(bool, record)) for record in start), default=0)
-        while start and not _is_header(start[0], most):
+        while start and not is_header(start[0], most):
             del start[0]
         if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
             del start[0]
@@ -462,14 +465,6 @@ _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
 """A cell of the line under the header of a Markdown table."""
 
 
-def _is_header(record: Sequence[str], most: int) -> bool:
-    """Return True unless a record is a title above a table, or a key and its value.
-
-    ``most`` is the number of filled cells in the record that has most of them.
-    """
-    return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
-
-
 def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
     columns, delimiter = layout.columns, layout.delimiter
     lines = _Lines(stream, fail)
@@ -492,7 +487,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         if empty or (len(fields) != width and fields[0].startswith("#")):  # a comment
             continue
         if header:
-            if header < layout.headers or _is_header(fields, sum(map(bool, columns))):
+            if header < layout.headers or is_header(fields, sum(map(bool, columns))):
                 header -= 1
                 if layout.headers == 1 and tuple(map(on_a_line, fields[1:])) != columns[1:]:
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")

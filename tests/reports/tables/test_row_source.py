@@ -110,7 +110,7 @@ def test_merged_cells_and_a_sheet_for_each_judge_are_read() -> None:
         "q1/y": {"judge_a": 0},
     }
     book, file = openpyxl.Workbook(), io.BytesIO()
-    book.active["A1"] = "about"
+    book.active.append(["Date", "2026-02-01"])
     for name in ("gpt-5", "claude"):
         sheet = book.create_sheet(name)
         for cells in (("id", "score"), ("q1", 0.5), (None, None), ("q2", 1)):
