@@ -151,7 +151,7 @@ class TableSurvey:
             if key not in self._last:
                 self._keys.append(hash(key))
                 self._items.append(named := hash(key[0]))
-                if self.streamed and any(key[0] == one[0] for one in (*self._last, *keys)):
+                if self.streamed and key[0] in [one[0] for one in (*self._last, *keys)]:
                     self._several.add(named)
                 elif self.streamed and named in self._early:
                     raise LateFactError

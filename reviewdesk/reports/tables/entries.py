@@ -76,6 +76,8 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "role": ("role", values.filled),
 }
 """The paths of the cells that belong to a single ballot, with the field and its reader."""
+_Own: TypeAlias = tuple[str, Callable[[Any], Any], Reader]
+"""A field of one ballot, with what makes its value of a cell, and the cell's path."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
 _PATHS = (*_OF_VOTE, "by", "decision", *_CELLS, *_OWN)
 _MOST_SHAPES = 1000
@@ -197,54 +199,50 @@ class _Place:
         """The column of the score, for error messages."""
         self.why = held.get("reason", "")
         """The column of the reason, which a ballot without an answer does not have."""
+        self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
         self._own = [
             (*_OWN[path], self.read[path], _keys_of(named[path], within))
             for path in _OWN
             if path in named
         ]
-        """The fields of one ballot, of which rows with some keys have only some."""
-        self._own_of: dict[tuple[str, ...], list[tuple[str, Callable[[Any], Any], Reader]]] = {}
-        self._plain = plain
-        self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
         wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
-        self.inputs = self._inputs([(named[one], self.read[one]) for one in wanted], within, plain)
-        """Reads all cells that the vote depends on, as a key of a dict."""
+        self._reads = [self.read[path] for path in wanted]
+        texts = [named[path] for path in wanted]
+        keys = [_keys_of(one, within) for one in texts if one[0] != "=" or " + " in one]
+        self._keys = None if None in keys else [*chain.from_iterable(filter(None, keys))]
+        """The keys of the cells that a vote depends on; None if it depends on other paths."""
+        given = [key for key in self._keys or () if plain and key in within]
+        self._text = itemgetter(*given) if given else None
+        """Reads these cells of a row that has a text in every column."""
+        self._shapes: dict[tuple[str, ...], tuple[tuple[str, ...] | None, list[_Own]]] = {}
         self.is_ballot = rule.as_ in {"ballot", "check"}
         self.known: dict[Any, Vote] = {}
         """The votes so far by these cells, if they depend on nothing else."""
 
-    def _inputs(
-        self, wanted: Sequence[tuple[str, Reader]], columns: Sequence[str], plain: bool
-    ) -> Reader:
-        cells = [path for path, _ in wanted if not path.startswith("=") or " + " in path]
-        if plain and cells and all(path in columns and "." not in path for path in cells):
-            return itemgetter(*cells)
-        reads = [read for _, read in wanted]
-        if plain:
-            return lambda scope: tuple([read(scope) for read in reads])
-        keys = [_keys_of(path, columns) for path in cells]
-        asked = tuple(self.asked.values())
-        if None in keys:
-            # 1, 1.0 and true are the same key but not the same vote. Absent and empty cells differ.
-            def typed(scope: Cells) -> Any:
-                found = [read(scope) for read in reads]
-                return *found, *map(type, found), *[column in scope for column in asked]
-
-            return typed
-        shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
-
-        def keyed(scope: Cells) -> Any:
-            # Most rows have one of a few sets of keys.
-            shape = tuple(scope)
-            if (present := shapes.get(shape)) is None:
-                if len(shapes) > _MOST_SHAPES:
-                    shapes.clear()
-                listed = chain.from_iterable(filter(None, keys))
-                present = shapes[shape] = tuple([key for key in listed if key in scope])
-            found = [scope[key] for key in present]
-            return present, *found, *map(type, found)
-
-        return keyed
+    def key(self, cells: Cells) -> tuple[Any, list[_Own]]:
+        """Return the cells that a vote depends on, and the fields that only its ballot may have."""
+        shape = () if self._text else tuple(cells)
+        if (found := self._shapes.get(shape)) is None:
+            if len(self._shapes) > _MOST_SHAPES:
+                self._shapes.clear()
+            keys = self._keys
+            present = None if keys is None else tuple([key for key in keys if key in cells])
+            own = [one[:3] for one in self._own if one[3] is None or set(cells) & set(one[3])]
+            found = self._shapes[shape] = present, own
+        present, own = found
+        if self._text:
+            return self._text(cells), own
+        if present is None:
+            # Absent and empty cells differ.
+            held = [read(cells) for read in self._reads]
+            held += [column in cells for column in self.asked.values()]
+        else:
+            held = [cells[key] for key in present]
+        kinds = [*map(type, held)]
+        if dict in kinds or list in kinds:
+            held = [*map(repr, held)]
+        # 1, 1.0 and true are equal, but not the same vote.
+        return (present, *held, *kinds), own
 
     def fits(self, cells: Cells) -> bool:
         """Return True if the conditions of the rule hold for a row or an element."""
@@ -256,22 +254,6 @@ class _Place:
                 return False
         return True
 
-    def own_fields(self, cells: Cells) -> dict[str, Any]:
-        shape = () if self._plain else tuple(cells)
-        if (fields := self._own_of.get(shape)) is None:
-            if len(self._own_of) > _MOST_SHAPES:
-                self._own_of.clear()
-            fields = self._own_of[shape] = [
-                one[:3]
-                for one in self._own
-                if one[3] is None or not cells.keys().isdisjoint(one[3])
-            ]
-        return {
-            key: found
-            for key, convert, read in fields
-            if not blank(value := read(cells)) and (found := convert(value)) is not None
-        }
-
     def get(self, path: str, cells: Cells) -> Any:
         value = self.read[path](cells) if path in self.read else None
         return None if blank(value) else value
@@ -281,6 +263,12 @@ class _Place:
         if words == (None, None, None):
             return None
         return Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))
+
+
+def _names_in(sign: str, cells: Cells, reads: Sequence[Reader], most: int | None = None) -> str:
+    """Return the names in some cells, each cut after ``most`` characters, with a sign between."""
+    found = [name(read(cells))[:most] for read in reads]
+    return found[0] if len(found) == 1 else sign.join(filter(None, found))
 
 
 class MapReader:
@@ -473,7 +461,7 @@ class MapReader:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
         item = ""
         for parts in self._items:
-            if item := "/".join(filter(None, [name(read(cells)) for read in parts])):
+            if item := _names_in("/", cells, parts):
                 break
         else:
             self._last = None
@@ -486,7 +474,7 @@ class MapReader:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
         if self._whole:
             group = f"{group}\0{row.number}"
-        title = ": ".join(filter(None, [name(read(cells))[:_TITLE] for read in self._title]))
+        title = _names_in(": ", cells, self._title, _TITLE) if self._title else ""
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def votes(
@@ -502,11 +490,8 @@ class MapReader:
                 else:
                     continue
                 if place.is_ballot:
-                    if (vote := self._vote(place, scope, column)) is not None:
-                        own = place.own_fields(scope)
-                        votes.setdefault(vote.dimension, []).append((vote, own))
-                        if "decision" in place.read:
-                            self._decisions[vote.dimension] = place.get("decision", scope)
+                    if (ballot := self._ballot(place, scope, column)) is not None:
+                        votes.setdefault(ballot[0].dimension, []).append(ballot)
                 elif place.rule.as_ == "refused":
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
@@ -525,21 +510,25 @@ class MapReader:
                 remarks.unmapped((name for name in keys if name not in known), f"{each}.")
             yield scope, path
 
-    def _vote(self, place: _Place, scope: Cells, column: str) -> Vote | None:
-        """Return the vote in a row or an element, or None if it has no vote.
-
-        A vote is kept under its cells, unless it depends on others: one without an answer depends
-        on the whole row, and a failed one on its reason.
-        """
-        key = place.inputs(scope)
-        try:
-            if (known := place.known.get(key)) is not None:
-                return known
-        except TypeError:  # a list or an object in a cell
-            key = None
-        return self._new_vote(place, scope, column, key)
+    def _ballot(self, place: _Place, scope: Cells, column: str) -> Ballot | None:
+        key, fields = place.key(scope)
+        vote = place.known.get(key)
+        if vote is None and (vote := self._new_vote(place, scope, column, key)) is None:
+            return None
+        if "decision" in place.read:
+            self._decisions[vote.dimension] = place.get("decision", scope)
+        return vote, {
+            field: found
+            for field, of_cell, read in fields
+            if not blank(value := read(scope)) and (found := of_cell(value)) is not None
+        }
 
     def _new_vote(self, place: _Place, scope: Cells, column: str, key: Any) -> Vote | None:
+        """Return the vote in a row or an element, or None if it has no vote.
+
+        It is kept under ``key``, unless it depends on other cells: one without an answer depends
+        on the whole row, and a failed one on its reason.
+        """
         score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}
@@ -580,7 +569,7 @@ class MapReader:
             self._unread(place, scope) if silent and not listed else (),
             place.rule.as_ == "check",
         )
-        if key is not None and not silent and not has_failed:
+        if not silent and not has_failed:
             if len(place.known) >= _MOST_KNOWN:
                 place.known.clear()
             place.known[key] = vote

@@ -94,15 +94,14 @@ class VerdictMaker:
                 last = keys
                 while waiting and not waiting[0].runs:
                     yield waiting.popleft()
-            secrets = named_secrets(row.cells) if self._reading.holds_secrets else frozenset()
-            for entry in entries:
-                item = entry[0]
-                draft = drafts.get(item.key)
+            secrets = named_secrets(row.cells) if self._reading.holds_secrets else None
+            for key, entry in zip(keys, entries, strict=True):
+                draft = drafts.get(key)
                 if draft is None:
-                    draft = Draft(row, self._table.runs.get(hash(item.key), 1), item)
-                    drafts[item.key] = draft
+                    draft = drafts[key] = Draft(row, self._table.runs.get(hash(key), 1), entry[0])
                     waiting.append(draft)
-                draft.secrets |= secrets
+                if secrets:
+                    draft.secrets |= secrets
                 if draft.problem is None:
                     self._add(draft, row, entry)
         yield from waiting
@@ -157,7 +156,7 @@ class VerdictMaker:
             made = self._ballots.ballot(vote, own, row)
             draft.ballots.append((vote.judge, vote.order, made, own))
 
-    def body(self, draft: Draft) -> JsonObject:
+    def body(self, draft: Draft, place: str) -> JsonObject:
         facts = draft.facts
         item = draft.item
         name = draft.title or item.item
@@ -179,7 +178,7 @@ class VerdictMaker:
             body |= _generator(facts, jurors)
         self._add_claims(body, facts, jurors)
         body["jurors"] = jurors
-        body["provenance"] = {"pointer": draft.row.place}
+        body["provenance"] = {"pointer": place}
         if draft.checks:
             body["checks"] = draft.checks
         if draft.human:
@@ -190,12 +189,15 @@ class VerdictMaker:
 
     def _add_claims(self, body: JsonObject, facts: JsonObject, jurors: list[JsonObject]) -> None:
         """Add the agreement and the reasons for a review that a file states, and a failure."""
-        if all("error" in one or one.get("status") in _FAILED for one in jurors):
+        for one in jurors:
+            if "error" not in one and one.get("status") not in _FAILED:
+                if facts.get("agreement") is not None:
+                    body["agreement"] = {"value": facts["agreement"], "metric": "consensus_share"}
+                break
+        else:
             # The response or the whole panel failed.
             if not body.get("decision") and (jurors or facts.get("row_error")):
                 body["decision"] = "error"
-        elif facts.get("agreement") is not None:
-            body["agreement"] = {"value": facts["agreement"], "metric": "consensus_share"}
         if reasons := facts.get("escalation"):
             body["escalate_for_review"] = not self._quiet.issuperset(reasons)
             body["escalation_reasons"] = reasons
@@ -365,7 +367,8 @@ def verdicts(
             place, why = draft.problem
             yield ReportVerdict("", None, place, FieldProblem((), why))
         else:
-            yield ReportVerdict("", maker.body(draft), draft.row.place, secrets=draft.secrets)
+            place = draft.row.place
+            yield ReportVerdict("", maker.body(draft, place), place, secrets=draft.secrets)
     tally.unreadable = remarks.first_unreadable
     ballot_notes = remarks.ballot_notes(options.models, survey.judges)
     tally.notes.extend([*survey.panel_note(), *ballot_notes, *remarks.notes(LEFT_OUT)])
