@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from functools import cache, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 from msgspec import Struct
@@ -62,7 +63,7 @@ class Verification(Struct, frozen=True):
     """The values that were derived by older rules and differ from those of this version."""
 
 
-def head(conn: sqlite3.Connection, first: int | None = None) -> str:
+def head(conn: Connection, first: int | None = None) -> str:
     """Return the head of the label log as ``SEQ:HASH``.
 
     SEQ is the number of events, HASH the sha256 over the sorted last hashes of all chains. With
@@ -85,13 +86,13 @@ def head_of_file(path: Path) -> str:
 
 NOT_HERE = "is in the log and not in the desk"
 """The problem of a run that must be loaded again, as in a backup of only what people made."""
-Check = Callable[[sqlite3.Connection], Iterable[str]]
+Check = Callable[[Connection], Iterable[str]]
 CheckedCall = Callable[[float, int], object]
 """Takes the share of a run that was checked and the number of verdicts; it may raise to stop."""
 
 
 def verify(
-    conn: sqlite3.Connection, expected: str | None = None, full: CheckedCall | None = None
+    conn: Connection, expected: str | None = None, full: CheckedCall | None = None
 ) -> Verification:
     """Check file, schema, chains, kept labels and runs, and compare the log with a head.
 
@@ -152,7 +153,7 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
         problems.append(f"a value of a wrong kind stands in the desk: {error}")
 
 
-def objects(conn: sqlite3.Connection) -> Objects:
+def objects(conn: Connection) -> Objects:
     """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
 
     That of SQLite's own tables, which depends on its version, is replaced by what acts in it.
@@ -194,7 +195,7 @@ def layout_hash(found: Objects) -> str:
     return hashlib.sha256(canonical_json([[*key, sql] for key, sql in found.items()])).hexdigest()
 
 
-def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
+def layout_problems(conn: Connection) -> tuple[list[str], list[str]]:
     """Return the problems of the layout that may do harm when the desk is opened, and the others.
 
     A planted trigger, view, index or generated column runs inside our own statements.
@@ -226,7 +227,7 @@ def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
     return harmful, sorted(other)
 
 
-def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
+def refuse_harmful(conn: Connection, path: Path) -> None:
     """Raise DeskError if the layout may do harm; call this before anything else is read."""
     if harmful := layout_problems(conn)[0]:
         raise DeskError(
@@ -235,7 +236,7 @@ def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _record_problems(conn: sqlite3.Connection) -> Iterator[str]:
+def _record_problems(conn: Connection) -> Iterator[str]:
     """Report damage of the file, gaps in the keys, and records that do not match their contents."""
     # A quick check would not compare the indexes, by which most statements read, with the tables.
     found = first_column(conn, "PRAGMA integrity_check(5)")
@@ -262,7 +263,7 @@ def _record_problems(conn: sqlite3.Connection) -> Iterator[str]:
             yield f"{table} is not as it was written"
 
 
-def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
+def _kind_problems(conn: Connection) -> Iterator[str]:
     """Report values in our tables whose kind is not that of their column.
 
     A hash over bytes cannot tell a text from a blob, and some tables have no hash.
@@ -284,7 +285,7 @@ def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
                 yield f"{table} holds what is no text: {error}"
 
 
-def _chain_problems(conn: sqlite3.Connection) -> list[str]:
+def _chain_problems(conn: Connection) -> list[str]:
     problems = []
     ends: dict[tuple[str, str], tuple[int, str, int, int]] = {}
     query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
@@ -307,7 +308,7 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     return problems
 
 
-def run_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
+def run_problems(conn: Connection) -> Iterator[tuple[int | None, str]]:
     """Yield each difference between the runs and their events, with the key of the run, if any."""
     covers: dict[str, list[Event]] = {}
     for event in of_desk(conn, "run", "rules"):
@@ -328,7 +329,7 @@ def run_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
 
 
 def _content_problems(
-    conn: sqlite3.Connection, key: int, content: str, found: Sequence[Event]
+    conn: Connection, key: int, content: str, found: Sequence[Event]
 ) -> Iterator[str]:
     """Compare a run with its newest event: rows, tags, places and the facts of the whole run.
 
@@ -371,7 +372,7 @@ def _content_problems(
     yield from ingest.problems(conn, key)
 
 
-def _decided_again(told: CheckedCall, older: list[str], conn: sqlite3.Connection) -> Iterator[str]:
+def _decided_again(told: CheckedCall, older: list[str], conn: Connection) -> Iterator[str]:
     """Decide the verdicts of all runs again; what was derived by ``older`` rules may differ."""
     from reviewdesk.domain.run.digest import RULES
     from reviewdesk.store.load import rederive
@@ -386,7 +387,7 @@ def _decided_again(told: CheckedCall, older: list[str], conn: sqlite3.Connection
                 older.append(f"run {name}: derived by older rules ({version} of {RULES}): {text}")
 
 
-def rerun_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]:
+def rerun_problems(conn: Connection) -> Iterator[tuple[int | None, str]]:
     """Yield each difference between the re-runs and their events, with the plan, if any."""
     covers = {event.detail["plan"]: event for event in of_desk(conn, "rerun")}
     for plan in reruns.plans(conn):
@@ -405,7 +406,7 @@ def rerun_problems(conn: sqlite3.Connection) -> Iterator[tuple[int | None, str]]
         yield None, f"re-run {plan} of verdict {lost.verdict}: {NOT_HERE}"
 
 
-def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[str]:
+def _head_problems(expected: tuple[int, str], conn: Connection) -> list[str]:
     """Report an expected head that is neither the present one nor an earlier state of the log."""
     seq, wanted = expected
     total = value(conn, _EVENTS)

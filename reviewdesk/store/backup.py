@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from sqlite3 import Connection
 from time import sleep
 
 from reviewdesk.errors import Cancelled, DeskError
@@ -27,7 +28,7 @@ def is_own_file(desk: Path, path: Path) -> bool:
 
 
 def back_up(
-    conn: sqlite3.Connection,
+    conn: Connection,
     desk: Path,
     target: Path,
     *,
@@ -70,9 +71,7 @@ _CHECK_STEPS = 100_000
 """Steps of SQLite's machine between two calls that ask whether a check continues."""
 
 
-def _copy_pages(
-    conn: sqlite3.Connection, copy: sqlite3.Connection, go_on: Callable[[], bool]
-) -> None:
+def _copy_pages(conn: Connection, copy: Connection, go_on: Callable[[], bool]) -> None:
     """Copy a megabyte at a time.
 
     With a write-ahead log the copy shows one state, and writers never wait for it. Without one, it
@@ -97,7 +96,7 @@ def _copy_pages(
             conn.execute("ROLLBACK")
 
 
-def copy_into(source: sqlite3.Connection, part: Path) -> None:
+def copy_into(source: Connection, part: Path) -> None:
     with closing(sqlite3.connect(part)) as copy:
         source.backup(copy)
 

@@ -16,10 +16,10 @@ transaction that appends an event, and only for the items that it touches.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
+from sqlite3 import Connection, Cursor, Row
 from typing import Any
 
 from msgspec import Struct, field
@@ -61,21 +61,19 @@ class NewEvent(Struct, frozen=True):
     target: int | None = None
 
 
-def desk_id(conn: sqlite3.Connection) -> str:
+def desk_id(conn: Connection) -> str:
     return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
 
 
-def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
+def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
     """Append entries as one action, which one undo takes back, inside a write transaction."""
     # Events carry no counters while a migration is on its way to them.
     counters = f"ifnull(({ENDS}), 0)" if are_kept(conn) else "NULL"
     last = "FROM label_events WHERE desk = value AND reviewer = ?1 ORDER BY seq DESC LIMIT 1"
-    desk, seq, previous, counter = conn.execute(
-        f"""SELECT value, ifnull((SELECT seq {last}), 0), ifnull((SELECT hash {last}), ''),
-                   {counters}
-            FROM meta WHERE key = 'desk_id'""",
-        (reviewer,),
-    ).fetchone()
+    query = f"""SELECT value, ifnull((SELECT seq {last}), 0), ifnull((SELECT hash {last}), ''),
+                       {counters}
+                FROM meta WHERE key = 'desk_id'"""
+    desk, seq, previous, counter = conn.execute(query, (reviewer,)).fetchone()
     action = seq + 1
     written = []
     for entry in entries:
@@ -109,7 +107,7 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
 
 
 def changed_items(
-    conn: sqlite3.Connection, desk: str, reviewer: str, entries: Sequence[NewEvent | ChainEvent]
+    conn: Connection, desk: str, reviewer: str, entries: Sequence[NewEvent | ChainEvent]
 ) -> set[bytes]:
     """Return the items whose state some events of a reviewer change."""
     found = {e.item for e in entries if e.kind in STANDING and e.item is not None}
@@ -119,7 +117,7 @@ def changed_items(
     return found
 
 
-def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> Event:
+def to_event(row: Mapping[str, Any] | Row, *, undone: bool = False) -> Event:
     """Build an event record from a stored row, without its counter, which is not part of it."""
     detail = json.loads(row["detail"])
     detail.pop("counter", None)
@@ -132,13 +130,13 @@ def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> E
     )
 
 
-def of_desk(conn: sqlite3.Connection, *kinds: str) -> Iterator[Event]:
+def of_desk(conn: Connection, *kinds: str) -> Iterator[Event]:
     """Yield the events of these kinds that this desk itself recorded, oldest first."""
     query = f"SELECT * FROM label_events {_OF_CHAIN} AND kind IN (*) ORDER BY seq"
     yield from map(to_event, in_pages(conn, query, kinds, desk_id(conn), DESK))
 
 
-def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
+def next_undo(conn: Connection, reviewer: str) -> int | None:
     """Return the reviewer's newest action that still stands, or ``None``."""
     query = f"""SELECT action FROM standing_events {_OF_CHAIN} AND seq = action
                 ORDER BY seq DESC LIMIT 1"""
@@ -146,7 +144,7 @@ def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     return found
 
 
-def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
+def next_redo(conn: Connection, reviewer: str) -> int | None:
     """Return the action that a redo brings back: the oldest one undone since the last new action.
 
     Undoing goes backwards, so the oldest was undone last.
@@ -165,13 +163,13 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     return found
 
 
-def last_action(conn: sqlite3.Connection, reviewer: str) -> str:
+def last_action(conn: Connection, reviewer: str) -> str:
     """Return the hash of a reviewer's last event, even an undo or redo; empty without events."""
     query = f"SELECT hash {_OWN} ORDER BY seq DESC LIMIT 1"
     return lookup(conn, query, (desk_id(conn), reviewer)) or ""
 
 
-def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[str | None] | None:
+def actions_after(conn: Connection, reviewer: str, last: str) -> list[str | None] | None:
     """Return the ``once`` facts of a reviewer's actions since the event with the hash ``last``.
 
     The result is ``None`` if no event has this hash.
@@ -184,52 +182,50 @@ def actions_after(conn: sqlite3.Connection, reviewer: str, last: str) -> list[st
     return first_column(conn, query, (*whose, seq or 0))
 
 
-def newest_key(conn: sqlite3.Connection) -> int:
+def newest_key(conn: Connection) -> int:
     """Return the key of the newest event of all reviewers, or 0 if the log is empty."""
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
     return lookup(conn, query, (DESK,)) or 0
 
 
-def count_after(conn: sqlite3.Connection, key: int) -> int:
+def count_after(conn: Connection, key: int) -> int:
     """Count the events of all reviewers after the event ``key``."""
     query = "SELECT count(*) FROM label_events WHERE key > ? AND reviewer <> ?"
     return int(value(conn, query, (key, DESK)))
 
 
-def by_key(conn: sqlite3.Connection, key: int) -> Event:
+def by_key(conn: Connection, key: int) -> Event:
     """Return the event with this key, which must exist."""
     return to_event(conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone())
 
 
-def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> tuple[Event, int]:
+def of_action(conn: Connection, reviewer: str, action: int) -> tuple[Event, int]:
     """Return the first event that was appended as one action, and the number of its events."""
     rows = _rows_of_action(conn, desk_id(conn), reviewer, action)
     return to_event(next(rows)), 1 + sum(1 for _ in rows)
 
 
-def _rows_of_action(
-    conn: sqlite3.Connection, desk: str, reviewer: str, action: int
-) -> Iterator[sqlite3.Row]:
+def _rows_of_action(conn: Connection, desk: str, reviewer: str, action: int) -> Iterator[Row]:
     """Yield the events of an action, which follow each other in their chain."""
     query = f"SELECT * FROM label_events {_OF_CHAIN} AND seq >= ?3 ORDER BY seq"
     rows = conn.execute(query, (desk, reviewer, action))
     return takewhile(lambda row: bool(row["action"] == action), rows)
 
 
-def import_of(conn: sqlite3.Connection, reviewer: str, action: int) -> str | None:
+def import_of(conn: Connection, reviewer: str, action: int) -> str | None:
     """Return the fact that all batches of an action's import share; ``None`` without an import."""
     found: str | None = of_action(conn, reviewer, action)[0].detail.get("import")
     return found
 
 
-def batches(conn: sqlite3.Connection, reviewer: str, action: int) -> list[int]:
+def batches(conn: Connection, reviewer: str, action: int) -> list[int]:
     """Return the actions of the import that an action is part of."""
     query = f"""SELECT action FROM label_events {_OF_CHAIN} AND seq = action
                  AND json_extract(detail, '$.import') = ?3 ORDER BY seq"""
     return first_column(conn, query, (desk_id(conn), reviewer, import_of(conn, reviewer, action)))
 
 
-def is_undone(conn: sqlite3.Connection, reviewer: str, action: int) -> bool:
+def is_undone(conn: Connection, reviewer: str, action: int) -> bool:
     """Return True if an action was taken back and not brought back since."""
     query = f"""SELECT kind FROM label_events {_OF_CHAIN} AND target = ?3
                ORDER BY seq DESC LIMIT 1"""
@@ -241,59 +237,55 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
              FROM label_events e"""
 
 
-def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
+def history(conn: Connection, item: bytes) -> list[Event]:
     """Return all events about an item in the order of their counters, marked if undone."""
     order = f"{COUNTER}, e.desk, e.reviewer, e.seq"
     return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
 
 
-def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | None:
+def newest_label(conn: Connection, reviewer: str, run: str) -> Event | None:
     """Return the last label that a reviewer gave in a run, undone or not; imports do not count.
 
     The second label of an item counts, because it must look the same as a first one.
     """
-    rows = conn.execute(
-        f"""{_EVENTS} {_OF_CHAIN} AND run = ?3 AND kind IN ('label', 'repeat')
-              AND json_extract(detail, '$.imported') IS NULL ORDER BY seq DESC LIMIT 1""",
-        (desk_id(conn), reviewer, run),
-    )
+    query = f"""{_EVENTS} {_OF_CHAIN} AND run = ?3 AND kind IN ('label', 'repeat')
+                  AND json_extract(detail, '$.imported') IS NULL ORDER BY seq DESC LIMIT 1"""
+    rows = conn.execute(query, (desk_id(conn), reviewer, run))
     return next(iter(_to_events(rows)), None)
 
 
-def _to_events(rows: sqlite3.Cursor) -> list[Event]:
+def _to_events(rows: Cursor) -> list[Event]:
     return [to_event(row, undone=bool(row["undone"])) for row in rows]
 
 
-def head(conn: sqlite3.Connection) -> Head:
+def head(conn: Connection) -> Head:
     row = conn.execute("SELECT key, hash FROM label_events ORDER BY key DESC LIMIT 1").fetchone()
     return Head(row["key"], row["hash"]) if row else Head()
 
 
-def any_before(conn: sqlite3.Connection, key: int, day: str) -> bool:
+def any_before(conn: Connection, key: int, day: str) -> bool:
     """Return True if a person did something after the event ``key``, before a day (YYYY-MM-DD)."""
     query = f"SELECT 1 FROM label_events WHERE key > ? AND at < ? AND kind IN ({_KINDS}) LIMIT 1"
     return lookup(conn, query, (key, day)) is not None
 
 
-def holds(conn: sqlite3.Connection, seen: Head) -> bool:
+def holds(conn: Connection, seen: Head) -> bool:
     """Return True if ``seen`` was once the newest event of this log."""
     found = lookup(conn, "SELECT hash FROM label_events WHERE key = ?", (seen.key,))
     return bool(found == seen.hash) if found else seen == Head()
 
 
 def touched(
-    conn: sqlite3.Connection, seen: Head, limit: int, reviewer: str
+    conn: Connection, seen: Head, limit: int, reviewer: str
 ) -> tuple[Head, set[bytes], set[bytes]] | None:
     """Return the newest event, and the items whose labels may have changed since ``seen``.
 
     First those that only ``reviewer`` has labelled or revealed since, then all others; ``None`` if
     ``seen`` was never the newest event, or if more than ``limit`` events or items were added.
     """
-    rows = conn.execute(
-        """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
-           WHERE key >= ? ORDER BY key LIMIT ?""",
-        (seen.key, limit + 2),
-    ).fetchall()
+    query = """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
+               WHERE key >= ? ORDER BY key LIMIT ?"""
+    rows = conn.execute(query, (seen.key, limit + 2)).fetchall()
     if seen.key and (not rows or (rows[0]["key"], rows[0]["hash"]) != (seen.key, seen.hash)):
         return None
     added = rows[1:] if seen.key else rows
@@ -314,7 +306,7 @@ def touched(
 
 
 def _items_of_action(
-    conn: sqlite3.Connection, desk: str, reviewer: str, action: int, limit: int | None = None
+    conn: Connection, desk: str, reviewer: str, action: int, limit: int | None = None
 ) -> set[bytes]:
     """Return the items of an action, of at most ``limit`` events."""
     rows = islice(_rows_of_action(conn, desk, reviewer, action), limit)
@@ -355,7 +347,7 @@ ENDS = f"""WITH RECURSIVE desks(desk) AS (
 """The highest counter: that of the last event of a chain. It jumps from chain to chain by index."""
 
 
-def are_kept(conn: sqlite3.Connection) -> bool:
+def are_kept(conn: Connection) -> bool:
     """Return True unless an older version made the desk and a migration is still running."""
     if getattr(conn, "counted", False):
         return True
@@ -366,14 +358,14 @@ def are_kept(conn: sqlite3.Connection) -> bool:
     return found
 
 
-def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
+def coverage(conn: Connection, desk: str) -> Mapping[str, Covered]:
     """Return which events of a desk get their counters from its own event, by reviewer."""
     query = f"SELECT detail FROM label_events {_OF_CHAIN} AND kind = ?3 ORDER BY seq LIMIT 1"
     found = lookup(conn, query, (desk, DESK, COUNTED))
     return covered(json.loads(found)) if found else {}
 
 
-def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+def _stated(conn: Connection) -> Iterator[tuple[int, int]]:
     """Yield key and counter of each event whose counter is stored in another event."""
     query = "SELECT desk FROM label_events WHERE reviewer = ? AND kind = ? GROUP BY desk"
     for desk in first_column(conn, query, (DESK, COUNTED)):
@@ -384,14 +376,14 @@ def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
                 yield from map(tuple, conn.execute(rows, (desk, reviewer, counter, start, end)))
 
 
-def rebuild(conn: sqlite3.Connection) -> None:
+def rebuild(conn: Connection) -> None:
     """Fill the counters and the tables of the current state from the log, replacing all rows."""
     conn.execute("DELETE FROM event_places")
     conn.executemany("INSERT INTO event_places VALUES (?, ?)", sorted(_stated(conn)))
     fill(conn)
 
 
-def fill(conn: sqlite3.Connection) -> None:
+def fill(conn: Connection) -> None:
     """Fill the tables of the current state from the log, replacing all rows."""
     for table in ("current_events", "label_marks", "tag_uses"):
         conn.execute(f"DELETE FROM {table}")
@@ -400,7 +392,7 @@ def fill(conn: sqlite3.Connection) -> None:
     _add_tags(conn, _tags(conn.execute(_TAGS)))
 
 
-def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> Mapping[int, int]:
+def follow(conn: Connection, items: Collection[bytes]) -> Mapping[int, int]:
     """Bring the state of some items up to date with the log, inside the caller's transaction.
 
     Return the bytes of the verdicts whose labels changed, by key.
@@ -432,14 +424,14 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> Mapping[int, i
     return changed
 
 
-def place_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
+def place_verdicts(conn: Connection, first: int, count: int) -> None:
     """Mark new verdicts, given by their consecutive keys, whose items have labels already."""
     if lookup(conn, "SELECT 1 FROM current_events LIMIT 1"):
         query = "SELECT item FROM verdicts WHERE key >= ? AND key < ?"
         _write_bytes(conn, _bytes_of(conn, first_column(conn, query, (first, first + count))))
 
 
-def displace_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
+def displace_verdicts(conn: Connection, first: int, count: int) -> None:
     """Unmark deleted verdicts, given by their consecutive keys, which may be used again."""
     windows = (first // WINDOW, (first + count) // WINDOW)
     held = "SELECT 1 FROM label_marks WHERE window BETWEEN ? AND ?"
@@ -450,11 +442,11 @@ def displace_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:
     conn.execute(f"DELETE FROM label_marks WHERE {empty}", windows)
 
 
-def _bytes_of(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[int, int]:
+def _bytes_of(conn: Connection, items: Sequence[bytes]) -> dict[int, int]:
     return dict(map(tuple, in_pages(conn, f"{_BYTES} WHERE t.item IN (*)", items)))
 
 
-def marks(conn: sqlite3.Connection, first: int, size: int) -> bytearray:
+def marks(conn: Connection, first: int, size: int) -> bytearray:
     """Return the bytes of verdicts with consecutive keys."""
     found = bytearray(size)
     query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
@@ -466,7 +458,7 @@ def marks(conn: sqlite3.Connection, first: int, size: int) -> bytearray:
     return found
 
 
-def _write_bytes(conn: sqlite3.Connection, changes: Mapping[int, int]) -> None:
+def _write_bytes(conn: Connection, changes: Mapping[int, int]) -> None:
     query = "SELECT window, marks FROM label_marks WHERE window IN (*)"
     rows = in_pages(conn, query, list({key // WINDOW for key in changes}))
     held = {row["window"]: row["marks"] for row in rows}
@@ -486,11 +478,11 @@ def _windows(changes: Mapping[int, int], held: Mapping[int, bytes]) -> dict[int,
     return made
 
 
-def _tags(rows: Iterator[sqlite3.Row] | sqlite3.Cursor) -> Counter[tuple[str, str]]:
+def _tags(rows: Iterator[Row] | Cursor) -> Counter[tuple[str, str]]:
     return Counter((author, tag) for _, author, tag in rows)
 
 
-def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> None:
+def _add_tags(conn: Connection, changes: Counter[tuple[str, str]]) -> None:
     conn.executemany(
         """INSERT INTO tag_uses VALUES (?, ?, ?)
            ON CONFLICT DO UPDATE SET items = items + excluded.items""",
@@ -498,7 +490,7 @@ def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> No
     )
 
 
-def state_problems(conn: sqlite3.Connection) -> Iterator[str]:
+def state_problems(conn: Connection) -> Iterator[str]:
     """Report where the current state differs from a replay of the log."""
     places = set(map(tuple, conn.execute("SELECT key, counter FROM event_places")))
     for key, _ in sorted(places ^ set(_stated(conn)))[:5]:

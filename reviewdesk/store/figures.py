@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from array import array
 from collections.abc import Collection, Iterator, Mapping
+from sqlite3 import Connection
 from typing import Any
 
 from msgspec import Struct
@@ -24,27 +24,22 @@ from reviewdesk.store.events import COUNTER, to_event
 from reviewdesk.store.queue import NUMBER, code, filled
 
 
-def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
+def labelled(conn: Connection, run: int) -> list[LabelledRow]:
     """Return every verdict of the run whose item has a label, in draw order."""
-    rows = conn.execute(
-        """SELECT v.*, t.truth, t.seen FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ? ORDER BY v.draw""",
-        (run,),
-    )
-    return [record(LabelledRow, row) for row in rows]
+    query = """SELECT v.*, t.truth, t.seen FROM truths t CROSS JOIN verdicts v
+               ON v.item = t.item AND v.run = ? ORDER BY v.draw"""
+    return [record(LabelledRow, row) for row in conn.execute(query, (run,))]
 
 
 def at_places(
-    conn: sqlite3.Connection, run: int, places: Collection[tuple[int, int]]
+    conn: Connection, run: int, places: Collection[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[int, str]]:
     """Return key and id of the first verdict at each place of the draw, a stratum and a rank."""
-    rows = conn.execute(
-        """SELECT stratum, rank, min(key) AS key, id FROM verdicts
+    query = """SELECT stratum, rank, min(key) AS key, id FROM verdicts
            WHERE run = ? AND (stratum, rank) IN (
                SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))
-           GROUP BY stratum, rank""",
-        (run, json.dumps([*places])),
-    )
+           GROUP BY stratum, rank"""
+    rows = conn.execute(query, (run, json.dumps([*places])))
     return {(stratum, rank): (key, name) for stratum, rank, key, name in rows}
 
 
@@ -56,24 +51,20 @@ _COLUMNS = {
 """The columns read of labelled verdicts: the type code and the SQL of each."""
 
 
-def label_columns(
-    conn: sqlite3.Connection, first: int, held: bytes | bytearray
-) -> dict[str, array[Any]]:
+def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> dict[str, array[Any]]:
     """Return the verdicts that have a mark as columns, given the marks of consecutive keys."""
     keys = array("q", (first + place for place, mark in enumerate(held) if mark))
     made: list[array[Any]] = [array(kind, [0]) * len(keys) for kind, _ in _COLUMNS.values()]
     columns = ", ".join(sql for _, sql in _COLUMNS.values())
-    rows = conn.execute(
-        f"""SELECT {columns} FROM verdicts
-            WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key""",
-        (json.dumps(list(keys)),),
-    )
+    query = f"""SELECT {columns} FROM verdicts
+                WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"""
+    rows = conn.execute(query, (json.dumps(list(keys)),))
     given = array("B", filter(None, held))
     return {"key": keys, "mark": given, **dict(zip(_COLUMNS, filled(made, rows), strict=True))}
 
 
 def of_items(
-    conn: sqlite3.Connection, run: int, truths: Mapping[bytes, Truth] | None = None
+    conn: Connection, run: int, truths: Mapping[bytes, Truth] | None = None
 ) -> list[LabelledRow]:
     """Return the run's verdicts on these items in draw order, as if they had the given labels.
 
@@ -87,13 +78,11 @@ def of_items(
     ]
 
 
-def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
+def contents(conn: Connection, run: int) -> list[ReportContent]:
     """Return the content of every verdict of a run, in the order of its file. Reads every body."""
-    rows = conn.execute(
-        """SELECT v.id, v.item, v.stratum, v.decision, b.body
-           FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ? ORDER BY v.key""",
-        (run,),
-    )
+    query = """SELECT v.id, v.item, v.stratum, v.decision, b.body
+               FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ? ORDER BY v.key"""
+    rows = conn.execute(query, (run,))
     made = []
     for row in rows:
         body = verdict_model(row["body"])
@@ -105,7 +94,7 @@ def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
     return made
 
 
-def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
+def run_figures(conn: Connection, run: int) -> RunFigures:
     row = conn.execute("SELECT * FROM runs WHERE key = ?", (run,)).fetchone()
     query = "SELECT stratum, size, audit, passed, failed FROM strata WHERE run = ?"
     strata = conn.execute(query, (run,)).fetchall()
@@ -134,7 +123,7 @@ _SEGMENTS = {
 """The ways to split a run: the SQL of a verdict's segment, and the table that it needs."""
 
 
-def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVerdict]:
+def segment_frame(conn: Connection, run: int, by: str) -> list[SegmentVerdict]:
     """Return every verdict of a run in each of its segments; omit verdicts without a segment."""
     value, join = _SEGMENTS[by]
     query = f"SELECT v.key, v.stratum, v.rank, v.decision, {value} FROM verdicts v {join}"
@@ -150,7 +139,7 @@ def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVe
 
 
 def confidence_sums(
-    conn: sqlite3.Connection, run: int, source: str, *, scores_stated: bool
+    conn: Connection, run: int, source: str, *, scores_stated: bool
 ) -> dict[int, ConfidenceSums]:
     """Sum up the confidences of all decided verdicts by stratum; see ``sampling.confidence``."""
     sure = "stated_score" if scores_stated else "score"
@@ -160,21 +149,19 @@ def confidence_sums(
         sure = "confidence"
     if source in {"support", "vote_share"}:
         sure = f"CASE decision WHEN 'pass' THEN {sure} ELSE 1 - {sure} END"
-    rows = conn.execute(
-        f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
-                   total(c * c * c * c), min(c), max(c)
-            FROM (SELECT stratum, {sure} AS c FROM verdicts
-                  WHERE run = ? AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
-            WHERE c IS NOT NULL GROUP BY stratum""",
-        (run,),
-    )
+    query = f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
+                       total(c * c * c * c), min(c), max(c)
+                FROM (SELECT stratum, {sure} AS c FROM verdicts
+                      WHERE run = ? AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
+                WHERE c IS NOT NULL GROUP BY stratum"""
+    rows = conn.execute(query, (run,))
     return {
         h: ConfidenceSums(n, (one, two, three, four), low, high)
         for h, n, one, two, three, four, low, high in rows
     }
 
 
-def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
+def blind_by_item(conn: Connection) -> dict[bytes, bool | None]:
     """Return for each labelled item if all its labels were given blind, ``None`` if none says."""
     rows = conn.execute(
         """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,
@@ -204,36 +191,30 @@ class LabelGiven(Struct, frozen=True):
     counter: int
 
 
-def questions(conn: sqlite3.Connection, run: str) -> Iterator[StoredQuestion]:
+def questions(conn: Connection, run: str) -> Iterator[StoredQuestion]:
     """Yield the questions of a run, the newest first."""
     closed = False
-    rows = conn.execute(
-        f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
-            WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY counter DESC, e.key DESC""",
-        (QUESTION, run),
-    )
-    for row in rows:
+    query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
+            WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY counter DESC, e.key DESC"""
+    for row in conn.execute(query, (QUESTION, run)):
         event = to_event(row)
         if "question" in event.detail:
             yield StoredQuestion(event, row["counter"], closed)
         closed = "question" not in event.detail
 
 
-def labels_given(conn: sqlite3.Connection, run: int) -> Iterator[LabelGiven]:
+def labels_given(conn: Connection, run: int) -> Iterator[LabelGiven]:
     """Yield every label that the items of a run ever got, oldest first."""
-    rows = conn.execute(
-        f"""SELECT e.item, e.label, {COUNTER} AS counter, v.stratum, v.rank
-            FROM label_events e JOIN verdicts v ON v.key = (
-                SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
-            WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL
-            ORDER BY counter, e.key""",
-        (run,),
-    )
-    for item, label, counter, stratum, rank in rows:
+    query = f"""SELECT e.item, e.label, {COUNTER} AS counter, v.stratum, v.rank
+                FROM label_events e JOIN verdicts v ON v.key = (
+                    SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
+                WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL
+                ORDER BY counter, e.key"""
+    for item, label, counter, stratum, rank in conn.execute(query, (run,)):
         yield LabelGiven(item, (stratum, rank), Truth(label), counter)
 
 
-def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]:
+def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
     """Return the mean that the votes predict in each stratum, for the figure of a question.
 
     The probability that a verdict is right is the share of its votes for its decision, limited to
@@ -246,9 +227,6 @@ def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]
         "pass_rate": f"iif(decision = 'pass', {share}, 1 - {share})",
         "brier": f"{share} * (1 - {share})",
     }[figure]
-    rows = conn.execute(
-        f"""SELECT stratum, avg({value}) FROM verdicts
-            WHERE run = ? AND answered > 0 AND decision IN ('pass', 'fail') GROUP BY stratum""",
-        (run,),
-    )
-    return {h: round(mean, 6) for h, mean in rows}
+    query = f"""SELECT stratum, avg({value}) FROM verdicts
+                WHERE run = ? AND answered > 0 AND decision IN ('pass', 'fail') GROUP BY stratum"""
+    return {h: round(mean, 6) for h, mean in conn.execute(query, (run,))}

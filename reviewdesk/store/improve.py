@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping
+from sqlite3 import Connection
 from typing import Any
 
 from msgspec import ValidationError, convert
@@ -23,17 +23,14 @@ from reviewdesk.store.connect import first_column, in_pages
 from reviewdesk.store.events import COUNTER
 
 
-def steps(conn: sqlite3.Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
+def steps(conn: Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
     """Yield the key of every step's event, the step, and the facts beside it.
 
     They come in the common order of all desks. What is no step of this version is left out.
     """
-    rows = conn.execute(
-        f"""SELECT e.key, e.detail, {COUNTER} AS counter FROM label_events e
-            WHERE e.item IS NULL AND e.kind = ? ORDER BY counter, e.desk, e.reviewer, e.seq""",
-        (KIND,),
-    )
-    for row in rows:
+    query = f"""SELECT e.key, e.detail, {COUNTER} AS counter FROM label_events e
+                WHERE e.item IS NULL AND e.kind = ? ORDER BY counter, e.desk, e.reviewer, e.seq"""
+    for row in conn.execute(query, (KIND,)):
         facts = json.loads(row["detail"])
         try:
             yield row["key"], convert(facts.get(KIND), Step), facts
@@ -41,29 +38,26 @@ def steps(conn: sqlite3.Connection) -> Iterator[tuple[int, Step, Mapping[str, An
             continue
 
 
-def split(conn: sqlite3.Connection, rubric: str) -> Split:
+def split(conn: Connection, rubric: str) -> Split:
     return replay(rubric, (step for _, step, _ in steps(conn)))
 
 
-def names(conn: sqlite3.Connection) -> set[str]:
+def names(conn: Connection) -> set[str]:
     """Return the names of all rubrics with a split."""
     return {step.rubric for _, step, _ in steps(conn)}
 
 
-def of_groups(conn: sqlite3.Connection, run: int, groups: Collection[str]) -> Iterator[int]:
+def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[int]:
     """Yield the keys of a run's labelled verdicts that belong to groups of near-copies."""
-    rows = conn.execute(
-        """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input
-           FROM truths t CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
-           JOIN bodies b ON b.verdict = v.key""",
-        (run,),
-    )
-    for row in rows:
+    query = """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input
+               FROM truths t CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
+               JOIN bodies b ON b.verdict = v.key"""
+    for row in conn.execute(query, (run,)):
         if group_of(row["input"], row["test"], row["id"]) in groups:
             yield row["key"]
 
 
-def began(conn: sqlite3.Connection, name: str) -> tuple[int | None, bool]:
+def began(conn: Connection, name: str) -> tuple[int | None, bool]:
     """Return the event that began a try, and whether another living process is at work on it."""
     found = [
         (key, facts)
@@ -77,18 +71,18 @@ def began(conn: sqlite3.Connection, name: str) -> tuple[int | None, bool]:
     return found[0][0], alive
 
 
-def rubrics(conn: sqlite3.Connection, run: int) -> list[str | None]:
+def rubrics(conn: Connection, run: int) -> list[str | None]:
     """Return the different rubrics of a run's verdicts. Reads every body."""
     query = """SELECT DISTINCT json_extract(b.body, '$.rubric')
                FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ?"""
     return first_column(conn, query, (run,))
 
 
-def rubric_of(conn: sqlite3.Connection, run: int) -> str:
+def rubric_of(conn: Connection, run: int) -> str:
     """Return the name under which a run's split is kept. Reads every body."""
     return rubric_name(rubrics(conn, run))
 
 
-def bodies(conn: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
+def bodies(conn: Connection, keys: Collection[int]) -> dict[int, str]:
     query = "SELECT verdict, body FROM bodies WHERE verdict IN (*)"
     return dict(map(tuple, in_pages(conn, query, sorted(keys))))

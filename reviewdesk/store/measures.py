@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import islice
 from math import isclose
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.run.details import RunAlphas, RunMeasures
@@ -30,14 +30,14 @@ _ROUNDING = 1e-9
 """Figures this close are the same: the last digits of sums depend on the machine."""
 
 
-def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> None:
+def put_window(conn: Connection, run: int, window: VerdictWindow) -> None:
     conn.execute(
         f"INSERT OR REPLACE INTO packed (run, first, {_NAMES}) VALUES (?, ?, {_MARKS})",
         (run, window.first, *(window.packed[name] for name in COLUMNS)),
     )
 
 
-def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeasures:
+def figures(conn: Connection, run: int, reader: WindowReader) -> RunMeasures:
     """Compute the figures of a run from the columns that its windows left in the desk."""
     # Imported here because they load numpy, which commands that only read do not need.
     from reviewdesk.domain.run.columns import score_units, vote_units
@@ -53,7 +53,7 @@ def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeas
     return run_measures(reader.known.names, reader.known.quorums, scores, state, votes)
 
 
-def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedRun]:
+def _blocks(conn: Connection, run: int, *names: str) -> Iterator[PackedRun]:
     """Yield the named packed columns of a run, some windows joined at a time."""
     every = windows(conn, run, names)
     while some := [columns for _, columns in islice(every, _TOGETHER)]:
@@ -61,12 +61,12 @@ def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedR
         yield PackedRun(joined, (), ())
 
 
-def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
+def enter(conn: Connection, run: int, found: RunMeasures) -> None:
     conn.execute("DELETE FROM measures WHERE run = ?", (run,))
     insert(conn, "measures", {"run": run, **_row(found)})
 
 
-def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
+def rename(conn: Connection, run: int, reader: WindowReader) -> None:
     """Write the names that the packed columns of a run index; its figures do not change."""
     conn.execute(
         "UPDATE measures SET names = ?, quorums = ? WHERE run = ?",
@@ -81,7 +81,7 @@ def _row(found: RunMeasures) -> dict[str, Any]:
     return {**row, "mass": found.mass, **figures}
 
 
-def holds(conn: sqlite3.Connection, run: int, found: RunMeasures) -> bool:
+def holds(conn: Connection, run: int, found: RunMeasures) -> bool:
     """Return True if these are the figures that the desk holds of a run."""
     row = _row(found)
     close = partial(isclose, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
@@ -93,12 +93,12 @@ def holds(conn: sqlite3.Connection, run: int, found: RunMeasures) -> bool:
     )
 
 
-def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:
+def alphas(conn: Connection, run: int | None = None) -> dict[int, RunAlphas]:
     rows = conn.execute("SELECT * FROM measures WHERE run = ifnull(?, run)", (run,))
     return {row["run"]: record(RunAlphas, row, reasons=json.loads(row["reasons"])) for row in rows}
 
 
-def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
+def unknown_ballots(conn: Connection, run: int | None = None) -> dict[int, int]:
     """Count the ballots whose answer could not be read, by run key."""
     found: Counter[int] = Counter()
     where = SHOWN if run is None else f"run = {int(run)}"
@@ -107,7 +107,7 @@ def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[in
     return found
 
 
-def packed(conn: sqlite3.Connection, run: int) -> PackedRun:
+def packed(conn: Connection, run: int) -> PackedRun:
     """Return the packed columns of a run; each is read when it is asked for, and not kept."""
     row = conn.execute("SELECT names, quorums FROM measures WHERE run = ?", (run,)).fetchone()
     names_of, quorums = (tuple(json.loads(text)) for text in row)
@@ -117,7 +117,7 @@ def packed(conn: sqlite3.Connection, run: int) -> PackedRun:
 class _StoredColumns(Mapping[str, bytearray]):
     """The packed columns of a run by name, in the file: only one is in memory at a time."""
 
-    def __init__(self, conn: sqlite3.Connection, run: int) -> None:
+    def __init__(self, conn: Connection, run: int) -> None:
         self._conn = conn
         self._run = run
 
@@ -135,7 +135,7 @@ class _StoredColumns(Mapping[str, bytearray]):
 
 
 def windows(
-    conn: sqlite3.Connection, run: int, names: Sequence[str]
+    conn: Connection, run: int, names: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, bytes]]]:
     """Yield the named packed columns of a run by window, each with the index of its first row."""
     query = f"SELECT first, {', '.join(names)} FROM packed WHERE run = ? ORDER BY first"
@@ -143,7 +143,7 @@ def windows(
         yield row["first"], {name: row[name] for name in names}
 
 
-def places(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
+def places(conn: Connection, run: int) -> Iterator[tuple[int, int]]:
     """Yield where each window of a run's packed columns begins, and where the one before ends."""
     end = 0
     rows = conn.execute(
@@ -154,6 +154,6 @@ def places(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
         end += size
 
 
-def names(conn: sqlite3.Connection, run: int) -> tuple[str, ...]:
+def names(conn: Connection, run: int) -> tuple[str, ...]:
     """Return the names of a run's seats, which its packed column ``juror`` indexes."""
     return tuple(json.loads(value(conn, "SELECT names FROM measures WHERE run = ?", (run,))))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
+from sqlite3 import Connection, Cursor, Row
 from typing import Any, Self
 
 from msgspec import Struct, field
@@ -51,7 +51,7 @@ class RunLabels:
     Reading again costs as many steps as labels changed; see ``domain.labels.sampling``.
     """
 
-    def __init__(self, conn: sqlite3.Connection, run: Run, reviewer: str) -> None:
+    def __init__(self, conn: Connection, run: Run, reviewer: str) -> None:
         """Read all labels of a run."""
         self.run = run
         self._reviewer = reviewer
@@ -70,7 +70,7 @@ class RunLabels:
         """The newest event of the log that the labels include."""
         self.read(conn)
 
-    def read(self, conn: sqlite3.Connection) -> Self:
+    def read(self, conn: Connection) -> Self:
         """Read the changes since the last time; return the same object."""
         ends = self._first // WINDOW, (self._first + self.run.verdicts) // WINDOW
         query = """SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?
@@ -169,9 +169,7 @@ class RunLabels:
             left=left,
         )
 
-    def first_gap(
-        self, conn: sqlite3.Connection, waiting: Collection[int] = ()
-    ) -> tuple[int, int] | None:
+    def first_gap(self, conn: Connection, waiting: Collection[int] = ()) -> tuple[int, int] | None:
         """Return the first verdict without a label in the order of a blind queue, by key.
 
         Also return how many labels come after it. The result is ``None`` if none do. Labels of
@@ -218,7 +216,7 @@ class RunLabels:
         return None
 
 
-def _contents(conn: sqlite3.Connection, run: Run) -> array[int] | None:
+def _contents(conn: Connection, run: Run) -> array[int] | None:
     """Return a number for the content of each verdict of a run; ``None`` if no two share one."""
     if run.contents == run.verdicts:
         return None
@@ -226,16 +224,12 @@ def _contents(conn: sqlite3.Connection, run: Run) -> array[int] | None:
     return array("q", first_column(conn, query, (run.key,)))
 
 
-def _deferred(
-    conn: sqlite3.Connection, run: Run, reviewer: str
-) -> list[tuple[int, tuple[int, int]]]:
+def _deferred(conn: Connection, run: Run, reviewer: str) -> list[tuple[int, tuple[int, int]]]:
     """Return key and place in the draw of the verdicts that a reviewer deferred, oldest first."""
-    rows = conn.execute(
-        """SELECT v.key, v.stratum, v.rank
-           FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
-           WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw""",
-        (run.key, reviewer),
-    )
+    query = """SELECT v.key, v.stratum, v.rank
+               FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
+               WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw"""
+    rows = conn.execute(query, (run.key, reviewer))
     return [(key, (stratum, rank)) for key, stratum, rank in rows]
 
 
@@ -261,14 +255,14 @@ class _ReviewerItems(Struct, frozen=True):
     noted: dict[bytes, dict[str, str]] = field(default_factory=dict)
 
 
-def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
+def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     """Return the truth of each given item that has a label."""
     query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
     return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
 
 
 def _own(
-    conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
+    conn: Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
 ) -> _ReviewerItems:
     found = _ReviewerItems(reviewer, withheld)
     query = """SELECT c.item, c.slot, c.author, e.detail
@@ -286,7 +280,7 @@ def _own(
 
 
 def row_and_note(
-    conn: sqlite3.Connection,
+    conn: Connection,
     stored: Mapping[str, Any],
     known: Sequence[bytes],
     reviewer: str,
@@ -303,7 +297,7 @@ def row_and_note(
 
 
 def rows(
-    conn: sqlite3.Connection,
+    conn: Connection,
     wanted: Sequence[int],
     reviewer: str,
     withheld: Withheld = NOT_WITHHELD,
@@ -324,9 +318,7 @@ def rows(
     ]
 
 
-def _queue_row(
-    row: sqlite3.Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems
-) -> QueueRow:
+def _queue_row(row: Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems) -> QueueRow:
     item = row["item"]
     authors = set(own.noted.get(item, ()))
     if own.withheld.hides(item):
@@ -392,20 +384,18 @@ class RunKeys(Struct, frozen=True):
         return {"run": self.run, "first": self.first, "end": self.first + self.size}
 
 
-def span(conn: sqlite3.Connection, run: int) -> RunKeys:
+def span(conn: Connection, run: int) -> RunKeys:
     size = int(value(conn, "SELECT verdicts FROM runs WHERE key = ?", (run,)))
     return RunKeys(run, first_key(conn, run), size)
 
 
-def loaded_runs(conn: sqlite3.Connection) -> tuple[int, ...]:
+def loaded_runs(conn: Connection) -> tuple[int, ...]:
     """Return the keys of the runs that are not removed."""
     query = "SELECT key FROM runs WHERE removed_at IS NULL ORDER BY key"
     return tuple(first_column(conn, query))
 
 
-def read_columns(
-    conn: sqlite3.Connection, of: RunKeys, names: Collection[str]
-) -> dict[str, array[float]]:
+def read_columns(conn: Connection, of: RunKeys, names: Collection[str]) -> dict[str, array[float]]:
     """Read columns by name, each with an entry for every verdict of the run, in file order."""
     found = {name: _READERS[name](conn, of) for name in names if name in _READERS}
     for is_number in (True, False):
@@ -427,7 +417,7 @@ def read_columns(
 
 
 def _fill_codes(
-    conn: sqlite3.Connection, of: RunKeys, query: str, made: Mapping[str, array[float]]
+    conn: Connection, of: RunKeys, query: str, made: Mapping[str, array[float]]
 ) -> None:
     """Read columns of whole numbers as one text per piece, twice as fast as row by row."""
     joined = ", ".join(f"group_concat({name})" for name in made)
@@ -443,7 +433,7 @@ def _fill_codes(
             column[at : at + len(values)] = values
 
 
-def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:
+def filled(made: list[array[float]], rows: Cursor) -> list[array[float]]:
     """Return columns with the values of rows written into them, in the order of both."""
     at = 0
     rows.row_factory = None
@@ -455,29 +445,26 @@ def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]
     return made
 
 
-def _swing(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
+def _swing(conn: Connection, of: RunKeys) -> array[float]:
     """Return the range of each item's mean scores over two or more runs."""
     made = array(TYPES["swing"], [NONE]) * of.size
-    rows = conn.execute(
-        """WITH loaded AS (SELECT key FROM runs WHERE removed_at IS NULL),
-                shared AS (SELECT DISTINCT m.item FROM loaded r CROSS JOIN verdicts o
-                           ON o.run = r.key AND r.key != :run
-                           CROSS JOIN verdicts m ON m.item = o.item AND m.run = :run),
-                means AS (SELECT s.item, avg(v.score) AS score
-                          FROM shared s CROSS JOIN verdicts v ON v.item = s.item
-                          WHERE v.score IS NOT NULL AND v.run IN loaded GROUP BY s.item, v.run)
-           SELECT v.key - :first, swing
-           FROM (SELECT item, max(score) - min(score) AS swing FROM means
-                 GROUP BY item HAVING count(*) > 1) m
-           CROSS JOIN verdicts v ON v.item = m.item AND v.run = :run""",
-        of.values,
-    )
-    for row, swing in rows:
+    query = """WITH loaded AS (SELECT key FROM runs WHERE removed_at IS NULL),
+                    shared AS (SELECT DISTINCT m.item FROM loaded r CROSS JOIN verdicts o
+                               ON o.run = r.key AND r.key != :run
+                               CROSS JOIN verdicts m ON m.item = o.item AND m.run = :run),
+                    means AS (SELECT s.item, avg(v.score) AS score
+                              FROM shared s CROSS JOIN verdicts v ON v.item = s.item
+                              WHERE v.score IS NOT NULL AND v.run IN loaded GROUP BY s.item, v.run)
+               SELECT v.key - :first, swing
+               FROM (SELECT item, max(score) - min(score) AS swing FROM means
+                     GROUP BY item HAVING count(*) > 1) m
+               CROSS JOIN verdicts v ON v.item = m.item AND v.run = :run"""
+    for row, swing in conn.execute(query, of.values):
         made[row] = swing
     return made
 
 
-_READERS: Mapping[str, Callable[[sqlite3.Connection, RunKeys], array[Any]]] = {
+_READERS: Mapping[str, Callable[[Connection, RunKeys], array[Any]]] = {
     "draw": lambda conn, of: ingest.read(conn, of.run, "draw"),
     "mix": lambda conn, of: ingest.read(conn, of.run, "mix"),
     "id": lambda conn, of: array("q", (key - of.first for key in keys_in_file(conn, of, "id"))),
@@ -491,7 +478,7 @@ IN_FILE = frozenset({*INDEXED, *ingest.NAMES})
 """The orders of a whole run that are read from the file."""
 
 
-def keys_in_file(conn: sqlite3.Connection, of: RunKeys, order: str) -> array[int]:
+def keys_in_file(conn: Connection, of: RunKeys, order: str) -> array[int]:
     """Return the keys of a whole run in an order of ``IN_FILE``."""
     name = order.removeprefix("-")
     way = " DESC" if order.startswith("-") else ""

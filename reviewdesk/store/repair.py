@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 from msgspec import Struct
@@ -93,7 +94,7 @@ def _mend_header(copy: Path) -> None:
 
 
 @contextmanager
-def reading_copy(copy: Path) -> Iterator[sqlite3.Connection]:
+def reading_copy(copy: Path) -> Iterator[Connection]:
     """Open a working copy so that its schema runs nothing; damage raises an error row by row."""
 
     def text(data: bytes) -> str | bytes:
@@ -127,9 +128,7 @@ def stated_version(copy: Path, latest: int) -> int:
     return recorded or latest
 
 
-def carry(
-    source: sqlite3.Connection, target: sqlite3.Connection, tables: Sequence[str], told: Told
-) -> list[str]:
+def carry(source: Connection, target: Connection, tables: Sequence[str], told: Told) -> list[str]:
     """Insert the readable rows of some tables into a new desk; return the tables with losses."""
     damaged = []
     for number, table in enumerate(tables):
@@ -173,7 +172,7 @@ def _fits(row: Row, kinds: Sequence[tuple[type, ...]], parsed: Sequence[int]) ->
 
 
 def _readable(
-    source: sqlite3.Connection, target: sqlite3.Connection, table: str, names: Sequence[str]
+    source: Connection, target: Connection, table: str, names: Sequence[str]
 ) -> Iterator[Row]:
     """Yield rows from the first up to the damage, then from the last back, then an empty one."""
     layout = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
@@ -257,7 +256,7 @@ def _is_event(event: Mapping[str, Any]) -> bool:
 
 
 def chain_events(
-    target: sqlite3.Connection, events: Sequence[Mapping[str, Any]]
+    target: Connection, events: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[int, int], list[Mapping[str, Any]]]:
     """Append the events that continue their chains; return their new keys by old, and the others.
 
@@ -297,7 +296,7 @@ def standing_labels(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     ]
 
 
-def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Salvaged:
+def salvage(copy: Path, target: Connection, told: Told) -> Salvaged:
     """Copy the readable rows of a working copy into an empty desk of the same schema version."""
     target.execute("PRAGMA foreign_keys=OFF")
     there = first_column(target, "SELECT name FROM sqlite_master")
@@ -344,7 +343,7 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Salvaged:
     return Salvaged(lost, behind)
 
 
-def incomplete(target: sqlite3.Connection) -> list[int]:
+def incomplete(target: Connection) -> list[int]:
     """Return the runs of which not every verdict and body is there."""
     query = """SELECT r.key FROM runs r WHERE r.verdicts IS NOT (
                  SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
@@ -352,7 +351,7 @@ def incomplete(target: sqlite3.Connection) -> list[int]:
     return first_column(target, query)
 
 
-def bodies_of(target: sqlite3.Connection, run: int) -> list[str]:
+def bodies_of(target: Connection, run: int) -> list[str]:
     """Return the readable verdicts of a run, whose keys follow each other, as they are stored."""
     query = """SELECT body FROM bodies
                WHERE verdict BETWEEN (SELECT min(key) FROM verdicts WHERE run = ?1)
@@ -361,7 +360,7 @@ def bodies_of(target: sqlite3.Connection, run: int) -> list[str]:
     return first_column(target, query, (run,))
 
 
-def drop(target: sqlite3.Connection, runs: Sequence[int], plans: Sequence[int]) -> None:
+def drop(target: Connection, runs: Sequence[int], plans: Sequence[int]) -> None:
     """Delete some runs and re-runs from the new desk, and every row that belongs to no run."""
     there = set(first_column(target, "SELECT name FROM sqlite_master"))
     target.executemany("DELETE FROM runs WHERE key = ?", [(run,) for run in runs])
@@ -374,7 +373,7 @@ def drop(target: sqlite3.Connection, runs: Sequence[int], plans: Sequence[int]) 
         target.execute(f"DELETE FROM {table} WHERE verdict NOT IN (SELECT key FROM verdicts)")
 
 
-def copy_made(source: sqlite3.Connection, target: sqlite3.Connection, told: Told) -> None:
+def copy_made(source: Connection, target: Connection, told: Told) -> None:
     """Copy the log and people's other work into an empty desk; no report can bring it back."""
     if carry(source, target, MADE, told):
         raise DeskError("the desk is damaged", "Run: reviewdesk desk repair.")

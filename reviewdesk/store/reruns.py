@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from sqlite3 import Connection, Row
 from typing import Any
 
 from msgspec import Struct
@@ -40,13 +40,13 @@ class StoredRerun(Struct, frozen=True):
     body: str
 
 
-def keep_reply(conn: sqlite3.Connection, plan: int, reply: Mapping[str, Any]) -> None:
+def keep_reply(conn: Connection, plan: int, reply: Mapping[str, Any]) -> None:
     row = {**reply, "plan": plan, "headers": json.dumps(dict(reply["headers"]))}
     insert(conn, "replies", row)
 
 
 def enter(
-    conn: sqlite3.Connection, plan: int, verdict: int, ended_at: str, body: str, *, stopped: bool
+    conn: Connection, plan: int, verdict: int, ended_at: str, body: str, *, stopped: bool
 ) -> None:
     """Insert the verdict of a re-run and the event with its hashes, in the caller's transaction."""
     conn.execute(
@@ -55,7 +55,7 @@ def enter(
     cover(conn, plan, ended_at)
 
 
-def cover(conn: sqlite3.Connection, plan: int, at: str, **more: Any) -> None:
+def cover(conn: Connection, plan: int, at: str, **more: Any) -> None:
     """Append the event that makes the log's head depend on a re-run and its replies."""
     run, verdict, detail = hashes(conn, plan)
     entry = NewEvent("rerun", at, run=run, verdict=verdict, detail={**detail, **more})
@@ -85,19 +85,19 @@ _WHOLE = """SELECT * FROM label_events
             WHERE item IS NULL AND kind IN ('rerun_planned', 'rerun_ended')"""
 
 
-def of_reviewer(conn: sqlite3.Connection, reviewer: str) -> list[Event]:
+def of_reviewer(conn: Connection, reviewer: str) -> list[Event]:
     """Return a reviewer's events of whole re-runs, the oldest first."""
     query = f"{_WHOLE} AND desk = ? AND reviewer = ? ORDER BY seq"
     return list(map(events.to_event, conn.execute(query, (events.desk_id(conn), reviewer))))
 
 
-def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
+def of_word(conn: Connection, word: str) -> list[Event]:
     """Return the events of the whole re-run whose events share a word, the oldest first."""
     query = f"{_WHOLE} AND json_extract(detail, '$.batch') = ? ORDER BY key"
     return list(map(events.to_event, conn.execute(query, (word,))))
 
 
-def planned(conn: sqlite3.Connection, whole: Event) -> list[PlannedRerun]:
+def planned(conn: Connection, whole: Event) -> list[PlannedRerun]:
     """Return the verdicts of a whole re-run, in order; those of removed runs are left out."""
     rows = conn.execute(
         """SELECT e.key AS plan, v.key AS verdict, e.at,
@@ -117,7 +117,7 @@ def planned(conn: sqlite3.Connection, whole: Event) -> list[PlannedRerun]:
 
 
 def replies(
-    conn: sqlite3.Connection, plan: int, call: str | None = None, *, unbooked: bool = False
+    conn: Connection, plan: int, call: str | None = None, *, unbooked: bool = False
 ) -> list[dict[str, Any]]:
     """Return the replies to a plan, or to one of its calls, the oldest first.
 
@@ -130,19 +130,19 @@ def replies(
     return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
 
 
-def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
+def spent(conn: Connection, plans: Sequence[int]) -> float:
     """Return the booked cost of the replies to plans, in US dollars."""
     rows = in_pages(conn, "SELECT total(usd) FROM replies WHERE plan IN (*)", plans)
     return float(sum(row[0] for row in rows))
 
 
-def kept_values(conn: sqlite3.Connection, prefix: str) -> dict[str, str]:
+def kept_values(conn: Connection, prefix: str) -> dict[str, str]:
     """Return the values whose keys begin with a prefix, by key without the prefix."""
     query = "SELECT substr(key, 1 + length(?1)), value FROM meta WHERE instr(key, ?1) = 1"
     return dict(map(tuple, conn.execute(query, (prefix,))))
 
 
-def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
+def keep_value(conn: Connection, key: str, value: str | None) -> None:
     """Keep a value under a key, in the caller's transaction; ``None`` removes it."""
     if value is None:
         conn.execute("DELETE FROM meta WHERE key = ?", (key,))
@@ -150,11 +150,11 @@ def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
         conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def plans(conn: sqlite3.Connection) -> list[int]:
+def plans(conn: Connection) -> list[int]:
     return first_column(conn, "SELECT plan FROM reruns ORDER BY plan")
 
 
-def hashes(conn: sqlite3.Connection, plan: int) -> tuple[str | None, str | None, dict[str, Any]]:
+def hashes(conn: Connection, plan: int) -> tuple[str | None, str | None, dict[str, Any]]:
     """Return the run and the id of a re-run's verdict, and its hashes as its event holds them."""
     # The booked cost of a reply was added later, and is not part of the hash.
     query = """SELECT key, plan, seat, juror, call, attempt, nonce, at, ms, status, body, headers,
@@ -173,24 +173,24 @@ _STORED = """SELECT r.plan, r.verdict, r.stopped, r.body, e.at, e.reviewer, e.de
              FROM reruns r JOIN label_events e ON e.key = r.plan"""
 
 
-def of_verdict(conn: sqlite3.Connection, verdict: int) -> list[StoredRerun]:
+def of_verdict(conn: Connection, verdict: int) -> list[StoredRerun]:
     return _read(conn.execute(f"{_STORED} WHERE r.verdict = ? ORDER BY r.plan", (verdict,)))
 
 
-def of_plans(conn: sqlite3.Connection, plans: Sequence[int]) -> list[StoredRerun]:
+def of_plans(conn: Connection, plans: Sequence[int]) -> list[StoredRerun]:
     """Return the re-runs of these plans, by verdict, the oldest first for each."""
     found = _read(in_pages(conn, f"{_STORED} WHERE r.plan IN (*)", plans))
     return sorted(found, key=lambda one: (one.verdict, one.plan))
 
 
-def plans_of_run(conn: sqlite3.Connection, run: int) -> list[int]:
+def plans_of_run(conn: Connection, run: int) -> list[int]:
     """Return the plans of a run's finished re-runs, in no order of time."""
     # Runs at each key that moves, so the few re-runs are looked up in the many verdicts.
     query = "SELECT r.plan FROM reruns r CROSS JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?"
     return first_column(conn, query, (run,))
 
 
-def filed(conn: sqlite3.Connection, first: int, end: int) -> list[int]:
+def filed(conn: Connection, first: int, end: int) -> list[int]:
     """Return the verdicts that came with re-runs, from key ``first`` to before ``end``."""
     # Most bodies hold no re-run, and the plain text search spares parsing them as JSON.
     query = """SELECT verdict FROM bodies WHERE verdict >= ? AND verdict < ?
@@ -198,7 +198,7 @@ def filed(conn: sqlite3.Connection, first: int, end: int) -> list[int]:
     return first_column(conn, query, (first, end))
 
 
-def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) -> list[int]:
+def flipped_verdicts(conn: Connection, run: int, came: Sequence[int]) -> list[int]:
     """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
 
     A re-run of this desk states its decision, and is newer than those that ``came`` with the report
@@ -207,16 +207,14 @@ def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) ->
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
 
-    rows = conn.execute(
-        """SELECT v.key, v.decision, json_extract(r.body, '$.decision') AS stored,
+    query = """SELECT v.key, v.decision, json_extract(r.body, '$.decision') AS stored,
                   iif(r.plan IS NULL, json_extract(b.body, '$.reruns[#-1]'), NULL) AS filed
            FROM (SELECT value AS key FROM json_each(?)
                  UNION SELECT verdict FROM reruns) c
            CROSS JOIN verdicts v ON v.key = c.key AND v.run = ?
            JOIN bodies b ON b.verdict = v.key
-           LEFT JOIN reruns r ON r.plan = (SELECT max(plan) FROM reruns WHERE verdict = v.key)""",
-        (json.dumps(list(came)), run),
-    )
+           LEFT JOIN reruns r ON r.plan = (SELECT max(plan) FROM reruns WHERE verdict = v.key)"""
+    rows = conn.execute(query, (json.dumps(list(came)), run))
     defaults = Policy.from_body(runs.by_key(conn, run).header.get("defaults"))
     found = []
     for row in rows:
@@ -230,5 +228,5 @@ def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) ->
     return found
 
 
-def _read(rows: Iterable[sqlite3.Row]) -> list[StoredRerun]:
+def _read(rows: Iterable[Row]) -> list[StoredRerun]:
     return [record(StoredRerun, row, detail=json.loads(row["detail"])) for row in rows]

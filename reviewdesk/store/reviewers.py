@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from sqlite3 import Connection, Row
 from typing import Any, Literal
 
 import msgspec
@@ -40,19 +40,17 @@ def check_name(name: str, place: str = "") -> None:
         raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
 
 
-def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
+def save_view(conn: Connection, run: int, reviewer: str, state: View) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
     )
 
 
-def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
+def views(conn: Connection, reviewer: str) -> dict[str, View]:
     """Return the last view of a reviewer in each loaded run, by the run's name."""
-    rows = conn.execute(
-        """SELECT r.name, v.state FROM views v JOIN runs r ON r.key = v.run
-           WHERE v.reviewer = ? AND r.removed_at IS NULL ORDER BY r.key""",
-        (reviewer,),
-    )
+    query = """SELECT r.name, v.state FROM views v JOIN runs r ON r.key = v.run
+               WHERE v.reviewer = ? AND r.removed_at IS NULL ORDER BY r.key"""
+    rows = conn.execute(query, (reviewer,))
     found = {}
     for name, text in rows:
         with suppress(RecursionError, TypeError, ValueError):  # a damaged view counts as none
@@ -64,7 +62,7 @@ Named = Literal["filters", "kept_settings"]
 """A table of a reviewer's texts by name: saved filters, or choices on the screen as JSON."""
 
 
-def named_texts(conn: sqlite3.Connection, table: Named, reviewer: str) -> dict[str, str]:
+def named_texts(conn: Connection, table: Named, reviewer: str) -> dict[str, str]:
     """Return the texts of a reviewer by name; empty on an older desk without the table."""
     if not lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
         return {}
@@ -73,29 +71,25 @@ def named_texts(conn: sqlite3.Connection, table: Named, reviewer: str) -> dict[s
     return {name: text for _, name, text in rows if table == "filters" or isinstance(text, str)}
 
 
-def keep_texts(
-    conn: sqlite3.Connection, table: Named, reviewer: str, texts: Mapping[str, str]
-) -> None:
+def keep_texts(conn: Connection, table: Named, reviewer: str, texts: Mapping[str, str]) -> None:
     query = f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)"
     conn.executemany(query, [(reviewer, *one) for one in texts.items()])
 
 
-def forget_texts(
-    conn: sqlite3.Connection, table: Named, reviewer: str, names: Iterable[str]
-) -> bool:
+def forget_texts(conn: Connection, table: Named, reviewer: str, names: Iterable[str]) -> bool:
     """Delete the texts of these names, and return whether any existed."""
     query = f"DELETE FROM {table} WHERE reviewer = ? AND name = ?"
     return conn.executemany(query, [(reviewer, name) for name in names]).rowcount > 0
 
 
-def draft(conn: sqlite3.Connection, key: int, reviewer: str) -> str | None:
+def draft(conn: Connection, key: int, reviewer: str) -> str | None:
     query = """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
                WHERE v.key = ? AND d.reviewer = ?"""
     found: str | None = lookup(conn, query, (key, reviewer))
     return found
 
 
-def save_draft(conn: sqlite3.Connection, key: int, reviewer: str, text: str) -> None:
+def save_draft(conn: Connection, key: int, reviewer: str, text: str) -> None:
     """Store an unfinished note on a verdict's content; an empty text deletes it."""
     if text:
         conn.execute(
@@ -103,14 +97,12 @@ def save_draft(conn: sqlite3.Connection, key: int, reviewer: str, text: str) -> 
             (reviewer, text, key),
         )
     else:
-        conn.execute(
-            """DELETE FROM drafts WHERE reviewer = ?
-               AND item = (SELECT item FROM verdicts WHERE key = ?)""",
-            (reviewer, key),
-        )
+        query = """DELETE FROM drafts WHERE reviewer = ?
+                   AND item = (SELECT item FROM verdicts WHERE key = ?)"""
+        conn.execute(query, (reviewer, key))
 
 
-def save_seen(conn: sqlite3.Connection, keys: Iterable[int], reviewer: str) -> None:
+def save_seen(conn: Connection, keys: Iterable[int], reviewer: str) -> None:
     """Record that a reviewer has seen the panel's answers on these verdicts' contents."""
     conn.executemany(
         "INSERT OR IGNORE INTO seen SELECT ?, item FROM verdicts WHERE key = ?",
@@ -118,7 +110,7 @@ def save_seen(conn: sqlite3.Connection, keys: Iterable[int], reviewer: str) -> N
     )
 
 
-def was_seen(conn: sqlite3.Connection, key: int, reviewer: str) -> bool:
+def was_seen(conn: Connection, key: int, reviewer: str) -> bool:
     """Return True if a reviewer has seen a panel's answer on this verdict's content."""
     query = """SELECT 1 FROM seen s JOIN verdicts v ON v.item = s.item
                WHERE v.key = ? AND s.reviewer = ?"""
@@ -139,17 +131,14 @@ class Done(Struct, frozen=True):
     """Whether no time was spent on the event: it is from a file or the shell, or one of many."""
 
 
-def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
+def done(conn: Connection, reviewer: str, after: int) -> Iterator[Done]:
     """Yield a reviewer's events after a ``seq`` of the chain, oldest first."""
-    rows = conn.execute(
-        """SELECT seq, at, kind, run, item, action, target,
-                  ifnull(json_extract(detail, '$.imported') IS NOT NULL OR (
-                     kind = 'label' AND json_extract(detail, '$.blind') IS NULL)
-                   OR json_extract(detail, '$.together') > 1, 0) AS untimed
-           FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq""",
-        (desk_id(conn), reviewer, after),
-    )
-    yield from (record(Done, row) for row in rows)
+    query = """SELECT seq, at, kind, run, item, action, target,
+                      ifnull(json_extract(detail, '$.imported') IS NOT NULL OR (
+                         kind = 'label' AND json_extract(detail, '$.blind') IS NULL)
+                       OR json_extract(detail, '$.together') > 1, 0) AS untimed
+               FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq"""
+    yield from (record(Done, row) for row in conn.execute(query, (desk_id(conn), reviewer, after)))
 
 
 class WorkEvent(Struct, frozen=True):
@@ -174,15 +163,12 @@ class WorkEvent(Struct, frozen=True):
     target: int | None
 
 
-def work(
-    conn: sqlite3.Connection, reviewer: str, run: str, after: int, last: int
-) -> Iterator[WorkEvent]:
+def work(conn: Connection, reviewer: str, run: str, after: int, last: int) -> Iterator[WorkEvent]:
     """Yield a reviewer's labels, repeats and deferrals on screen in a run, and all undos and redos.
 
     They are those with a ``seq`` above ``after`` and up to ``last``, oldest first.
     """
-    rows = conn.execute(
-        """SELECT seq, key, kind, verdict, item, label,
+    query = """SELECT seq, key, kind, verdict, item, label,
                   json_extract(detail, '$.blind') AS blind, json_extract(detail, '$.told') AS told,
                   json_extract(detail, '$.again') AS again,
                   ifnull(json_extract(detail, '$.unseen'), 0) AS unseen, action, target
@@ -192,9 +178,8 @@ def work(
                   OR author = reviewer AND run = ? AND kind IN ('label', 'repeat', 'defer')
                      AND json_extract(detail, '$.imported') IS NULL
                      AND (kind = 'defer' OR json_extract(detail, '$.blind') IS NOT NULL))
-           ORDER BY seq""",
-        (desk_id(conn), reviewer, after, last, run),
-    )
+           ORDER BY seq"""
+    rows = conn.execute(query, (desk_id(conn), reviewer, after, last, run))
     yield from (record(WorkEvent, row) for row in rows)
 
 
@@ -210,21 +195,18 @@ class AuthorLabel(Struct, frozen=True):
     label: str | None
 
 
-def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
+def author_labels(conn: Connection, run: int) -> Iterator[AuthorLabel]:
     """Yield a label of each person who has one on an item of a run, in the order of the draw.
 
     A change after another person labelled the item is left out, as all labels are in view then.
     """
     own: dict[tuple[bytes, str], str | None] = {}
     authors: dict[bytes, set[str]] = {}
-    events = conn.execute(
-        f"""SELECT e.item, e.author, e.label, json_extract(e.detail, '$.revealed_at') AS shown
-            FROM label_events e
-            WHERE e.kind = 'label' AND e.item IN (SELECT item FROM verdicts WHERE run = ?)
-            ORDER BY {COUNTER}, e.key""",
-        (run,),
-    )
-    for item, author, label, shown in events:
+    query = f"""SELECT e.item, e.author, e.label, json_extract(e.detail, '$.revealed_at') AS shown
+                FROM label_events e
+                WHERE e.kind = 'label' AND e.item IN (SELECT item FROM verdicts WHERE run = ?)
+                ORDER BY {COUNTER}, e.key"""
+    for item, author, label, shown in conn.execute(query, (run,)):
         others = authors.setdefault(item, set()) - {author}
         if not others or author not in authors[item]:
             own[item, author] = None if others and shown else label
@@ -239,7 +221,7 @@ def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
         yield AuthorLabel(verdict, item, author, own.get((item, author)))
 
 
-def disputed(conn: sqlite3.Connection, run: int) -> list[int]:
+def disputed(conn: Connection, run: int) -> list[int]:
     """Return the verdicts of a run whose labels differ, settled or not, in draw order."""
     query = """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
                                   GROUP BY item HAVING min(label) <> max(label)) d
@@ -247,7 +229,7 @@ def disputed(conn: sqlite3.Connection, run: int) -> list[int]:
     return first_column(conn, query, (run,))
 
 
-def adjudicated(conn: sqlite3.Connection, run: int) -> int:
+def adjudicated(conn: Connection, run: int) -> int:
     """Count the verdicts of a run whose item has labels and an adjudication."""
     query = """SELECT count(*) FROM current_events a
                CROSS JOIN verdicts v ON v.item = a.item AND v.run = ?
@@ -255,29 +237,26 @@ def adjudicated(conn: sqlite3.Connection, run: int) -> int:
     return int(value(conn, query, (run,)))
 
 
-def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
+def reviewers(conn: Connection, run_hash: str) -> list[str]:
     """Return the names of those who labelled a run on this desk by hand, sorted."""
     query = """SELECT DISTINCT reviewer FROM label_events
                WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer"""
     return first_column(conn, query, (desk_id(conn), run_hash))
 
 
-def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int, str]]:
+def labellers(conn: Connection, run: int) -> list[tuple[str, int, str]]:
     """Return the authors of a run's labels, their number of verdicts, and the time of the last.
 
     Those with the most verdicts come first.
     """
-    rows = conn.execute(
-        """SELECT c.author, count(*) AS n, max(e.at) FROM current_events c
-           JOIN label_events e ON e.key = c.key
-           CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
-           WHERE c.slot = 'label' GROUP BY c.author ORDER BY n DESC, c.author""",
-        (run,),
-    )
-    return [(row[0], row[1], row[2]) for row in rows]
+    query = """SELECT c.author, count(*) AS n, max(e.at) FROM current_events c
+               JOIN label_events e ON e.key = c.key
+               CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
+               WHERE c.slot = 'label' GROUP BY c.author ORDER BY n DESC, c.author"""
+    return [(row[0], row[1], row[2]) for row in conn.execute(query, (run,))]
 
 
-def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
+def others_work(conn: Connection, reviewer: str) -> bool:
     """Return True if anybody but a reviewer has a chain in the log; reads one row of each."""
     found = lookup(
         conn,
@@ -313,14 +292,14 @@ _FEW = """SELECT c.item, count(*) AS labels,
 
 
 def others_labels(
-    conn: sqlite3.Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
+    conn: Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
 ) -> Iterator[FewLabels]:
     """Yield the items, of the given ones or all, that at most ``most`` others labelled.
 
     Without those with an adjudication, or with a label that the reviewer gave or imported.
     """
     who = (reviewer,) * 2
-    rows: Iterable[sqlite3.Row] = ()
+    rows: Iterable[Row] = ()
     few = f"GROUP BY c.item HAVING count(*) <= {int(most)}"
     if items is not None:
         rows = in_pages(conn, f"{_FEW} AND c.item IN (*) {few}", sorted(items), *who)
@@ -332,13 +311,13 @@ def others_labels(
 _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
 
 
-def said_of(conn: sqlite3.Connection, run_hash: str) -> list[Mapping[str, Any]]:
+def said_of(conn: Connection, run_hash: str) -> list[Mapping[str, Any]]:
     """Return the facts of each event in which a desk covers a run."""
     query = f"SELECT detail FROM label_events WHERE {_ABOUT} ORDER BY key"
     return list(map(json.loads, first_column(conn, query, (DESK, run_hash))))
 
 
-def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
+def own_word(conn: Connection, run_hash: str) -> Mapping[str, Any]:
     """Return the facts of this desk's newest event that covers a run, which must exist."""
     query = f"""SELECT detail FROM label_events WHERE {_ABOUT} AND desk = ?
                 ORDER BY seq DESC LIMIT 1"""
@@ -359,7 +338,7 @@ def claim(
 
 
 def claim_where(
-    conn: sqlite3.Connection,
+    conn: Connection,
     reviewer: str,
     column: str,
     wanted: Collection[bytes] | Collection[int],
@@ -380,7 +359,7 @@ def claim_where(
     return frozenset(first_column(conn, query, (reviewer, until, *wanted)))
 
 
-def held(conn: sqlite3.Connection, reviewer: str) -> frozenset[bytes]:
+def held(conn: Connection, reviewer: str) -> frozenset[bytes]:
     return frozenset(first_column(conn, "SELECT item FROM claims WHERE reviewer = ?", (reviewer,)))
 
 
@@ -390,7 +369,7 @@ def release(conn: ExplainedConnection, path: Path, reviewer: str) -> None:
             conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
 
 
-def others(conn: sqlite3.Connection, reviewer: str, run: int, at: str) -> dict[int, str]:
+def others(conn: Connection, reviewer: str, run: int, at: str) -> dict[int, str]:
     """Return the verdicts of a run, by key, whose items others have open, and with whom."""
     query = """SELECT v.key, c.reviewer FROM claims c CROSS JOIN verdicts v
                ON v.item = c.item AND v.run = ? WHERE c.reviewer <> ? AND c.until > ?"""
@@ -417,34 +396,29 @@ class ChainEnd(Struct, frozen=True):
     hash: str
 
 
-def ends(conn: sqlite3.Connection) -> list[ChainEnd]:
+def ends(conn: Connection) -> list[ChainEnd]:
     """Return the end of each chain, by desk; the chain of the desk itself comes first."""
-    rows = conn.execute(
-        """SELECT desk, reviewer, max(seq), hash FROM label_events GROUP BY desk, reviewer
-           ORDER BY desk, reviewer <> ?, reviewer""",
-        (DESK,),
-    )
-    return [ChainEnd(*row) for row in rows]
+    query = """SELECT desk, reviewer, max(seq), hash FROM label_events GROUP BY desk, reviewer
+               ORDER BY desk, reviewer <> ?, reviewer"""
+    return [ChainEnd(*row) for row in conn.execute(query, (DESK,))]
 
 
-def end(conn: sqlite3.Connection, desk: str, reviewer: str) -> ChainEnd:
+def end(conn: Connection, desk: str, reviewer: str) -> ChainEnd:
     """Return the end of one chain; its number is 0 if the desk has no event of it."""
-    row = conn.execute(
-        """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
-           ORDER BY seq DESC LIMIT 1""",
-        (desk, reviewer),
-    ).fetchone()
+    query = """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
+               ORDER BY seq DESC LIMIT 1"""
+    row = conn.execute(query, (desk, reviewer)).fetchone()
     return ChainEnd(desk, reviewer, *(row or (0, "")))
 
 
-def hash_at(conn: sqlite3.Connection, desk: str, reviewer: str, seq: int) -> str | None:
+def hash_at(conn: Connection, desk: str, reviewer: str, seq: int) -> str | None:
     """Return the hash of one event of a chain, or ``None`` if the desk does not have it."""
     query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
     found: str | None = lookup(conn, query, (desk, reviewer, seq))
     return found
 
 
-def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:
+def events_of(conn: Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:
     """Yield the events of a chain; raise ChainProblem if a row of another file is not an event."""
     query = f"""SELECT {", ".join(COLUMNS)} FROM label_events WHERE desk = ? AND reviewer = ?
                 ORDER BY seq"""
@@ -454,13 +428,13 @@ def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[Ch
         yield checked(values, seq if type(seq) is int else place)
 
 
-def begin(conn: sqlite3.Connection, at: str) -> None:
+def begin(conn: Connection, at: str) -> None:
     """Append the first event of a desk without events, because its events make its id known."""
     if lookup(conn, "SELECT 1 FROM label_events WHERE desk = ?", (desk_id(conn),)) is None:
         append(conn, DESK, [NewEvent("joined", at)])
 
 
-def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
+def put(conn: Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
     """Put the next events of a chain inside a write transaction; return how many were new.
 
     Each is given with its counter, unless it carries one itself. Raise ChainProblem if they do not
@@ -484,7 +458,7 @@ def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]
 
 
 @contextmanager
-def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
+def elsewhere(path: Path) -> Iterator[Connection]:
     """Open the desk file of another person for reading, after a check that it can do no harm.
 
     Raise DeskError if it is not a desk, holds foreign objects, or is of another version.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, count, groupby
 from pathlib import PurePath
+from sqlite3 import Connection, Row
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.result import Breach, Flag
@@ -32,7 +32,7 @@ _BATCH = 500
 """Rows read at once for a content hash."""
 
 
-def to_run(row: sqlite3.Row) -> Run:
+def to_run(row: Row) -> Run:
     # A desk of an older layout, which a migration reads, has no column of contents or archives.
     held = dict(row)
     contents = held.get("contents")
@@ -48,12 +48,12 @@ def to_run(row: sqlite3.Row) -> Run:
     )
 
 
-def all_runs(conn: sqlite3.Connection) -> list[Run]:
+def all_runs(conn: Connection) -> list[Run]:
     """Return every run that was not removed, newest last."""
     return list(_runs(conn, "removed_at IS NULL ORDER BY key"))
 
 
-def find(conn: sqlite3.Connection, name: str | None) -> Run:
+def find(conn: Connection, name: str | None) -> Run:
     """Return the run with this name or unique hash prefix; for ``None``, the run opened last.
 
     Raise NotFoundError if no run fits, and UsageError if several do.
@@ -76,7 +76,7 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
     return found[0]
 
 
-def show_only(conn: sqlite3.Connection, run_hash: str) -> None:
+def show_only(conn: Connection, run_hash: str) -> None:
     """Hide all other runs and their events from every statement of a connection."""
     run = find(conn, run_hash)
     # SQLite first looks a name up in a connection's own views. They take no bound values.
@@ -99,7 +99,7 @@ UNANIMOUS = {
 """SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
-def truths(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Counter[Truth]]:
+def truths(conn: Connection, run: int | None = None) -> dict[int, Counter[Truth]]:
     """Count the labelled contents of all runs, or of one, by run key and truth."""
     rows = conn.execute(
         f"""SELECT v.run, t.truth, count(*) FROM truths t CROSS JOIN verdicts v ON v.item = t.item
@@ -113,7 +113,7 @@ def truths(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Counte
     return found
 
 
-def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
+def tallies(conn: Connection, run: int | None = None) -> dict[int, DecisionCounts]:
     """Count the verdicts of all runs, or of one, by run key."""
     # Imported here because opening a run does not count verdicts.
     from reviewdesk.domain.run.details import DecisionCounts
@@ -159,13 +159,13 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     return found
 
 
-def archive_text(conn: sqlite3.Connection, key: int) -> str | None:
+def archive_text(conn: Connection, key: int) -> str | None:
     """Return the statistics of an archive as JSON; ``None`` for any other run."""
     # A desk of an older layout, which a migration reads, holds no archives.
     return dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()).get("archive")
 
 
-def archive_stats(conn: sqlite3.Connection, key: int) -> Stats | None:
+def archive_stats(conn: Connection, key: int) -> Stats | None:
     """Return the statistics of an archive; ``None`` for any other run."""
     # Imported here because it loads numpy, which commands that only read do not need.
     from reviewdesk.domain.run.stats import Stats
@@ -182,7 +182,7 @@ _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squ
     WHERE name IS NOT NULL AND x IS NOT NULL GROUP BY name ORDER BY name"""
 
 
-def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
+def run_means(conn: Connection, run: int) -> RunMeans:
     """Return the mean score of each dimension of a run; a decision without a score is 1 or 0.
 
     Bodies are read only if a dimension is among the first verdicts.
@@ -191,11 +191,9 @@ def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
     from reviewdesk.domain.run.volatility import RunMean, RunMeans
 
     names = lookup(conn, "SELECT names FROM measures WHERE run = ?", (run,)) or "[]"
-    row = conn.execute(
-        f"""SELECT total(answered > 1) AS n, total({UNANIMOUS["unanimous_votes"]}) AS alike
-            FROM verdicts WHERE run = ?""",
-        (run,),
-    ).fetchone()
+    query = f"""SELECT total(answered > 1) AS n, total({UNANIMOUS["unanimous_votes"]}) AS alike
+                FROM verdicts WHERE run = ?"""
+    row = conn.execute(query, (run,)).fetchone()
     share = row["alike"] / row["n"] if row["n"] else 0.0
     alike = RunMean(int(row["n"]), share, row["alike"] * (1 - share))
     some = """SELECT 1 FROM bodies WHERE instr(body, '"dimension"') AND verdict IN
@@ -208,41 +206,41 @@ def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
     return RunMeans(tuple(sorted(json.loads(names))), dimensions, alike)
 
 
-def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
+def by_hash(conn: Connection, run_hash: str) -> Run | None:
     """Return the run with this hash, even a removed one, or ``None``."""
     return next(_runs(conn, "hash = ?", run_hash), None)
 
 
-def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
+def by_file_hash(conn: Connection, file_hash: str) -> Run | None:
     """Return the oldest loaded run read from the same bytes, or ``None``."""
     where = "file_hash = ? AND removed_at IS NULL ORDER BY key"
     return next(_runs(conn, where, file_hash), None)
 
 
-def by_key(conn: sqlite3.Connection, key: int) -> Run:
+def by_key(conn: Connection, key: int) -> Run:
     return next(_runs(conn, "key = ?", key))
 
 
-def _runs(conn: sqlite3.Connection, where: str, *values: Any) -> Iterator[Run]:
+def _runs(conn: Connection, where: str, *values: Any) -> Iterator[Run]:
     return map(to_run, conn.execute(f"SELECT * FROM runs WHERE {where}", values))
 
 
-def options(conn: sqlite3.Connection, key: int) -> Any:
+def options(conn: Connection, key: int) -> Any:
     """Return the reading options that made this run, including the policy a person filled in."""
     return json.loads(value(conn, "SELECT options FROM runs WHERE key = ?", (key,)))
 
 
-def file_hash(conn: sqlite3.Connection, key: int) -> str:
+def file_hash(conn: Connection, key: int) -> str:
     return str(value(conn, "SELECT file_hash FROM runs WHERE key = ?", (key,)))
 
 
-def was_drawn_by_verdict(conn: sqlite3.Connection, run_hash: str) -> bool:
+def was_drawn_by_verdict(conn: Connection, run_hash: str) -> bool:
     """Return True if the log states that an older version drew a run; its rows may be lost."""
     said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
     return bool(said) and "drawn" not in said[-1]
 
 
-def count_decided(conn: sqlite3.Connection, key: int) -> None:
+def count_decided(conn: Connection, key: int) -> None:
     """Count the decided verdicts of each stratum anew, after they were derived again."""
     if by_key(conn, key).by_verdict:
         return
@@ -255,13 +253,13 @@ def count_decided(conn: sqlite3.Connection, key: int) -> None:
     conn.executemany(query, rows.fetchall())
 
 
-def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
+def strata(conn: Connection, key: int) -> list[tuple[int, int, int]]:
     """Return number, size and audit count of each stratum of a run."""
     query = "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum"
     return list(map(tuple, conn.execute(query, (key,))))
 
 
-def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
+def unique_name(conn: Connection, wanted: str, file: str) -> str:
     """Return the report's own name or else the file's stem, with ``#2``, ``#3`` if it is taken."""
     base = wanted or PurePath(file).name.split(".")[0] or file
     taken = first_column(conn, "SELECT name FROM runs")
@@ -269,19 +267,19 @@ def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def touch(conn: sqlite3.Connection, run: int, at: str) -> None:
+def touch(conn: Connection, run: int, at: str) -> None:
     """Make a run the one opened last, and restore it if it was removed."""
     _set_removed(conn, run, None, at)
     query = "UPDATE runs SET opened = (SELECT max(opened) + 1 FROM runs) WHERE key = ?"
     conn.execute(query, (run,))
 
 
-def remove(conn: sqlite3.Connection, run: int, at: str) -> None:
+def remove(conn: Connection, run: int, at: str) -> None:
     """Hide a run; its verdicts and all labels stay."""
     _set_removed(conn, run, at, at)
 
 
-def _set_removed(conn: sqlite3.Connection, run: int, removed_at: str | None, at: str) -> None:
+def _set_removed(conn: Connection, run: int, removed_at: str | None, at: str) -> None:
     """Hide or restore a run and record it, because figures over all runs omit removed ones."""
     query = "SELECT hash, removed_at FROM runs WHERE key = ?"
     run_hash, before = conn.execute(query, (run,)).fetchone()
@@ -304,7 +302,7 @@ _ROWS = (
 )  # fmt: skip
 
 
-def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+def facts(conn: Connection, key: int) -> dict[str, Any]:
     """Return the facts that the content hash of a run covers besides its verdicts."""
     found: dict[str, Any] = {"strata": strata(conn, key)}
     for name, query in (
@@ -324,23 +322,21 @@ def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
     return found
 
 
-def digest(conn: sqlite3.Connection, key: int) -> RunDigest:
+def digest(conn: Connection, key: int) -> RunDigest:
     """Hash the verdicts of a run as the desk holds them."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = RunDigest()
     names = ("body", *_ROWS)
-    rows = conn.execute(
-        f"""SELECT {", ".join(names)} FROM verdicts v JOIN bodies b ON b.verdict = v.key
-            WHERE v.key >= ? AND +v.run = ? ORDER BY v.key LIMIT ?""",
-        (first_key(conn, key), key, by_key(conn, key).verdicts),
-    )
+    query = f"""SELECT {", ".join(names)} FROM verdicts v JOIN bodies b ON b.verdict = v.key
+                WHERE v.key >= ? AND +v.run = ? ORDER BY v.key LIMIT ?"""
+    rows = conn.execute(query, (first_key(conn, key), key, by_key(conn, key).verdicts))
     while some := rows.fetchmany(_BATCH):
         found.add_rows(names, some)
     return packed_digest(conn, key, found)
 
 
-def packed_digest(conn: sqlite3.Connection, key: int, found: RunDigest | None = None) -> RunDigest:
+def packed_digest(conn: Connection, key: int, found: RunDigest | None = None) -> RunDigest:
     """Hash the packed ballots of a run, after what is already hashed."""
     from reviewdesk.domain.run.digest import RunDigest
 
@@ -351,7 +347,7 @@ def packed_digest(conn: sqlite3.Connection, key: int, found: RunDigest | None = 
     return found
 
 
-def counts_are(conn: sqlite3.Connection, key: int, counts: RunTally) -> bool:
+def counts_are(conn: Connection, key: int, counts: RunTally) -> bool:
     """Return True if a run's row holds these counts."""
     made = {
         "verdicts": counts.verdicts,
@@ -366,7 +362,7 @@ def counts_are(conn: sqlite3.Connection, key: int, counts: RunTally) -> bool:
     return tuple(conn.execute(query, (key,)).fetchone()) == tuple(made.values())
 
 
-def tag_hash(conn: sqlite3.Connection, key: int) -> str:
+def tag_hash(conn: Connection, key: int) -> str:
     """Compute the hash of a run's tags as the desk holds them."""
     from reviewdesk.domain.run.digest import RunDigest
 
@@ -379,7 +375,7 @@ def tag_hash(conn: sqlite3.Connection, key: int) -> str:
     return found.hexdigest()
 
 
-def content_hash(conn: sqlite3.Connection, key: int) -> str:
+def content_hash(conn: Connection, key: int) -> str:
     """Compute the content hash of a run as the desk holds it."""
     return digest(conn, key).hexdigest(facts(conn, key))
 
@@ -390,14 +386,12 @@ ABOUT = ("name", "file", "loaded_at", "skipped", "notes")
 """The columns of a run in its event, besides the content hash, which is the same on each desk."""
 
 
-def about(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+def about(conn: Connection, key: int) -> dict[str, Any]:
     query = f"SELECT {', '.join(ABOUT)} FROM runs WHERE key = ?"
     return dict(conn.execute(query, (key,)).fetchone())
 
 
-def cover(
-    conn: sqlite3.Connection, key: int, at: str, kind: str, hashes: Mapping[str, Any]
-) -> None:
+def cover(conn: Connection, key: int, at: str, kind: str, hashes: Mapping[str, Any]) -> None:
     """Append the event that makes the log's head depend on a run."""
     run = by_key(conn, key)
     drawn = {} if run.by_verdict else {"drawn": "contents"}
@@ -405,7 +399,7 @@ def cover(
     events.append(conn, DESK, [NewEvent(kind, at, run=run.hash, detail=detail)])
 
 
-def cover_old(conn: sqlite3.Connection, at: str) -> None:
+def cover_old(conn: Connection, at: str) -> None:
     """Append an event for each run that no event covers yet, and one for its removal."""
     covered = {event.run for event in events.of_desk(conn, "run", "rules")}
     rows = conn.execute("SELECT key, hash, content, removed_at FROM runs ORDER BY key").fetchall()
@@ -422,7 +416,7 @@ def cover_old(conn: sqlite3.Connection, at: str) -> None:
             events.append(conn, DESK, [NewEvent("removed", at, run=run_hash)])
 
 
-def cover_again(conn: sqlite3.Connection, key: int) -> None:
+def cover_again(conn: Connection, key: int) -> None:
     """Hash a run anew after its rows were derived again, if it has a content hash or an event."""
     # An older layout has no hash; a later migration adds one.
     held = conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()
@@ -440,7 +434,7 @@ def cover_again(conn: sqlite3.Connection, key: int) -> None:
         cover(conn, key, at, "rules", {**hashes, "rules": RULES})
 
 
-def tag_verdicts(conn: sqlite3.Connection) -> None:
+def tag_verdicts(conn: Connection) -> None:
     # SQLite's JSON functions end a text at NUL, so Python parses the lists.
     tagged = conn.execute(
         """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')

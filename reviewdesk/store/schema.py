@@ -6,6 +6,7 @@ import sqlite3
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 from msgspec import Struct
@@ -35,9 +36,9 @@ class Migration(Struct, frozen=True):
 
     name: str
     sql: str = ""
-    then: Callable[[sqlite3.Connection], object] | None = None
+    then: Callable[[Connection], object] | None = None
 
-    def __call__(self, conn: sqlite3.Connection) -> None:
+    def __call__(self, conn: Connection) -> None:
         for statement in filter(None, self.sql.split(";")):
             conn.execute(statement)
         if self.then is not None:
@@ -62,26 +63,26 @@ _GUARDS = (
 )
 
 
-def _give_id(conn: sqlite3.Connection) -> None:
+def _give_id(conn: Connection) -> None:
     conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
 
 
-def _guard_log(conn: sqlite3.Connection) -> None:
+def _guard_log(conn: Connection) -> None:
     for trigger in _GUARDS:
         conn.execute(trigger)
 
 
-def _derive_again(conn: sqlite3.Connection, which: str = "") -> None:
+def _derive_again(conn: Connection, which: str = "") -> None:
     from reviewdesk.store.load.rederive import derive_again
 
     derive_again(conn, which)
 
 
-def _measure_every_run(conn: sqlite3.Connection) -> None:
+def _measure_every_run(conn: Connection) -> None:
     _derive_again(conn, "WHERE key NOT IN (SELECT run FROM measures)")
 
 
-def _cover_runs(conn: sqlite3.Connection) -> None:
+def _cover_runs(conn: Connection) -> None:
     """Append an event for each loaded run and each re-run, so that the head depends on them."""
     if now := lookup(conn, "SELECT at FROM migrations WHERE name = 'cover_runs'"):
         runs.cover_old(conn, now)
@@ -89,7 +90,7 @@ def _cover_runs(conn: sqlite3.Connection) -> None:
             reruns.cover(conn, plan, now, covered_since=now)
 
 
-def _add_counters(conn: sqlite3.Connection) -> None:
+def _add_counters(conn: Connection) -> None:
     """Number the events, so that the order of several desks' events does not depend on clocks.
 
     Existing events keep their hashes: their counters are their places in the log, which one new
@@ -97,11 +98,9 @@ def _add_counters(conn: sqlite3.Connection) -> None:
     """
     # Key and seq grow alike as long as one chain continues without a gap in the keys.
     desk = events.desk_id(conn)
-    spans = conn.execute(
-        """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
-           GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)""",
-        (desk,),
-    )
+    query = """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
+               GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)"""
+    spans = conn.execute(query, (desk,))
     places: dict[str, dict[str, Any]] = {}
     for reviewer, seq, key in spans.fetchall():
         places.setdefault(reviewer, {"places": []})["places"].append([seq, key])
@@ -235,7 +234,7 @@ _PUBLIC_VIEWS = (
 )
 
 
-def make_views(conn: sqlite3.Connection) -> None:
+def make_views(conn: Connection) -> None:
     """Make every view anew, and fill the tables of the current state through them."""
     drop_views(conn)
     for view in (*_STATE_VIEWS, *_PUBLIC_VIEWS):
@@ -244,7 +243,7 @@ def make_views(conn: sqlite3.Connection) -> None:
         events.fill(conn)
 
 
-def drop_views(conn: sqlite3.Connection) -> None:
+def drop_views(conn: Connection) -> None:
     """Drop the views of any version; the steps read none."""
     for name in VIEWS:
         conn.execute(f"DROP VIEW IF EXISTS {name}")

@@ -7,6 +7,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from sqlite3 import Connection, Cursor
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -36,17 +37,15 @@ _THEN = "so a search may be wrong; desk repair makes a desk whose index is built
 CheckedCall = Callable[[float, int], object]
 
 
-def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
+def reach(conn: Connection, run: int) -> tuple[int, int]:
     """Return the number of a run's indexed verdicts, and of all its verdicts."""
-    row = conn.execute(
-        """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
-           LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?""",
-        (run,),
-    ).fetchone()
+    query = """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
+               LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?"""
+    row = conn.execute(query, (run,)).fetchone()
     return row[0], row[1]
 
 
-def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[IndexRow]:
+def prepare(conn: Connection, run: int, start: int) -> list[IndexRow]:
     """Return the texts of a run's next verdicts, from the ``start``-th in file order."""
     found: list[IndexRow] = []
     size = 0
@@ -64,7 +63,7 @@ def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[IndexRow]:
     return found
 
 
-def put(conn: sqlite3.Connection, run: int, start: int, batch: list[IndexRow]) -> None:
+def put(conn: Connection, run: int, start: int, batch: list[IndexRow]) -> None:
     """Index a prepared batch, unless another process has indexed it meanwhile."""
     if reach(conn, run)[0] != start:
         return
@@ -72,13 +71,13 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[IndexRow]) -
     conn.execute("INSERT OR REPLACE INTO indexed_runs VALUES (?, ?)", (run, start + len(batch)))
 
 
-def add(conn: sqlite3.Connection, batch: list[IndexRow]) -> None:
+def add(conn: Connection, batch: list[IndexRow]) -> None:
     marks = ", ".join("?" * (len(COLUMNS) + 1))
     conn.executemany(f"INSERT INTO search (rowid, {', '.join(COLUMNS)}) VALUES ({marks})", batch)
 
 
 def find(
-    conn: sqlite3.Connection,
+    conn: Connection,
     run: int,
     text: str,
     reviewer: str,
@@ -105,16 +104,14 @@ def find(
 
 
 def notes(
-    conn: sqlite3.Connection, run: int, withheld: Withheld = NOT_WITHHELD
+    conn: Connection, run: int, withheld: Withheld = NOT_WITHHELD
 ) -> list[tuple[int, str, str]]:
     """Return verdict key, author and text of each note, without others' on ``withheld`` items."""
-    rows = conn.execute(
-        """SELECT v.key, c.author, c.item, e.detail FROM current_events c
-           CROSS JOIN label_events e ON e.key = c.key
-           CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
-           WHERE c.slot = 'note' AND c.label IS NULL""",
-        (run,),
-    )
+    query = """SELECT v.key, c.author, c.item, e.detail FROM current_events c
+               CROSS JOIN label_events e ON e.key = c.key
+               CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
+               WHERE c.slot = 'note' AND c.label IS NULL"""
+    rows = conn.execute(query, (run,))
     found = [
         (row["key"], row["author"], json.loads(row["detail"])["note"])
         for row in rows
@@ -141,7 +138,7 @@ def _texts(name: str, test: str, body: CanonicalVerdict) -> list[str]:
 
 
 def _matches(
-    conn: sqlite3.Connection, run: int, sought: tuple[SearchTerm, ...], columns: tuple[str, ...]
+    conn: Connection, run: int, sought: tuple[SearchTerm, ...], columns: tuple[str, ...]
 ) -> Iterator[int]:
     first = first_key(conn, run)
     rows = conn.execute(
@@ -177,7 +174,7 @@ def _keys_by_note(
         ]
 
 
-def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
+def problems(conn: Connection, told: CheckedCall) -> list[str]:
     """Report whether the index differs from the bodies."""
     found = list[str]()
     # Read one state of the desk, as another process may index meanwhile; the end drops our table.
@@ -212,19 +209,19 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
         conn.execute("ROLLBACK")
 
 
-def _sum(conn: sqlite3.Connection, table: str) -> int:
+def _sum(conn: Connection, table: str) -> int:
     """Return the sum of the hashes of all words with their verdicts and places.
 
     Python keys hashes anew in each process, so nobody can choose words whose sums agree.
     """
     # A plain cursor, without explained errors, because nothing else reads so many rows.
-    cursor = conn.cursor(sqlite3.Cursor)
+    cursor = conn.cursor(Cursor)
     cursor.row_factory = None
     query = f"SELECT CAST(term AS BLOB), doc, col, offset FROM {table}"
     return sum(map(hash, cursor.execute(query)))
 
 
-def _sum_of_bodies(conn: sqlite3.Connection, run: int, indexed: int, told: CheckedCall) -> int:
+def _sum_of_bodies(conn: Connection, run: int, indexed: int, told: CheckedCall) -> int:
     """Return the sum that the index should have of a run's first verdicts."""
     made = value(conn, "SELECT sql FROM sqlite_master WHERE name = 'search'")
     found = done = 0
@@ -246,7 +243,7 @@ def _sum_of_bodies(conn: sqlite3.Connection, run: int, indexed: int, told: Check
 class FilterContext(Struct, frozen=True):
     """The desk and run that a filter reads, and the reviewer whose marks and deferrals count."""
 
-    conn: sqlite3.Connection
+    conn: Connection
     span: RunKeys
     reviewer: str
     withheld: Withheld = NOT_WITHHELD
@@ -393,13 +390,10 @@ def _other(context: FilterContext, term: Term) -> int:
 
 def _ballot(context: FilterContext, term: Term) -> Iterable[int]:
     """Find how ballots failed or abstained; only degraded panels have such ballots."""
-    rows = context.conn.execute(
-        f"""SELECT v.key, j.value
-            FROM (SELECT key FROM verdicts WHERE {_SPAN} AND flags & {int(Flag.DEGRADED)}) v
-            CROSS JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j""",
-        context.span.values,
-    )
-    for key, juror in rows:
+    query = f"""SELECT v.key, j.value
+                FROM (SELECT key FROM verdicts WHERE {_SPAN} AND flags & {int(Flag.DEGRADED)}) v
+                CROSS JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j"""
+    for key, juror in context.conn.execute(query, context.span.values):
         ballot = read_ballot(0, json.loads(juror), Policy())
         kind = "failed" if ballot.status.failed else ballot.status.value
         if term.name == ("unscaled" if ballot.unscaled else kind):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from array import array
 from collections.abc import Collection, Iterator
 from itertools import groupby
+from sqlite3 import Connection, Row
 from typing import Any
 
 from msgspec import Struct
@@ -22,34 +22,32 @@ _NEAR = 40
 """How many verdicts before and after a verdict are searched for its other criteria."""
 
 
-def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
+def origin(conn: Connection, key: int) -> dict[str, str]:
     """Return the ids that the tool behind a report gave a verdict, by their kind."""
     query = "SELECT json_extract(body, '$.meta.origin') FROM bodies WHERE verdict = ?"
     found = json.loads(lookup(conn, query, (key,)) or "{}")
     return found if isinstance(found, dict) else {}
 
 
-def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[str, Any]:
+def by_key(conn: Connection, key: int, *, body: bool = False) -> dict[str, Any]:
     """Return the row of a verdict with facts of its run, and its ``body`` if wanted.
 
     ``same_content`` is the number of verdicts of the run on its content. Raise NotFoundError if no
     verdict has this key.
     """
-    row = conn.execute(
-        f"""SELECT v.*, r.hash AS run_hash
-                  {", b.body, r.header, r.options, r.escalation_stated" * body},
-                  (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
-                  AS same_content
-           FROM verdicts v JOIN runs r ON r.key = v.run
-                {"JOIN bodies b ON b.verdict = v.key" * body} WHERE v.key = ?""",
-        (key,),
-    ).fetchone()
+    query = f"""SELECT v.*, r.hash AS run_hash
+                      {", b.body, r.header, r.options, r.escalation_stated" * body},
+                      (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
+                      AS same_content
+               FROM verdicts v JOIN runs r ON r.key = v.run
+                    {"JOIN bodies b ON b.verdict = v.key" * body} WHERE v.key = ?"""
+    row = conn.execute(query, (key,)).fetchone()
     if row is None:
         raise NotFoundError("that verdict is not in the desk", "Open its report again.")
     return dict(row)
 
 
-def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
+def find(conn: Connection, run: Run, verdict_id: str) -> int:
     """Return the key of the verdict with this id; raise NotFoundError if no verdict has it."""
     query = "SELECT key FROM verdicts WHERE run = ? AND id = ?"
     found: int | None = lookup(conn, query, (run.key, verdict_id))
@@ -60,14 +58,14 @@ def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
 
 
 def loaded(
-    conn: sqlite3.Connection, run: int | None, verdict_id: str | None, item: bytes | None = None
-) -> sqlite3.Row | None:
+    conn: Connection, run: int | None, verdict_id: str | None, item: bytes | None = None
+) -> Row | None:
     """Return id, item and run hash of the loaded verdict with this id in a run.
 
     With an ``item``, return those of a verdict on it, if possible of this run and id.
     """
     which = "v.run = ?1 AND v.id = ?2" if item is None else "v.item = ?3"
-    found: sqlite3.Row | None = conn.execute(
+    found: Row | None = conn.execute(
         f"""SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
             WHERE r.removed_at IS NULL AND {which}
             ORDER BY v.run IS ?1 DESC, v.id = ?2 DESC LIMIT 1""",
@@ -76,31 +74,28 @@ def loaded(
     return found
 
 
-def ids_from(conn: sqlite3.Connection, run: int, start: str, most: int) -> list[str]:
+def ids_from(conn: Connection, run: int, start: str, most: int) -> list[str]:
     """Return the first ids of a run that begin with ``start``, sorted."""
     query = "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?"
     return first_column(conn, query, (run, start, f"{start}\U0010ffff", most))
 
 
-def has_copies(conn: sqlite3.Connection, run: int) -> bool:
+def has_copies(conn: Connection, run: int) -> bool:
     """Return True if several verdicts of a run are on one content; this reads all of them."""
     query = "SELECT count(*) > count(DISTINCT item) FROM verdicts WHERE run = ?"
     return bool(value(conn, query, (run,)))
 
 
-def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
+def in_other_runs(conn: Connection, key: int) -> list[tuple[int, int]]:
     """Return run and key of the first verdict on the same content in other runs, newest first."""
-    rows = conn.execute(
-        """SELECT o.run, min(o.key) AS key FROM verdicts v
-           JOIN verdicts o ON o.item = v.item AND o.run != v.run
-           JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
-           WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC""",
-        (key,),
-    )
-    return list(map(tuple, rows))
+    query = """SELECT o.run, min(o.key) AS key FROM verdicts v
+               JOIN verdicts o ON o.item = v.item AND o.run != v.run
+               JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
+               WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC"""
+    return list(map(tuple, conn.execute(query, (key,))))
 
 
-def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
+def criteria(conn: Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
     """Return the criteria by which a verdict's response is judged in its run: names and keys.
 
     They are verdicts of one test, input and response with different dimensions. Those whose ids
@@ -115,14 +110,12 @@ def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[t
     same = " AND ".join(
         f"json_extract(c.body, '$.{text}') IS json_extract(b.body, '$.{text}')" for text in texts
     )
-    rows = conn.execute(
-        f"""SELECT json_extract(c.body, '$.case.dimension') AS name, o.key AS key
-            FROM verdicts v JOIN bodies b ON b.verdict = v.key
-            JOIN verdicts o ON o.test = v.test AND {where}
-            JOIN bodies c ON c.verdict = o.key AND {same}
-            WHERE v.key = ? ORDER BY o.key""",
-        (run, *ends, key),
-    )
+    query = f"""SELECT json_extract(c.body, '$.case.dimension') AS name, o.key AS key
+                FROM verdicts v JOIN bodies b ON b.verdict = v.key
+                JOIN verdicts o ON o.test = v.test AND {where}
+                JOIN bodies c ON c.verdict = o.key AND {same}
+                WHERE v.key = ? ORDER BY o.key"""
+    rows = conn.execute(query, (run, *ends, key))
     found: dict[str, int] = {}
     for name, other in rows:
         if name is not None and (other == key or name not in found):
@@ -147,19 +140,16 @@ class Counterpart(Struct, frozen=True):
     truth: Truth | None
 
 
-def counterparts(conn: sqlite3.Connection, run: int, other: int) -> list[Counterpart]:
+def counterparts(conn: Connection, run: int, other: int) -> list[Counterpart]:
     """Return a run's verdicts whose content another run judged too, in file order."""
-    rows = conn.execute(
-        f"""SELECT v.key, v.item, v.decision AS here, o.decision AS there, t.truth
-            FROM verdicts v
-            JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
-            LEFT JOIN truths t ON t.item = v.item WHERE v.run = ? ORDER BY v.key""",
-        (run,),
-    )
-    return [record(Counterpart, row) for row in rows]
+    query = f"""SELECT v.key, v.item, v.decision AS here, o.decision AS there, t.truth
+                FROM verdicts v
+                JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
+                LEFT JOIN truths t ON t.item = v.item WHERE v.run = ? ORDER BY v.key"""
+    return [record(Counterpart, row) for row in conn.execute(query, (run,))]
 
 
-def flips(conn: sqlite3.Connection, run: int, other: int) -> tuple[int, int]:
+def flips(conn: Connection, run: int, other: int) -> tuple[int, int]:
     """Count the contents that two runs share, and those on which their decisions differ."""
     query = """SELECT count(DISTINCT v.item),
                       count(DISTINCT iif(v.decision != o.decision, v.item, NULL))
@@ -168,22 +158,20 @@ def flips(conn: sqlite3.Connection, run: int, other: int) -> tuple[int, int]:
     return shared, flipped
 
 
-def first_key(conn: sqlite3.Connection, run: int) -> int:
+def first_key(conn: Connection, run: int) -> int:
     """Return the key of a run's first verdict; the keys of a run are consecutive in file order."""
     return lookup(conn, "SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)) or 0
 
 
-def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[sqlite3.Row]:
+def window(conn: Connection, run: int, start: int, count: int) -> list[Row]:
     """Return key and body of ``count`` verdicts of a run, from the ``start``-th on."""
     first = first_key(conn, run) + start
-    return conn.execute(
-        """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
-        (first, first + count, run),
-    ).fetchall()
+    query = """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
+               WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key"""
+    return conn.execute(query, (first, first + count, run)).fetchall()
 
 
-def seats(conn: sqlite3.Connection, run: int) -> array[int]:
+def seats(conn: Connection, run: int) -> array[int]:
     """Return how many ballots each verdict of a run has, in file order."""
     query = "SELECT seated FROM verdicts WHERE run = ? ORDER BY key"
     return array("q", first_column(conn, query, (run,)))
@@ -196,17 +184,15 @@ class Body(Struct, frozen=True):
     reruns: tuple[str, ...]
 
 
-def bodies(conn: sqlite3.Connection, run: Run) -> Iterator[Body]:
+def bodies(conn: Connection, run: Run) -> Iterator[Body]:
     """Yield every verdict of a run in file order, each with its re-runs, oldest first."""
     for start in range(0, run.verdicts, _WINDOW):
         found = window(conn, run.key, start, _WINDOW)
         if not found:
             return
-        rows = conn.execute(
-            """SELECT verdict, body FROM reruns WHERE verdict >= ? AND verdict <= ?
-               ORDER BY verdict, plan""",
-            (found[0]["key"], found[-1]["key"]),
-        )
+        query = """SELECT verdict, body FROM reruns WHERE verdict >= ? AND verdict <= ?
+                   ORDER BY verdict, plan"""
+        rows = conn.execute(query, (found[0]["key"], found[-1]["key"]))
         reruns = {
             key: tuple(row["body"] for row in same)
             for key, same in groupby(rows.fetchall(), key=lambda row: row["verdict"])
@@ -215,7 +201,7 @@ def bodies(conn: sqlite3.Connection, run: Run) -> Iterator[Body]:
             yield Body(row["body"], reruns.get(row["key"], ()))
 
 
-def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
+def first_keys(conn: Connection, run: Run, most: int) -> list[int]:
     """Return up to ``most`` keys of a run's verdicts, in file order within three groups.
 
     The flagged verdicts come first, then the labelled ones, then the rest.
@@ -225,15 +211,13 @@ def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
     return first_column(conn, query, (run.key, FIRST_REST, most))
 
 
-def keys_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> dict[str, int]:
+def keys_of_item(conn: Connection, run: int, item: bytes) -> dict[str, int]:
     """Return the verdicts of a run with this content: their keys by id."""
     query = "SELECT id, key FROM verdicts WHERE item = ? AND run = ?"
     return dict(map(tuple, conn.execute(query, (item, run))))
 
 
-def keys_of_items(
-    conn: sqlite3.Connection, run: int, items: Collection[bytes]
-) -> dict[bytes, list[int]]:
+def keys_of_items(conn: Connection, run: int, items: Collection[bytes]) -> dict[bytes, list[int]]:
     """Return the keys of a run's verdicts on some items, by item."""
     found: dict[bytes, list[int]] = {}
     query = "SELECT item, key FROM verdicts WHERE run = ? AND item IN (*)"
@@ -242,19 +226,17 @@ def keys_of_items(
     return found
 
 
-def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
+def of_item(conn: Connection, item: bytes) -> list[dict[str, Any]]:
     """Return the labels of an item, an adjudication first, with their authors' notes and tags."""
     # SQLite's json_extract cuts a text at NUL, so SQL only selects the event.
-    rows = conn.execute(
-        """SELECT l.item, l.label, l.key, e.author, e.reviewer, e.at, e.run,
-                  e.verdict, e.detail, l.slot = 'adjudication' AS adjudicated, n.detail AS noted
-           FROM current_events l JOIN label_events e ON e.key = l.key
-           LEFT JOIN current_events c
-                  ON c.item = l.item AND c.slot = 'note' AND c.author = e.author
-           LEFT JOIN label_events n ON n.key = c.key
-           WHERE l.item = ? AND l.slot IN ('label', 'adjudication') ORDER BY l.slot, e.author""",
-        (item,),
-    )
+    query = """SELECT l.item, l.label, l.key, e.author, e.reviewer, e.at, e.run,
+                      e.verdict, e.detail, l.slot = 'adjudication' AS adjudicated, n.detail AS noted
+               FROM current_events l JOIN label_events e ON e.key = l.key
+               LEFT JOIN current_events c
+                      ON c.item = l.item AND c.slot = 'note' AND c.author = e.author
+               LEFT JOIN label_events n ON n.key = c.key
+               WHERE l.item = ? AND l.slot IN ('label', 'adjudication') ORDER BY l.slot, e.author"""
+    rows = conn.execute(query, (item,))
     tagged = tags_of_item(conn, item)
     return [
         {
@@ -267,7 +249,7 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
     ]
 
 
-def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label") -> Truth | None:
+def held(conn: Connection, item: bytes, author: str, slot: str = "label") -> Truth | None:
     query = """SELECT c.label FROM current_events c JOIN label_events e ON e.key = c.key
                WHERE c.item = ? AND c.slot = ? AND e.author = ?"""
     found = lookup(conn, query, (item, slot, author))
@@ -282,7 +264,7 @@ class HumanLabel(Struct, frozen=True):
     body: str
 
 
-def human(conn: sqlite3.Connection, run: int, count: int) -> Iterator[list[HumanLabel]]:
+def human(conn: Connection, run: int, count: int) -> Iterator[list[HumanLabel]]:
     """Yield the verdicts with a person's label in the file, in file order, ``count`` at a time."""
     pos = -1
     while True:
@@ -298,7 +280,7 @@ def human(conn: sqlite3.Connection, run: int, count: int) -> Iterator[list[Human
         yield [record(HumanLabel, row) for row in rows]
 
 
-def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
+def count_human_labelled(conn: Connection, run: int) -> int:
     """Count the verdicts with a person's label in the file whose item has a label in the desk."""
     query = """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.run = ? AND v.item IN (SELECT item FROM truths)
@@ -306,7 +288,7 @@ def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
     return int(value(conn, query, (run,)))
 
 
-def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
+def tags_of_item(conn: Connection, item: bytes) -> dict[str, tuple[str, ...]]:
     """Return the tags of an item by author, in the order given."""
     found: dict[str, dict[str, None]] = {}
     query = "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place"
@@ -315,7 +297,7 @@ def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, 
     return {author: tuple(tags) for author, tags in found.items()}
 
 
-def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[bytes]]:
+def told_tags(conn: Connection, withheld: Withheld) -> dict[str, set[bytes]]:
     """Return the items with each tag, without the tags of others on withheld items."""
     found: dict[str, set[bytes]] = {}
     query = "SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
@@ -325,24 +307,21 @@ def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[byt
     return found
 
 
-def tag_counts(conn: sqlite3.Connection, run: int) -> list[TagCount]:
+def tag_counts(conn: Connection, run: int) -> list[TagCount]:
     """Count the items of a run that carry each tag, most used first."""
-    rows = conn.execute(
-        """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
-           WHERE EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = ?)
-           GROUP BY t.tag ORDER BY items DESC, t.tag""",
-        (run,),
-    )
-    return [TagCount(*row) for row in rows]
+    query = """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
+               WHERE EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = ?)
+               GROUP BY t.tag ORDER BY items DESC, t.tag"""
+    return [TagCount(*row) for row in conn.execute(query, (run,))]
 
 
-def used_tags(conn: sqlite3.Connection, author: str | None = None) -> list[str]:
+def used_tags(conn: Connection, author: str | None = None) -> list[str]:
     """Return the tags of one person or of all, the most used first."""
     query = """SELECT tag FROM tag_uses WHERE items > 0 AND (?1 IS NULL OR author = ?1)
                GROUP BY tag ORDER BY sum(items) DESC, tag"""
     return first_column(conn, query, (author,))
 
 
-def case_tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
+def case_tags(conn: Connection, run: int) -> list[str | None]:
     """Return the tags of a run's report."""
     return first_column(conn, "SELECT DISTINCT tag FROM case_tags WHERE run = ?", (run,))
