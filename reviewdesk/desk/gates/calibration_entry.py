@@ -37,12 +37,7 @@ from reviewdesk.domain.gates.targets import (
 )
 from reviewdesk.domain.labels.question import LEVEL
 from reviewdesk.domain.labels.segments import composite_low, worst_low
-from reviewdesk.domain.labels.summary import (
-    LabelledRows,
-    as_wrong_and_right,
-    described,
-    panel_intervals,
-)
+from reviewdesk.domain.labels.summary import LabelledRows, described, either_answer, panel_intervals
 from reviewdesk.domain.labels.team import sensitivity
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.safetext import show_line
@@ -284,7 +279,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         passed,
         decided,
-        others=() if found.design.stands else tuple(one.rows for one in as_wrong_and_right(made)),
+        others=() if found.design.stands else tuple(one.rows for one in either_answer(made)),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from reviewdesk.domain.jurors.facts import Apart, Difference, merge_cells
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.rates import tango
@@ -250,11 +250,6 @@ def decisions(contents: Iterable[ReportContent]) -> dict[ContentKey, Decision | 
         same = found.setdefault(one.key, one.decision) is one.decision
         found[one.key] = one.decision if same else None
     return found
-
-
-def stratum_index(name: object) -> int | None:
-    """Return the index of a stratum by its name, or ``None`` if there is no such stratum."""
-    return STRATA.index(name) if isinstance(name, str) and name in STRATA else None
 
 
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, RunFigures, stratum
-from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass, make_rows
+from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
@@ -181,7 +181,7 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
     Its ends cover every truth that the items without an answer could have.
     """
     rates = []
-    for one in (made, *as_fail_and_pass(made)):
+    for one in (made, *either_answer(made, as_label=True)):
         effect = one.pass_effect(Target.ITEMS)
         parts = [pass_part(voted, effect.deff) for voted in one.voted]
         rates.append(share(parts, lacking, Target.ITEMS, effect.z))

@@ -96,9 +96,9 @@ def worst_low(
     It covers any answer of the unanswered items. ``None`` without enough labels.
     """
     # Imported here because it loads numpy.
-    from reviewdesk.domain.labels.summary import as_wrong_and_right
+    from reviewdesk.domain.labels.summary import either_answer
 
-    every = (made, *as_wrong_and_right(made))
+    every = (made, *either_answer(made))
     found = [one for rows in every for one in segment_table(rows, frame, by, Target.ITEMS)]
     lows = [(one.accuracy.low, one.segment) for one in found if one.accuracy is not None]
     if not lows:
@@ -204,9 +204,9 @@ def composites(
     of the unanswered items. Source: Zou, Huang and Zhang 2009.
     """
     # Imported here because it loads numpy.
-    from reviewdesk.domain.labels.summary import as_fail_and_pass
+    from reviewdesk.domain.labels.summary import either_answer
 
-    answers = (made, *(as_fail_and_pass(made) if target is Target.ITEMS else ()))
+    answers = (made, *(either_answer(made, as_label=True) if target is Target.ITEMS else ()))
     places = {one.key: at for at, one in enumerate(made.labelled)}
     held = defaultdict[str, dict[str, list[SegmentVerdict]]](lambda: defaultdict(list))
     for one in frame:

@@ -210,19 +210,12 @@ def make_rows(
     )
 
 
-def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
+def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
     """Return the rows with the panel wrong on every unanswered item of the draw, then right.
 
-    Where the labels do not represent the run, all unanswered items count.
+    ``as_label`` makes every such item a fail, then a pass. Where the labels do not represent the
+    run, all unanswered items count. Without any, return ().
     """
-    return _both(made, lambda passed, right: passed is right)
-
-
-def as_fail_and_pass(made: LabelledRows) -> tuple[LabelledRows, ...]:
-    return _both(made, lambda _, passes: passes)
-
-
-def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[LabelledRows, ...]:
     everywhere = not made.weighing.design.stands
     passed = {
         verdict.key: verdict.decision is Decision.PASS
@@ -231,12 +224,12 @@ def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[La
     }
     if not passed:
         return ()
-    return tuple(
-        made.with_truths(
-            {key: Truth.PASS if is_pass(one, answer) else Truth.FAIL for key, one in passed.items()}
-        )
-        for answer in (False, True)
-    )
+    found = []
+    for answer in (False, True):
+        good = {key: answer if as_label else one is answer for key, one in passed.items()}
+        truths = {key: Truth.PASS if one else Truth.FAIL for key, one in good.items()}
+        found.append(made.with_truths(truths))
+    return tuple(found)
 
 
 def split(
@@ -312,7 +305,7 @@ def panel_intervals(
     found = _of_answers(made, target, sums)
     if target is Target.RUN:
         return found
-    ends = [_of_answers(one, target, sums) for one in as_wrong_and_right(made)]
+    ends = [_of_answers(one, target, sums) for one in either_answer(made)]
     names = ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")
     return replace(
         found,

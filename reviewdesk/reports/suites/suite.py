@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
-from reviewdesk.domain.gates.join import DrawnLabel, FrameContent, SuiteLabels, stratum_index
+from reviewdesk.domain.gates.join import DrawnLabel, FrameContent, SuiteLabels
 from reviewdesk.domain.gates.targets import (
     ASKED,
     CALIBRATION_SPANS,
@@ -101,7 +101,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             id=row.id,
             item_hash=row.item_hash,
             truth=Truth(row.truth),
-            stratum=stratum_index(row.stratum) if drawn else None,
+            stratum=STRATA.index(row.stratum) if drawn and row.stratum in STRATA else None,
             weight=row.weight,
             decided=row.decision is None or row.decision in _DECIDED,
             tuned=row.half is not None,
