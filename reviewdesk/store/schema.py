@@ -433,10 +433,8 @@ def migrate(
 ) -> None:
     """Apply and record the missing migrations, or those up to the ``last``.
 
-    A desk with data is backed up first, unless it is itself a copy and ``copies`` is False.
-
-    Raises:
-        DeskError: a newer version of reviewdesk made the desk, or it cannot be written.
+    A desk with data is backed up first, unless it is itself a copy and ``copies`` is False. Raise
+    DeskError if a newer version of reviewdesk made the desk, or it cannot be written.
     """
     version = value(conn, "PRAGMA user_version")
     if version > len(MIGRATIONS):

@@ -63,8 +63,7 @@ class Covered(Struct, frozen=True):
 def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     """Read what an event of the kind ``counted`` covers, by reviewer.
 
-    Raises:
-        ValueError: it does not have the expected form.
+    Raise ValueError if it does not have the expected form.
     """
     made = {}
     try:
@@ -96,8 +95,7 @@ class ChainCheck:
     def add(self, event: ChainEvent) -> int | None:
         """Check the next event; return the counter that its desk gave it, None if it carries one.
 
-        Raises:
-            ChainProblem: the event is not the next one of this chain, or not as it was written.
+        Raise ChainProblem if the event is not the next one of this chain, or not as it was written.
         """
         if (event.desk, event.reviewer) != (self._desk, self._reviewer):
             raise ChainProblem(event.seq, "belongs to another chain")
@@ -156,8 +154,7 @@ _NEEDS = {
 def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
     """Build an event from values that come from elsewhere; ``seq`` is the number expected.
 
-    Raises:
-        ChainProblem: a value is missing or of a wrong kind.
+    Raise ChainProblem if a value is missing or of a wrong kind.
     """
     try:
         event = convert(values, ChainEvent)
@@ -247,8 +244,7 @@ def event_line(event: ChainEvent) -> bytes:
 def read_header(line: bytes) -> ChainName:
     """Read the first line of a chain's file.
 
-    Raises:
-        ChainProblem: it is another kind of file, or one of a newer version.
+    Raise ChainProblem if it is another kind of file, or one of a newer version.
     """
     values = json_object(_text(line, 0), 0)
     schema = values.pop("schema", None)
@@ -264,8 +260,7 @@ def read_header(line: bytes) -> ChainName:
 def read_events(lines: Iterable[bytes]) -> Iterator[ChainEvent]:
     """Yield the events of the lines after the first.
 
-    Raises:
-        ChainProblem: a line is not an event, or the last line is cut off.
+    Raise ChainProblem if a line is not an event, or the last line is cut off.
     """
     for seq, line in enumerate(lines, start=1):
         values = json_object(_text(line, seq), seq)
