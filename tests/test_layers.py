@@ -34,7 +34,6 @@ NUMPY = {
     "domain/jury/verdicts.py",
     "domain/labels/draw.py",
     "domain/labels/label_columns.py",
-    "domain/labels/simulation.py",
     "domain/labels/summary.py",
     "domain/query/places.py",
     "domain/query/run_columns.py",

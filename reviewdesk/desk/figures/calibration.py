@@ -30,7 +30,7 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import share
 from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, jurors, queue, runs
+from reviewdesk.store import figures, queue, runs
 from reviewdesk.store.connect import explained, reading
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
@@ -81,7 +81,7 @@ def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
     waiting = desk.apart.waiting(run)
     return strata.count(
         strata.LabelledPanel(stored_body(body), policy, decision, deserved=truth is Truth.PASS)
-        for key, body, decision, truth in jurors.labelled_bodies(desk.conn, run.key)
+        for key, body, decision, truth in figures.labelled_bodies(desk.conn, run.key)
         if key not in waiting
     )
 
@@ -90,7 +90,7 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
     """Return the trimmed seats that the report states, by the place of a verdict among ``keys``."""
     places = {key: place for place, key in enumerate(keys)}
     made = {}
-    for key, text in jurors.stating_trims(desk.conn, keys).items():
+    for key, text in figures.stating_trims(desk.conn, keys).items():
         if (named := trim_named(stored_body(text))) is not None:
             made[places[key]] = named
     return made
@@ -259,7 +259,7 @@ def simulation(
 ) -> tuple[SimulatedFigure, ...]:
     """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
     from reviewdesk.domain.labels.sampling import chosen_source
-    from reviewdesk.domain.labels.simulation import simulate
+    from reviewdesk.domain.labels.summary import simulate
 
     with reading(desk.conn, desk.path):
         made = labelled_rows(desk, run, source)

@@ -37,7 +37,7 @@ from reviewdesk.domain.run.volatility import (
 )
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
-from reviewdesk.store import jurors, runs, verdicts
+from reviewdesk.store import figures, runs, verdicts
 from reviewdesk.store.connect import reading
 from reviewdesk.store.verdicts import Counterpart
 
@@ -68,7 +68,7 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 
 
 def _run_labels(desk: Desk, run: Run) -> Labels:
-    strata = [h for h, _ in jurors.places(desk.conn, run.key)]
+    strata = [h for h, _ in figures.places(desk.conn, run.key)]
     first = verdicts.first_key(desk.conn, run.key)
     return Labels.of(range(first, first + len(strata)), strata, labelled(desk, run))
 
@@ -104,18 +104,18 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         }
         drawn, contest = strata.juror_rates(now, labels, strata.lone_dissents(now, trims))
         failed = now.key[now.failed.any(axis=0)].tolist()
-        seats = drift.seats(now, jurors.unparsed(desk.conn, failed))
-        keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
-        found = groupby(jurors.repeated(desk.conn, run.key, keys), lambda row: (row.key, row.id))
+        seats = drift.seats(now, figures.unparsed(desk.conn, failed))
+        keys, repeated = figures.moving(desk.conn, run.key, _MOST_VOLATILE)
+        found = groupby(figures.repeated(desk.conn, run.key, keys), lambda row: (row.key, row.id))
         every = (
             volatile(*of, [(row.run, row.score, row.decision) for row in rows])
             for of, rows in found
         )
         cases = [case for case in every if case]
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
-        ids = jurors.ids(desk.conn, [key for key in alarms if key is not None])
+        ids = figures.ids(desk.conn, [key for key in alarms if key is not None])
         firsts = strata.first_seats(now)
-        models = jurors.models(desk.conn, [key for key, _ in firsts.values()])
+        models = figures.juror_models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
     kappas = strata.kappas(now, labels, (voted.key - now.key[:1]).tolist())
     selected = {name for name, one in seats.items() if one.not_asked}
@@ -136,7 +136,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         )
         for (name, one), weight in zip(seats.items(), weights, strict=True)
     ]
-    costs = jurors.costs(desk.conn, now.key[:_PRICED].tolist()) if worth else None
+    costs = figures.costs(desk.conn, now.key[:_PRICED].tolist()) if worth else None
     return JurorsPage(
         jurors=tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))),
         labels=len(voted),
@@ -210,9 +210,9 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     with reading(desk.conn, desk.path):
         made = labelled_rows(desk, run)
-        told = jurors.labelled_bodies(desk.conn, run.key)
+        told = figures.labelled_bodies(desk.conn, run.key)
         lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
-        for unit, (text, decision) in enumerate(jurors.pair_bodies(desk.conn, run.key)):
+        for unit, (text, decision) in enumerate(figures.pair_bodies(desk.conn, run.key)):
             body = stored_body(text)
             threshold = read(body).policy.threshold
             orders = [by_order(one, threshold) for one in body["jurors"]]

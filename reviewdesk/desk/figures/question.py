@@ -17,7 +17,7 @@ from reviewdesk.domain.labels.question import (
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures, jurors, measures
+from reviewdesk.store import events, figures, measures
 from reviewdesk.store.connect import reading, writing
 
 
@@ -89,7 +89,7 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
         raise ValueError("an archive has too few of its ballots")
     of = run.hash, asked.of
     if of not in desk.asked:
-        found = question_items(panels(desk, run), jurors.places(desk.conn, run.key), asked.of)
+        found = question_items(panels(desk, run), figures.places(desk.conn, run.key), asked.of)
         desk.asked.clear()
         desk.asked[of] = found
     return desk.asked[of]

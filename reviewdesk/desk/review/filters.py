@@ -17,7 +17,7 @@ from reviewdesk.domain.query.filter import expand_filter, parse_filter, parse_or
 from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
-from reviewdesk.store import jurors, reviewers, search, verdicts
+from reviewdesk.store import figures, reviewers, search, verdicts
 from reviewdesk.store.connect import explained, writing
 
 
@@ -140,7 +140,7 @@ def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     with explained(desk.path):
         return Vocabulary(
             tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
-            jurors=_names(jurors.names(desk.conn, run.key)),
+            jurors=_names(figures.juror_names(desk.conn, run.key)),
             runs=tuple(one.name for one in reversed(desk.runs())),
             filters=saved(desk),
         )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.domain.labels.sampling import RunFigures
-from reviewdesk.domain.labels.simulation import FIGURES, simulate
-from reviewdesk.domain.labels.summary import make_rows
+from reviewdesk.domain.labels.summary import SIMULATED, make_rows, simulate
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import ConfidenceSums, SimulatedFigure
 from tests.helpers import placed
@@ -35,7 +34,7 @@ def checked(labels: int, runs: int) -> dict[str, SimulatedFigure]:
 @pytest.mark.slow
 def test_every_interval_of_the_page_is_checked() -> None:
     found = checked(12, 150)
-    assert tuple(found) == FIGURES
+    assert tuple(found) == SIMULATED
     for one in found.values():
         assert one.runs == 150, one.figure
         assert one.bias == pytest.approx(0, abs=0.03)
