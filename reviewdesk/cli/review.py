@@ -172,12 +172,11 @@ def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     except UnclearTableError as error:
         if file == "-" or not terminal.can_ask():
             raise
-        from reviewdesk.cli.table_questions import answers
 
         def propose(made: dict[str, Any]) -> ProposedMap:
             return files.proposed_map(file, load_options(made), size_limit(made))
 
-        answered = answers(file, given, error, propose)
+        answered = terminal.answers(file, given, error, propose)
         if answered is None:
             raise
         return _load(desk, file, answered)

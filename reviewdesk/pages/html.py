@@ -26,7 +26,7 @@ from reviewdesk.domain.stats.figures import Fit, Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
 from reviewdesk.errors import UsageError
 from reviewdesk.views import verdict
-from reviewdesk.views.calibration import calibration
+from reviewdesk.views.calibration import calibration, reliability
 from reviewdesk.views.document import (
     Block,
     Document,
@@ -40,7 +40,6 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.jurors import jurors, rates
 from reviewdesk.views.overview import RunOverview, overview
-from reviewdesk.views.reliability import reliability
 from reviewdesk.views.run import run, title
 from reviewdesk.views.whatif import what_if
 from reviewdesk.views.words import decision, moment, plural

@@ -14,7 +14,7 @@ from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import jury, words
-from reviewdesk.views.calibration import headline
+from reviewdesk.views.calibration import diagram, headline
 from reviewdesk.views.conclusion import conclusion, next_steps, progress, target
 from reviewdesk.views.document import (
     Block,
@@ -34,7 +34,6 @@ from reviewdesk.views.document import (
     plain,
 )
 from reviewdesk.views.queue import tag_list
-from reviewdesk.views.reliability import diagram
 from reviewdesk.views.words import plural
 
 _MOST_NAMES = 7

@@ -58,7 +58,7 @@ from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import improve, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
-from reviewdesk.views.calibration import calibration, file_calibration
+from reviewdesk.views.calibration import calibration, file_calibration, reliability
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
@@ -68,7 +68,6 @@ from reviewdesk.views.overview import overview as whole_overview
 from reviewdesk.views.overview import short_overview
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.queue import records
-from reviewdesk.views.reliability import reliability
 from reviewdesk.views.run import composites, segments, simulation
 from reviewdesk.views.verdict import headline, jury, result, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag

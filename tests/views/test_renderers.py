@@ -197,7 +197,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "overview.short_overview",
         "run.segments", "run.composites", "run.simulation", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "queue.question",
-        "queue.records", "reliability.reliability", "team.team",
+        "queue.records", "calibration.reliability", "team.team",
         "run.run", "run.run_lines", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

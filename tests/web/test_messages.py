@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from reviewdesk.web.visitor import Visitor, size_of
+from reviewdesk.web.server import Visitor, size_of
 
 
 class Page(Visitor):

@@ -32,9 +32,9 @@ from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Feedback
 from reviewdesk.views import calibration, jurors
 from reviewdesk.views import run as views
+from reviewdesk.views.calibration import reliability
 from reviewdesk.views.comparison import two_panels
 from reviewdesk.views.document import Document, Paragraph, Section, Tone
-from reviewdesk.views.reliability import reliability
 from reviewdesk.views.whatif import what_if as what_if_view
 
 

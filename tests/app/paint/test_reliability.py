@@ -13,8 +13,8 @@ from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.views.calibration import bins, diagram, reliability
 from reviewdesk.views.document import Document
-from reviewdesk.views.reliability import bins, diagram, reliability
 from tests.app.paint.test_styled import WIDTHS, check
 from tests.views.test_calibration import FOUR, census, other_runs, page
 
