@@ -402,7 +402,6 @@ def _many(given: Any) -> tuple[Any, ...]:
 
 
 def _event(desk: Desk, made: Event) -> DeskRecord:
-    """Return an event, with the label that its item has after it."""
     from reviewdesk.desk.review.runs import after
     from reviewdesk.views.json.review import event
 

@@ -251,7 +251,6 @@ def _text_of(path: Path, *, named: bool) -> str | None:
 
 
 def _from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings in the file's text, and their places."""
     import tomllib
 
     try:

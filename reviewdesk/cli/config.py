@@ -131,7 +131,6 @@ def _facts(settings: Settings) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    """Yield the settings as text, one per line."""
     yield f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}"
     settings = {
         name: (_value_text(f["value"]), f["source"]) for name, f in facts["settings"].items()

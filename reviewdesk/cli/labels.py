@@ -70,7 +70,6 @@ class _Label(click.Group):
 
 
 def _first_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Offer the commands of ``label`` before the verdicts."""
     commands = [CompletionItem(name) for name in label.commands if name.startswith(incomplete)]
     return commands + complete_verdicts(ctx, param, incomplete)
 

@@ -76,7 +76,6 @@ def _table(one: Table) -> Iterator[str]:
 
 
 def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterator[str]:
-    """Yield rows of cells, each column as wide as its longest cell."""
     sizes = [
         max(column.width, *map(len, cells))
         for column, cells in zip(columns, zip(*grid, strict=True), strict=True)

@@ -188,7 +188,6 @@ def answers(
 
 
 def _columns(unclear: UnclearTableError) -> dict[str, Any]:
-    """Ask which columns hold what, and how the judges decide."""
     columns = unclear.columns
     for place, name in enumerate(columns, 1):
         say(f"  {place}  {show_line(name, 70)}")

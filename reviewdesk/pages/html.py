@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -164,12 +164,6 @@ def png(svg: str) -> bytes:
     # The renderer knows no variables. The first colours are the light ones.
     colours = dict(re.findall(r"(--\w+): (#\w+)", svg.partition("@media")[0]))
     return bytes(render(re.sub(r"var\((--\w+)\)", lambda name: colours[name[1]], svg), zoom=2))
-
-
-def section_html(section: Section, level: int = 3) -> str:
-    """Return one section as HTML; ``level`` is that of its heading."""
-    blocks: Any = _TEMPLATES.get_template("blocks.html").module
-    return str(blocks.section(section, level))
 
 
 def fragment(document: Document) -> str:

@@ -195,7 +195,6 @@ def _rates(found: _Figures) -> list[Row]:
 
 
 def _first_layer(found: _Figures) -> Table:
-    """Return the headline figures, each with its interval and its meaning."""
     line = found.line
     null = found.fit.null if found.fit else None
     chance = "" if null is None else f"chance {number(null.expected)}"
@@ -567,7 +566,6 @@ def bins(fit: Fit, basis: str) -> Section:
 
 
 def _outside_text(found: Sequence[Bin]) -> str:
-    """Give the number of bins outside the band, and the number expected by chance."""
     over = sum(place(one) is BinPosition.BELOW for one in found)
     under = sum(place(one) is BinPosition.ABOVE for one in found)
     if not over + under:

@@ -96,7 +96,6 @@ def _ballot(seat: Seat | None) -> str:
 
 
 def _turned(mine: Mapping[str, Seat], theirs: Mapping[str, Seat]) -> Iterator[Block]:
-    """Yield the full reasons of the jurors whose vote differs."""
     for name, seat in mine.items():
         other = theirs.get(name)
         if other is None or other.ballot.vote == seat.ballot.vote:

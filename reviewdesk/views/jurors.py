@@ -307,7 +307,6 @@ def _offsets(page: JurorsPage) -> Section:
 
 
 def _seats(found: Sequence[JurorFacts]) -> Section:
-    """Return each juror's seats, passes, failed replies, and replies that could not be read."""
     seats = _table(
         found,
         ("seats", Column("passes", rank=1), "failed", "unread", "unread rate", "95%"),

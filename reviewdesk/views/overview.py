@@ -217,7 +217,6 @@ def _why(item: Item) -> Words:
 
 
 def _steps(found: RunOverview) -> Iterator[Block]:
-    """Yield the next steps, the most urgent first."""
     page = found.calibration
     yield from next_steps(page)
     if not page.calibration.labelled.n:

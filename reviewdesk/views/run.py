@@ -196,7 +196,6 @@ def _file_labels_text(found: RunDetails) -> str:
 
 
 def _report(found: RunDetails) -> _Pairs:
-    """Return the report's values for all verdicts, and those that a person filled in."""
     header = found.run.header
     stated: _Pairs = [
         ("title", outside(header["title"], 300) if header.get("title") else ""),

@@ -283,7 +283,6 @@ class ConsoleServer:
         return web.Response(text=self.page, content_type="text/html")
 
     async def _console(self, request: web.Request) -> web.StreamResponse:
-        """Run a console for a page until one of them ends."""
         if len(self.visitors) >= self.offer.most:
             raise web.HTTPServiceUnavailable(text=FULL)
         query = request.query

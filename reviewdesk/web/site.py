@@ -17,10 +17,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HINT = "Write it as https://desk.example.org."
 
 
-def _new_token() -> str:
-    return secrets.token_urlsafe(32)
-
-
 def is_loopback(host: str) -> bool:
     """Return True if only this machine can reach an address."""
     try:
@@ -118,7 +114,7 @@ class Site:
     host: str
     port: int
     public: tuple[str, ...] = ()
-    token: str = field(default_factory=_new_token, repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     sign_on: SignOn | None = None
 
     def __post_init__(self) -> None:

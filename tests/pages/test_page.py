@@ -20,10 +20,10 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.safetext import show
 from reviewdesk.errors import UsageError
-from reviewdesk.pages.html import POLICY, section_html
+from reviewdesk.pages.html import POLICY, fragment
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
-from reviewdesk.views.document import Column, Quote, Row, Section, Table, Text
+from reviewdesk.views.document import Column, Document, Quote, Row, Section, Table, Text
 from tests.helpers import SAMPLES, controls, load, numbered, open_desk, report, verdict
 from tests.pages.pagekit import Page, faults
 
@@ -133,7 +133,7 @@ def test_no_text_changes_the_elements(names: list[str], texts: list[str]) -> Non
 @given(TEXTS)
 def test_text_and_attributes_come_back_as_they_are_shown(text: str) -> None:
     grid = Table((Column("x"),), (Row((Text(text, outside=True),)),), caption=text)
-    page = Page(section_html(Section("", (Quote(text), grid))))
+    page = Page(fragment(Document((Section("", (Quote(text), grid)),))))
     labels = [attrs["aria-label"] for _, attrs in page.elements if "aria-label" in attrs]
     assert labels == [show(text) or "x"]
     between = page.source.partition("<pre")[2].partition(">")[2].partition("</pre>")[0]

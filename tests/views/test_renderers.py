@@ -15,7 +15,7 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import inline
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.safetext import show
-from reviewdesk.pages.html import section_html
+from reviewdesk.pages.html import fragment
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.document import (
     Block,
@@ -136,7 +136,7 @@ class ShownText(HTMLParser):
 
 
 def in_html(document: Document) -> str:
-    return "".join(ShownText("".join(map(section_html, document.every))).parts)
+    return "".join(ShownText(fragment(document).partition("</style>")[2]).parts)
 
 
 def in_markdown(document: Document) -> str:

@@ -99,7 +99,6 @@ def judge(
 
 
 def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
-    """Carry out the order with the progress on stderr, and print the figures of the run."""
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent

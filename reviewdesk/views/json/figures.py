@@ -95,7 +95,6 @@ def _through(found: Estimate, method: str) -> dict[str, Any]:
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:
-    """Return the headline figures, then those of the labels and of the population by name."""
     return {
         **shape(found, "n=headline.n confidence_source design ess=headline.ess"),
         **shape(found.headline),
