@@ -1,7 +1,6 @@
 """How far the jurors of a run agree and what the audit of its producer found, headless."""
 
 import re
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import pytest
 
 from reviewdesk.domain.assessment.result import Breach
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import open_desk, report, unmeasure, verdict
-
-Write = Callable[[str, bytes], Path]
 
 # Twelve panels of two: eight agree to .1, four differ by .6; their mean of .6 passes.
 TWELVE = report(

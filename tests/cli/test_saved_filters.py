@@ -1,6 +1,5 @@
 """Filters from the shell: kept by name, used by name, and searches that index first."""
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,9 +9,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import View
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 REPORT = report(
     verdict("a", 0.9, flagged=True, input="The wheel"),

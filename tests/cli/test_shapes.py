@@ -2,15 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli, keys
+from tests.cli.gatekit import Write
 from tests.helpers import numbered, report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 FLAGS = """escalated, bias_warning, same_family, derived_low, split, pivotal, degraded,
     regime_sensitive, single_juror, dispute, mismatch, trimmed_dissent, suspicious_text,

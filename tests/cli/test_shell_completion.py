@@ -11,9 +11,9 @@ from reviewdesk.cli import cli as group
 from reviewdesk.cli.common import VARIABLE, answer
 from reviewdesk.desk import Desk
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import report, verdict
 
-Write = Callable[[str, bytes], Path]
 Offered = Callable[..., list[str]]
 
 RUNS = {

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +14,9 @@ from reviewdesk import __version__
 from reviewdesk.cli import cli as root
 from reviewdesk.desk.options import size_of
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.docs.pages import assert_known
 from tests.helpers import SAMPLES, numbered
-
-Write = Callable[[str, bytes], Path]
 
 
 def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -1,14 +1,10 @@
 """``whatif`` from the shell: its options, its shapes, and what it refuses."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import controls, report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 KEYS = {"policy", "flipped", "pass_rate", "inconclusive", "n_labelled", "accuracy", "brier", "ece"}
 

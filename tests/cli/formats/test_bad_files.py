@@ -2,16 +2,14 @@
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reviewdesk.desk import Desk
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import SHARED, numbered, report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 GOOD = numbered(6)
 

@@ -3,16 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Cli, Done, give, once, rows
+from tests.cli.gatekit import Write
 from tests.helpers import numbered, report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 FIGURES = ("n", "ece", "brier", "gap", "accuracy")
 

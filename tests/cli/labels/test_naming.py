@@ -1,14 +1,12 @@
 """How runs and verdicts are named, and what a command says of a name that does not fit."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli, Done, once
+from tests.cli.gatekit import Write
 from tests.helpers import report, verdict
-
-Write = Callable[[str, bytes], Path]
 
 
 @pytest.fixture

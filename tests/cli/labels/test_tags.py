@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
 from tests.helpers import mark, numbered, tag
-
-Write = Callable[[str, bytes], Path]
 
 
 @pytest.fixture
