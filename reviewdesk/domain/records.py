@@ -135,10 +135,7 @@ class Head(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True):
-    """What one action did: its events, and the bytes of the verdicts whose labels changed.
-
-    A reader that knows the log up to the event before ``first`` then knows it up to ``head``.
-    """
+    """One action's events and changed bytes, which take a reader from ``first`` to ``head``."""
 
     events: tuple[Event, ...]
     head: Head
@@ -243,11 +240,7 @@ class Progress(Struct, frozen=True):
 
 
 class Metrics(Struct, frozen=True):
-    """Calibration figures of one set of rows.
-
-    ``n`` counts labels, and ``tp, fn, tn, fp`` divide them by the judge's decision; they are
-    fractions where it decided differently on one content.
-    """
+    """Calibration figures; counts are fractions where a content was decided both ways."""
 
     n: int
     ess: float | None

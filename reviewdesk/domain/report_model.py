@@ -44,10 +44,7 @@ Status: TypeAlias = Literal[
 
 
 class Canonical(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A part of a canonical report, which is written without the keys that are null or absent.
-
-    Where a null has a meaning of its own, or is not allowed, an absent key is ``UNSET``.
-    """
+    """A part of a report, written without null or absent keys; ``UNSET`` if null has a meaning."""
 
 
 class ProducerModel(Canonical):

@@ -61,8 +61,7 @@ _JOINING = (
 def show(text: str, limit: int = 20_000) -> str:
     """Return the text with every hidden character made visible, cut after ``limit`` characters.
 
-    The limit counts the characters given. Line breaks stay, a tab becomes four spaces, and the end
-    says how many characters were cut.
+    Line breaks stay, a tab becomes four spaces, and the end says how many were cut.
     """
     if 0 < limit < len(text) and text[limit - 1] == "\r" and text[limit] == "\n":
         limit -= 1  # a pair of CR and LF is one line break

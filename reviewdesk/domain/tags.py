@@ -24,10 +24,7 @@ _FILTER_SIGNS = '"|'
 
 
 def normal_tag(text: str) -> str:
-    """Return a tag in its normal spelling: trimmed, lower-case, runs of white space as ``-``.
-
-    Raise UsageError if it is empty or too long, or holds a character that no tag may hold.
-    """
+    """Return a tag in lower case, with ``-`` for blanks; raise UsageError for what is none."""
     tag = unicodedata.normalize("NFC", _SPACE.sub("-", text.strip()).lower())
     named = f'the tag "{show_line(text, 60)}"'
     if not tag:
@@ -58,9 +55,8 @@ def digit_tags(
 ) -> tuple[str, ...]:
     """Return up to nine tags, one for each digit: those that a desk has, and then the new ones.
 
-    ``places`` are the desk's: none of them moves, so that a digit keeps its meaning. The next
-    digits go to ``configured`` tags and then to the reviewer's ``own``, the most used first. On a
-    desk without tags, ``USUAL`` ones come first unless some are configured, and leave digits free.
+    Those at ``places`` never move; then come ``configured`` tags and the reviewer's ``own``,
+    the most used first. On a desk without any, ``USUAL`` ones come first.
     """
     usual = () if places or configured else USUAL
     return tuple(dict.fromkeys((*places, *configured, *usual, *own)))[:DIGITS]

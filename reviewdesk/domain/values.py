@@ -87,8 +87,7 @@ def quorum(place: str, value: object) -> float | str:
 def min_answered(place: str, value: object) -> int | str:
     """Return a count as a whole number, or a share of the panel as "k/n" in lowest terms.
 
-    A whole number is a count, at least 1. A number with a point, or "k/n", is a share above 0 and
-    up to 1, so that 1.0 asks for every juror. Raise UsageError for anything else.
+    A number with a point is a share: 1.0 asks for every juror. Raise UsageError for others.
     """
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
@@ -258,10 +257,7 @@ class LabelRules(Struct, frozen=True):
     failing: Sequence[str] = ()
 
     def spelled(self, word: str | None) -> str | None:
-        """Return the declared label that a word names, in any case and punctuation, or ``None``.
-
-        Without declared labels every word is returned unchanged.
-        """
+        """Return the declared label that a word names, in any case and punctuation, or ``None``."""
         if not self.labels or word is None:
             return word
         key = label_key(word)
@@ -310,8 +306,8 @@ LABEL_FACTS = ("labels", "passing", "failing", "priority", "fallback", "weights_
 def checked_rules(rules: LabelRules) -> LabelRules:
     """Return label rules with every label spelled as declared.
 
-    If neither ``passing`` nor ``failing`` is given, declared labels mean what undeclared ones do.
-    Raise UsageError, whose message begins with the name of the key, if the rules are wrong.
+    Without ``passing`` and ``failing``, labels mean what undeclared ones do. The message of a
+    UsageError begins with the name of the key.
     """
     priority = _listed("priority", rules.priority)
     if not isinstance(rules.fallback, str) or not rules.fallback.strip():

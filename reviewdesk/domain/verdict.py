@@ -92,10 +92,7 @@ def content_digest(verdict: VerdictModel, *more: str) -> bytes:
 
 
 def item_digest(verdict: VerdictModel, content: bytes, run_hash: str) -> bytes:
-    """Return the hash that a label is stored under: the digest of the content, for every panel.
-
-    Without an output, run hash and verdict id are added, and the label applies to no other run.
-    """
+    """Return the hash of a label's content, and of its run and verdict if it has no output."""
     return content if verdict.output else content_digest(verdict, run_hash, verdict.id)
 
 

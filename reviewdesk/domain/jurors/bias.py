@@ -70,8 +70,8 @@ def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -
 def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
     """Return how votes turn with the order of a pair; ``None`` if nothing was asked both ways.
 
-    A vote is the number of its item, and whether a response passes in the first and in the second
-    place. Intervals are Wilson's at an effective number, as votes on one item are correlated.
+    A vote is an item, and whether a response passes in the first and in the second place.
+    Intervals are Wilson's at an effective number.
     """
     if not votes:
         return None

@@ -182,8 +182,8 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
 class JurorCounts(Struct, frozen=True):
     """One juror's votes against the labels; a positive is a response that should pass.
 
-    ``seat`` is its lowest. A dissent is a vote against a pass or a fail of the panel; it is lone if
-    no other juror dissented, or if the trim left the juror out.
+    A dissent is a vote against a pass or a fail of the panel, lone if it is the only one or
+    trimmed.
     """
 
     name: str

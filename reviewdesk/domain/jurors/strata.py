@@ -157,8 +157,7 @@ def question_items(
 def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
     """Count a rater's votes in each stratum, and gather the labels that count.
 
-    A stratum where each vote has a label counts beyond its prefix too. The labels are gathered by
-    content and case; ``None`` if no two share one.
+    They are gathered by content and case; ``None`` if no two share one.
     """
     strata = len(STRATA)
     cast = votes >= 0

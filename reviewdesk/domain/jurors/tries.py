@@ -28,11 +28,7 @@ def level(k: int) -> float:
 
 
 class TriedCell(Struct, frozen=True):
-    """The items of one stratum that both panels were asked about.
-
-    ``size`` is how many contents of the run the stratum has. On ``gained`` items the candidate
-    alone is right, on ``lost`` the parent alone, on ``both`` each of them.
-    """
+    """The ``asked`` items of a stratum of ``size`` contents: right by one alone, or by both."""
 
     stratum: int
     size: int

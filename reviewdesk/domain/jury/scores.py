@@ -189,10 +189,9 @@ def _mean(scores: Sequence[float]) -> float:
 
 
 class Scores:
-    """The scores of n panels, ``[s, n]``, with NaN for a missing score.
+    """The scores of n panels, ``[s, n]``; figures are ``[n]``, NaN for a panel without scores.
 
-    Every figure is ``[n]``, NaN for a panel without scores. If ``exact``, a sum is rounded once, as
-    ``math.fsum`` rounds it; else after each term.
+    If ``exact``, a sum is rounded once, as ``math.fsum`` rounds it; else after each term.
     """
 
     def __init__(self, scores: Floats, weights: Floats, *, exact: bool = False) -> None:

@@ -63,12 +63,6 @@ class PolicyFacts(Struct, frozen=True):
     def declares(self) -> bool:
         return self.policy.counting is not None and bool(self.policy.counting.labels)
 
-    @property
-    def fraction(self) -> float:
-        """The trim fraction for a verdict that states none."""
-        stated = self.policy.trim_fraction
-        return DEFAULT_TRIM_FRACTION if stated is None else stated
-
     @staticmethod
     def of(verdict: Verdict) -> PolicyFacts:
         rule = rule_for(verdict.policy, (), verdict.regime)
@@ -209,13 +203,15 @@ def read_sheet(
     policies = [one.policy for one in facts]
     asked = [one.rule.strategy for one in facts]
     codes = [NOTHING if one is None else STRATEGIES.index(one) for one in asked]
+    stated = [one.trim_fraction for one in policies]
+    trim_shares = [DEFAULT_TRIM_FRACTION if one is None else one for one in stated]
     n = len(place)
     flat |= {
         "seated": seated,
         "threshold": np.array([number(one.threshold) for one in policies], np.float64)[place],
         "quorum": place,
         "strategy": np.array(codes, np.int8)[place],
-        "fraction": np.array([one.fraction for one in facts], np.float64)[place],
+        "fraction": np.array(trim_shares, np.float64)[place],
         "rounding": np.zeros(n, np.int8),
         "decision": np.full(n, NOTHING, np.int8),
         "score": np.full(n, np.nan),

@@ -53,9 +53,9 @@ def can_turn(verdict: Verdict) -> bool:
 def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
     """Return for which verdicts missing answers could change the outcome, ``[n]``.
 
-    They are those of jurors that failed, abstained, withheld the vote that the rule reads, or were
-    not understood, counted in the second result, or were not asked, in the third. The result is
-    False if only the producer knows the rule.
+    Also return how many jurors are silent (failed, abstained, not understood, or without the
+    vote that the rule reads), and how many were not asked. False if only the producer knows the
+    rule.
     """
     _, withheld, missing, unasked = found.panels.cast.silent
     silent = missing.astype(np.int64)
@@ -79,11 +79,10 @@ def _several(bits: Ints) -> Bools:
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
-    """Return the decisions that remain possible, as bits.
+    """Return the decisions that remain possible, as bits, one for a label without a decision.
 
     Jurors that were not asked may still answer; with ``missing``, so may those that failed,
-    abstained or were not understood. A label without a decision has its own bit. If only a person,
-    the producer or a caller's own rule decides, every decision remains possible.
+    abstained or were not understood. Other people's rules may decide anything.
     """
     sheet = found.sheet
     columns = sheet.columns

@@ -173,11 +173,7 @@ class Verdicts(Answers):
 
     @cached_property
     def defined_low(self) -> Bools:
-        """Whether the agreement shown is low and defined.
-
-        A producer may write "low" beside an agreement that it could not compute, such as that of
-        one juror. A band that is stated alone counts if the ballots define an agreement.
-        """
+        """Whether the agreement shown is low, and defined by its value or by the ballots."""
         value, band, reported = self.shown
         alone = reported & ~self.sheet.claims.agreement & ~np.isnan(self.agreement)
         found: Bools = (band == LOW) & (alone | ~np.isnan(value))

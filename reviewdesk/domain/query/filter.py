@@ -293,25 +293,19 @@ class _Reader:
         groups = []
         self._take(Piece.SPACE)
         while self._next is not None and self._next.piece is not Piece.CLOSE:
-            groups.append(self._alternatives(depth))
+            saved = None
+            parts: list[Part] = []
+            while not parts or self._take(Piece.BAR):
+                token = self._next
+                saved = saved or (token if token and self.text[token.start] == "@" else None)
+                parts.append(self._part(depth))
+            if saved is not None and len(parts) > 1:
+                raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
+            groups.append(tuple(parts))
             token = self._next
             if not self._take(Piece.SPACE) and token and token.piece is not Piece.CLOSE:
                 raise FilterError("a space or | is missing here", token.start)
         return Filter(tuple(groups))
-
-    def _alternatives(self, depth: int) -> tuple[Part, ...]:
-        saved = self._next_if_saved()
-        parts = [self._part(depth)]
-        while self._take(Piece.BAR):
-            saved = saved or self._next_if_saved()
-            parts.append(self._part(depth))
-        if saved is not None and len(parts) > 1:
-            raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
-        return tuple(parts)
-
-    def _next_if_saved(self) -> Token | None:
-        at = self._next
-        return at if at and self.text[at.start] == "@" else None
 
     def _part(self, depth: int) -> Part:
         if (word := self._take(Piece.WORD)) is not None:

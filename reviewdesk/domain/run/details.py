@@ -39,11 +39,7 @@ _WORDS = {
 
 
 class RunAlphas(Struct, frozen=True):
-    """A run's alphas; ``reasons`` gives, by name, why one of them is ``None``.
-
-    ``alpha`` is the interval alpha on scores, ``alpha_low`` and ``alpha_high`` its 95% interval,
-    ``alpha_votes`` the nominal alpha on votes, ``alpha_ordinal`` the ordinal alpha on the scores.
-    """
+    """A run's alphas, on scores with its 95% interval, on votes, ordinal; why they are ``None``."""
 
     alpha: float | None = None
     alpha_low: float | None = None
@@ -97,10 +93,7 @@ class LabelCounts(Struct, frozen=True):
 
 
 class RunDetails(Struct, frozen=True):
-    """Everything about one run. ``filled`` is the policy that the user gave when loading it.
-
-    ``unlabelled`` counts the verdicts with a human label in the file but no label in this desk.
-    """
+    """Everything about one run; ``unlabelled`` counts human labels that only the file has."""
 
     run: Run
     file_hash: str

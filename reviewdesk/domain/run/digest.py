@@ -29,8 +29,7 @@ _WHOLE = frozenset({
 class RunDigest:
     """Hashes each column of a run separately, so the window size does not change the result.
 
-    A text or blob enters by its bytes and, in a hash of their own, the lengths of all (-1 for
-    NULL); a number enters as 8 little-endian bytes, NULL as NaN.
+    Texts enter by bytes and lengths (-1 for NULL), numbers as 8 bytes (NaN for NULL).
     """
 
     def __init__(self) -> None:

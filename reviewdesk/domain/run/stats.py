@@ -35,8 +35,7 @@ def run_measures(
 ) -> RunMeasures:
     """Compute the alphas of a run and its disagreement ``W``.
 
-    Each call of ``scores`` yields the scores of all verdicts, ``[seats, verdicts]``, some verdicts
-    at a time. ``state`` and ``votes`` are the merged states of the parts.
+    Each call of ``scores`` yields the scores of all verdicts, ``[seats, verdicts]``, by parts.
     """
     interval = merged_ci(state, scores())
     found: dict[str, float | None] = {

@@ -98,11 +98,7 @@ def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRan
 
 
 class UnanimityWatch(Struct, frozen=True):
-    """The share of verdicts with unanimous votes, compared with earlier runs.
-
-    ``labels`` counts the pass and fail labels of the newest run: below ``FEW`` it is unknown
-    whether its jurors are right more often, or only agree more.
-    """
+    """The share of unanimous verdicts against earlier runs, and how many labels there are."""
 
     share: EarlierRange
     labels: int
@@ -129,10 +125,10 @@ class AgainstEarlier(Struct, frozen=True):
 
 
 class VolatileCase(Struct, frozen=True):
-    """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
+    """A case whose panel score changed: ``scores`` by run, oldest first.
 
-    ``sd`` is the sample standard deviation, ``swing`` the largest difference between two
-    runs; ``turned`` says whether one run passed the case and another failed it.
+    ``swing`` is the largest difference; ``turned`` says whether one run passed it and another
+    failed it.
     """
 
     key: int

@@ -55,9 +55,8 @@ class Group(StrEnum):
 class Variant(Struct, frozen=True):
     """The rule of a run with some settings changed; ``None`` keeps the setting of each verdict.
 
-    A changed ``threshold`` is also the jurors' pass line: a juror that gave a score votes by it,
-    unless it withheld its vote with ``pass: null``; a vote without a score stays. A ``dropped``
-    juror is removed from the panel, so it is neither seated nor counted.
+    A changed ``threshold`` is also the pass line of jurors that gave a score and withheld no
+    vote. A ``dropped`` juror is neither seated nor counted.
     """
 
     strategy: Strategy | None = None
@@ -100,8 +99,7 @@ class Variant(Struct, frozen=True):
 class PolicyCounts(Struct, frozen=True):
     """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
 
-    ``valued`` is True if every verdict that it decides has a value, ``own`` if every verdict
-    names this policy itself. ``pass_rate`` is ``None`` if no verdict is decided.
+    Every verdict that it decides has a value if ``valued``, and names it itself if ``own``.
     """
 
     variant: Variant = field(default_factory=Variant)
@@ -212,8 +210,7 @@ def combined(
 ) -> tuple[Variant, ...]:
     """Return every combination of the given settings, each once.
 
-    A trim applies to the trimmed mean alone, a quorum to the quorum and a share to the
-    supermajority; without a given strategy, each of them selects its strategy.
+    Without a strategy, a trim selects the trimmed mean, a quorum or a share theirs.
     """
     cuts = product(_or_none(fractions), _or_none(roundings))
     own = {

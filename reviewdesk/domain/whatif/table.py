@@ -76,10 +76,7 @@ def under(panels: Panels, variant: Variant) -> Panels:
 
 
 class Truths(Struct, frozen=True):
-    """The k verdicts with a pass or fail label that counts: their rows, truth and weight, ``[k]``.
-
-    In a weighted design, the weight is how many verdicts the label stands for; otherwise it is 1.
-    """
+    """The k pass or fail labels that count, ``[k]``; a weight is how many verdicts it is for."""
 
     row: Ints
     good: Bools
