@@ -96,10 +96,7 @@ class DrawnSizes:
 def kept_verdicts(
     buckets: Iterable[bytes], audited: Mapping[int, int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield part, place and own stratum of each verdict on a flagged or an audited content.
-
-    Buckets ascend; the first contents of each stratum of the rest are audited.
-    """
+    """Yield part, place and own stratum of each verdict on a flagged or an audited content."""
     seen = Counter[int]()
     for data in buckets:
         found = _Bucket(data)

@@ -1,7 +1,4 @@
-"""The content of a report: a verdict, the ballots of its jurors and the rule that decided it.
-
-A verdict is read from its canonical *body*, a ``reviewdesk.report/1`` verdict as a plain mapping.
-"""
+"""A verdict, its ballots and its rule, read from a *body* of ``reviewdesk.report/1``."""
 
 from __future__ import annotations
 

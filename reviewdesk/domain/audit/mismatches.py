@@ -267,8 +267,8 @@ class AuditedVerdict:
     def same_family(self) -> str | None:
         """Compare the stated ``same_family`` with the models.
 
-        A stated no is checked against the four families of the jury document, because a producer
-        need not know more; a stated yes is checked only if every juror's family is known.
+        A stated no is checked against the four families of the jury document alone, a stated yes
+        only if every juror's family is known.
         """
         verdict = self.verdict
         shared = int(self.found.sheet.shared[self.at])

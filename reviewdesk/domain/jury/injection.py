@@ -1,7 +1,4 @@
-"""Find passages of a text that try to influence its jurors (prompt injection).
-
-A match is a sign, not proof. Every repetition is bounded, so that no text makes the search slow.
-"""
+"""Find passages of a text that seem to influence its jurors (prompt injection)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The results of the rules for many verdicts: decisions, agreement, flags and escalations.
-
-Everything is a column over the n verdicts of a ``Sheet``, computed at its first use.
-"""
+"""The results of the rules for many verdicts, as columns that are computed at their first use."""
 
 from __future__ import annotations
 

@@ -42,10 +42,7 @@ PER_VERDICT = {
     "rounding": "b", "decision": "b", "score": "d",
 }  # fmt: skip
 COLUMNS = PER_SEAT | PER_VERDICT
-"""Every column with the type code of its numbers, which desks store in little-endian order.
-
-Columns in ``PER_SEAT`` have the seats verdict after verdict; ``seated`` is the size of each panel.
-"""
+"""Every column with the type code of its numbers, which desks store in little-endian order."""
 
 Bar: TypeAlias = float | str | tuple[float | str | None, ...]
 """A verdict's quorum, or also the share of a supermajority, or also ``min_answered``."""

@@ -1,7 +1,4 @@
-"""Sufficient statistics of verdicts, from which the figures of a whole archive are merged.
-
-``Stats.merge`` is associative and commutative: exact for counts, up to rounding for sums.
-"""
+"""Statistics of verdicts that merge, in any order, into the figures of a whole archive."""
 
 from __future__ import annotations
 

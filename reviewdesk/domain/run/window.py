@@ -93,11 +93,7 @@ class RunTally(Counts):
     contents: Any = field(default_factory=hashlib.sha256)
 
     def add(self, found: Verdicts, flags: Ints, reviewed: Bools, digests: Sequence[bytes]) -> None:
-        """Count verdicts, and append them to the columns.
-
-        ``flags`` are those with ``DERIVED_ESCALATION``, ``reviewed`` says which verdicts need a
-        person even without it, ``digests`` are those of their contents.
-        """
+        """Count verdicts, and append them to the columns; ``reviewed`` need a person anyway."""
         verdicts = found.sheet.verdicts
         made = found.decision
         passed = made == PASS
