@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
 import time
@@ -18,7 +19,7 @@ from reviewdesk.system.locks import sync, sync_folder
 _PRIVATE = 0o600
 _PUBLIC = 0o666
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-_PART = re.compile(r"\.reviewdesk-[0-9a-f]{16}\.part(-journal|-wal|-shm)?")
+_PART = re.compile(r"\.reviewdesk-([0-9a-f]{16}|[0-9a-z_]{8})\.part(-journal|-wal|-shm)?")
 _ABANDONED = 3600
 """Seconds after its last write for which an unfinished file counts as being written."""
 _DESK = b"RDK1"
@@ -125,11 +126,14 @@ def whole_path(path: Path, *, replace: bool = False, of_desk: bool = False) -> I
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the unfinished files of processes that were killed while they wrote them."""
+    """Delete the unfinished files and folders of processes that were killed at work."""
     with suppress(OSError):
         for found in folder.iterdir():
             if _PART.fullmatch(found.name) and time.time() - found.lstat().st_mtime > _ABANDONED:
-                found.unlink(missing_ok=True)
+                if found.is_dir() and not found.is_symlink():
+                    shutil.rmtree(found, ignore_errors=True)
+                else:
+                    found.unlink(missing_ok=True)
 
 
 def create_private(path: Path) -> None:

@@ -200,6 +200,10 @@ def test_the_next_copy_sweeps_what_a_kill_left_but_nothing_else(tmp_path: Path) 
         (tmp_path / name).write_bytes(b"half")
         if name != kept[0]:
             os.utime(tmp_path / name, (1, 1))
+    working = tmp_path / ".reviewdesk-ab_12345.part"
+    working.mkdir()
+    (working / "desk.db").write_bytes(b"half")
+    os.utime(working, (1, 1))
     with whole_path(tmp_path / "a") as new:
         new.write_bytes(b"whole")
     assert names(tmp_path) == sorted([*kept, "a"])

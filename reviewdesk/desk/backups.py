@@ -244,7 +244,7 @@ def repair_desk(
     at = clock().isoformat(timespec="milliseconds")
     with (
         explained(target),
-        tempfile.TemporaryDirectory(dir=target.parent, prefix=".reviewdesk-") as beside,
+        tempfile.TemporaryDirectory(".part", ".reviewdesk-", target.parent) as beside,
         whole_path(target, replace=replaced) as part,
         closing(connect(part)) as conn,
     ):

@@ -292,7 +292,8 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     line = 0.5 if np.isnan(columns.threshold[0]) else float(columns.threshold[0])
     found = []
     for size in range(1, len(usable) + 1):
-        if math.comb(len(usable), size) * len(offers) > MOST_TRIES:
+        # 9 of 18 are too many already; the numbers for thousands of jurors take minutes.
+        if math.comb(len(usable), min(size, len(usable) - size, 9)) * len(offers) > MOST_TRIES:
             continue
         pairs = list(product(combinations(usable, size), offers))
         tries = columns.at(np.zeros(len(pairs), np.int64))
