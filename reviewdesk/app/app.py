@@ -139,10 +139,7 @@ class WorkerRunner:
 
 
 class ReviewApp(App[None], inherit_bindings=False):
-    """Reviews the runs of a desk until the reviewer closes it.
-
-    A visitor, who comes by a browser, may be asked for a name at the door of a run first.
-    """
+    """Reviews the runs of a desk; a visitor, who comes by a browser, may be asked for a name."""
 
     TITLE = "reviewdesk"
     # The way out of dialogs and fields too; its key cannot be changed.
@@ -245,10 +242,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     # the controller's loop
 
     def act(self, event: Callable[[], object]) -> None:
-        """Pass an event to the controller; carry out its requests and draw its state.
-
-        Nothing happens once the app has closed its screens: a job may report that late.
-        """
+        """Pass an event to the controller; carry out its requests and draw its state."""
         if not self.screen_stack:
             return
         controller = self.controller
@@ -341,10 +335,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys, pastes and clicks on, with the seconds since they were read.
-
-        At the door, keys are left to the field.
-        """
+        """Pass keys, pastes and clicks on, with the seconds since they were read."""
         if isinstance(event, events.Resize):
             self.shown.forget(event.size.width)
         elif isinstance(event, events.MouseUp):

@@ -462,10 +462,7 @@ class Core:
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:
-    """Return where a review continues, how much of its queue is left, and ``notice``.
-
-    An empty or finished queue has a page that says what to do, so the text is left out.
-    """
+    """Return where a review continues and ``notice``; empty where a page says what to do."""
     if session.page in {Page.NOTHING, Page.DONE}:
         return ""
     if view.item is None or session.item is None or session.index is None:

@@ -508,10 +508,7 @@ class Repeats:
         return list(dict.fromkeys([*(tag for given in earlier for tag in given), *tags]))
 
     def _earlier(self, key: int, name: str) -> list[Any] | None:
-        """Return the newest value of a detail before an item came back, as a list of at most one.
-
-        ``None`` if the item did not come back.
-        """
+        """Return the newest value before an item came back, in a list, ``None`` if it did not."""
         one = self._by_key.get(key)
         if one is None:
             return None

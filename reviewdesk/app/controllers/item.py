@@ -294,10 +294,7 @@ def _history(core: Core) -> None:
 
 
 def _outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
-    """Return a function from the event of an ended re-run to its result; it reads a verdict once.
-
-    ``None`` stands for an event that has no result, or whose run is gone.
-    """
+    """Return a function from the event of an ended re-run to its result, ``None`` if it is gone."""
 
     @cache
     def read(run: str, verdict: str) -> dict[int, RerunResult]:

@@ -319,10 +319,7 @@ def _ask_for_selected(core: Core, truth: Truth) -> None:
 
 
 def _label_selected(core: Core, truth: Truth, keys: list[int]) -> None:
-    """Save the labels as one action of the desk, and go on after them.
-
-    The label of an item that was not read by itself does not count as blind.
-    """
+    """Save the labels as one action; that of an item not read by itself does not count as blind."""
     session = core.session
     edits = []
     for key in keys:

@@ -382,10 +382,7 @@ class RunsController:
 
 
 def compare(core: Core, name: str) -> None:
-    """Compare the run under review with the one of this name, in the background.
-
-    Without a name, compare it with the newest run that shares items.
-    """
+    """Compare the run with the one of this name, or with the newest run that shares items."""
     desk = core.desk
     run = core.session.run
     others = (

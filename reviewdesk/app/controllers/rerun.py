@@ -105,10 +105,7 @@ def run_until(asking: Coroutine[Any, Any, Any], stop: Event) -> Any:
 def _run_rerun(
     ready: ReadyRerun, stop: Event, desk: Desk, report: Callable[[object], bool]
 ) -> RerunSummary | None:
-    """Ask the jurors; return the result, ``None`` if it was stopped before it began.
-
-    It reports the progress and, for a single verdict, each ballot.
-    """
+    """Ask the jurors and report the progress and, for a single verdict, each ballot."""
     ends: list[RerunSummary] = []
 
     def came(_key: int, ballot: CanonicalBallot) -> None:
@@ -464,10 +461,7 @@ MOST = 200_000
 
 
 def consent_of(ready: ReadyRerun) -> Document:
-    """Return hosts, models, calls, cost and hash, and then the payloads.
-
-    No payload can forge the title above another, because its text is indented.
-    """
+    """Return what is sent; indented, so that no payload can forge the title above another."""
     told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
     return Document((told, Section("Payload", tuple(_payloads(ready)))))
 

@@ -91,10 +91,7 @@ def start_choices(core: Core) -> None:
 
 
 def store_choices(core: Core) -> None:
-    """Store the choices that differ from what this session read or stored.
-
-    Others stay as they are on the desk, where another window may have changed them.
-    """
+    """Store what differs from what was read or stored here; another window may change the rest."""
     now = choices(core)
     if changed := {name: value for name, value in now.items() if value != core.stored[name]}:
         # First, so that a choice that cannot be stored is reported once, not every second.

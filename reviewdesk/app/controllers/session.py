@@ -121,10 +121,7 @@ class ItemClaims:
         return self._runner is not None and not self._desk.read_only and not self._running
 
     def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
-        """Take the claims made with a label: the item due to come into view, and the next one.
-
-        ``follow`` handles items that somebody else got instead.
-        """
+        """Take the claims made with a label; ``follow`` handles what somebody else got instead."""
         wanted = _open_item(session)
         key = None if session.item is None else session.item.row.key
         if claimed and key == claimed[0] and wanted[1] in held:
@@ -317,10 +314,7 @@ class ReviewSession:
     def _next_undecided(
         self, after: int | None = None, left_out: Collection[int] = ()
     ) -> int | None:
-        """Return the place of the next undecided item, by default after the current one.
-
-        The verdicts ``left_out`` do not count.
-        """
+        """Return the place of the next undecided item, by default after the current one."""
         session = self.session
         # What others have open is read before the labels, as a label comes before it is given up.
         self.claims.read(session.run)

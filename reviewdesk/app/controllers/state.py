@@ -175,10 +175,7 @@ class Do(Struct, frozen=True):
 
 
 class EditText(Struct, frozen=True):
-    """A text to edit in the person's editor, as a file with this suffix.
-
-    ``then`` gets the saved text, or ``None`` if it was not saved or there is no editor.
-    """
+    """A text to edit as a file with this suffix; ``then`` gets what was saved, or ``None``."""
 
     text: str
     suffix: str
@@ -352,10 +349,7 @@ class Panes(Struct, frozen=True):
 
     @property
     def columns(self) -> dict[str, int]:
-        """The columns of each pane where they stand side by side, without the rules between them.
-
-        The queue is equally wide with and without a jury: only the item gets the jury's place.
-        """
+        """The columns of the panes side by side; only the item gets the place of a hidden jury."""
 
         def between(least: int, wanted: float, most: int) -> int:
             return max(least, min(round(wanted), most))
@@ -372,10 +366,7 @@ class Panes(Struct, frozen=True):
         return {"queue": left, "item": room - left - right, "jury": right}
 
     def sized(self, name: str, columns: int) -> Panes:
-        """Return the panes with this width for queue or jury, limited so that every pane is usable.
-
-        The width is kept as a share, so that it follows the terminal's width.
-        """
+        """Return the panes with this width for queue or jury, kept as a share of the terminal's."""
         made = self
         for _ in range(2):
             share = round(columns / self.width, 4)
@@ -405,10 +396,7 @@ RESPONSES = ("output", "alternative")
 
 
 class Place(Struct, frozen=True):
-    """A passage of an item: a part, and a character of its text.
-
-    Character -1 is the heading of the part.
-    """
+    """A part of an item, and a character of its text; -1 is the heading of the part."""
 
     part: str = ""
     char: int = -1

@@ -199,10 +199,7 @@ _FOLDED = 13
 
 
 def document_lines(document: Document, width: int) -> Lines:
-    """Return the lines of a document, its sections in two columns where there is room.
-
-    A first section without a title is drawn above both columns.
-    """
+    """Return a document's lines; where there is room, in two columns below an untitled section."""
     end = section_lines(Section("", document.end), width)
     if width < WIDE or not document.aside:
         lines = _stack(document.every[: -1 if end else None], width)
@@ -235,10 +232,7 @@ def _stack(sections: Sequence[Section], width: int) -> Lines:
 
 
 def section_lines(section: Section, width: int) -> Lines:
-    """Return a section with its heading.
-
-    A note that does not fit into the heading continues below it.
-    """
+    """Return a section with its heading, below which a note continues that does not fit."""
     note = inline(plain(section.note), _LONGEST)
     title = section.title.upper()
     lines: Lines = []

@@ -98,10 +98,7 @@ def header_line(header: Header, width: int) -> Content:
 
 
 def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:
-    """Yield the facts beside the run's name, ever fewer and shorter.
-
-    Each form comes with the cells that it leaves for the name and for what was saved.
-    """
+    """Yield facts, ever fewer and shorter, and the cells left for the name and what was saved."""
     session = header.session
     progress = header.session.progress
     view = session.view
@@ -134,10 +131,7 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
 
 
 def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines:
-    """Return the strip: a line of figures and, if labels wait, what to decide and its ``key``.
-
-    A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
-    """
+    """Return the figures and, if labels wait, what to decide; a blind session uses ``alone``."""
     if found.answer is None or (session.view.blind and session.withheld):
         lines = [figures_line(session, found.calibration, found.alone, width)]
     else:
@@ -154,10 +148,7 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
 def figures_line(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Content:
-    """Return the number of labels, with accuracy and false passes once these are meaningful.
-
-    A blind session uses ``alone``, and may be asked to hold its figures back.
-    """
+    """Return the labels, and figures once they mean something; a blind session uses ``alone``."""
     blind = session.view.blind
     if blind and session.withheld:
         when = "when the queue is done" if session.feedback is Feedback.END else "are kept back"
@@ -187,10 +178,7 @@ def _words_line(text: str, width: int) -> Content:
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
-    """Return the five most important keys that fit, with what they do now, and help.
-
-    On a narrow screen they stand closer, and ↵ is enter. A click on one does what its key does.
-    """
+    """Return the most important keys that fit, and help; a click does what a key does."""
     shown = [hint for hint in hints if hint.action != "help" and key(hint.action)][:_MOST]
     helps = [hint for hint in hints if hint.action == "help"]
     wide = [_hint(hint, key, f" {hint.word} ") for hint in (*shown, *helps)]

@@ -208,10 +208,7 @@ _REVERSED = RichStyle(reverse=True)
 
 
 class Colourless(LineFilter):
-    """Drops every colour on its way to the terminal. Textual's own filter would send greys.
-
-    Text with a background colour is reversed instead: cursors, selections, chosen options.
-    """
+    """Drops every colour, where Textual would send greys; reverses what has a background."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background

@@ -389,10 +389,7 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
 
 
 def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
-    """Cut names to ``width`` cells so that they stay different: at the start, if possible.
-
-    If no cut at the start, at the end or in the middle keeps them different, they are numbered.
-    """
+    """Cut names so that they stay different: at start, end or middle, or else numbered."""
     apart = {name.plain for name in names}
     for lead in (0, 1, 1 / 3):
         made = [cut(name, width, lead=lead) for name in names]

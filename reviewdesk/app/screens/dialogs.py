@@ -41,10 +41,7 @@ A dialog at the bottom is shortened earlier, because it is about the item above 
 
 
 def title_line(what: str, name: str, note: str, width: int) -> Content:
-    """Return what a dialog is about, the item that it is about, and a note in faint ink.
-
-    The name comes from outside; it is cut at its start, as the end of an id tells more.
-    """
+    """Return what a dialog is about, an item's name, cut at its start, and a faint note."""
     pieces: list[Piece | str] = [(what, Ink.STRONG)]
     if name:
         room = max(12, width - cell_len(what) - 1)
@@ -72,10 +69,7 @@ _MOVES = frozenset({
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A screen above the others that keeps every key to itself.
-
-    It is in the middle or, if ``low``, at the bottom, where the item above it stays readable.
-    """
+    """Keeps every key to itself; if ``low``, it stands below the item that it is about."""
 
     low: ClassVar[bool] = False
     about: tuple[str, str, str] = ("", "", "")
@@ -306,10 +300,7 @@ def _option(one: Choice) -> Option:
 
 
 def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageForm:
-    """Return the help: keys by group, and the signs; it answers an action to do.
-
-    ``shown`` returns the keys of an action.
-    """
+    """Return the help: ``shown`` keys by group, and the signs; it answers an action to do."""
     choices = list[Choice]()
     # The list begins with an action that gives no label.
     chosen: int | None = None

@@ -167,10 +167,7 @@ class PromptField(Dialog[FieldInput]):
 
 
 class _NoteArea(TextArea):
-    """A text field that draws no control characters and handles the keys of its dialog itself.
-
-    It handles keys one after the other, so that enter saves all letters typed before it.
-    """
+    """Takes keys one after the other, so that enter saves all letters typed before it."""
 
     async def on_key(self, event: events.Key) -> None:
         done = {"enter": "save", "ctrl+j": "newline", "escape": "keep"}.get(event.key)

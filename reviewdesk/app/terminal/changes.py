@@ -98,10 +98,7 @@ class PasteMarks:
 
 
 class TerminalInput:
-    """Turns the bytes of a terminal into messages; what cannot be read as input is dropped.
-
-    ``clock`` returns the seconds that messages are stamped with.
-    """
+    """Turns bytes into messages stamped by ``clock``; what is no input is dropped."""
 
     def __init__(self, debug: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._debug = debug
@@ -153,10 +150,7 @@ _TOKEN = re.compile(
 
 
 class Cell(NamedTuple):
-    """A text and its look, as the parameters of the sequence that sets it.
-
-    It is the character of one column, or a text whose characters are not all one column wide.
-    """
+    """A character of one column, or a text whose characters are not all, and its look."""
 
     text: str
     look: str

@@ -64,10 +64,7 @@ def harmless(strip: Strip) -> Strip:
 
 
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
-    """Return one line as terminal segments of exactly ``width`` cells, with its inks resolved.
-
-    A reversed line loses its inks, because each would become a patch of background colour.
-    """
+    """Return a line of exactly ``width`` cells; a reversed one loses its inks."""
     app: Any = widget.app
     base = widget.visual_style if under is None else under
     if base.reverse:
@@ -403,10 +400,7 @@ class ItemPane(Pane):
     # what is on screen
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, and tell the screen which parts of the responses are in view.
-
-        A frame below a dialog is not in view.
-        """
+        """Draw lines; tell what is in view, which a frame below a dialog is not."""
         strips = super().render_lines(crop)
         if self.app.screen is self.screen:
             self._note(range(crop.y, crop.bottom))

@@ -86,10 +86,7 @@ def label_mark(row: QueueRow) -> Piece:
 
 @lru_cache(1024)
 def flag_names(flags: Flag, room: int) -> str:
-    """Return the flags in words, as many as fit if they include all that ask for a person.
-
-    If not, it returns all by their short names or, without room for these either, the first ones.
-    """
+    """Return flags in words if all that ask for a person fit, else by short names."""
     words = [word for flag, word in WORDS.items() if flag in flags]
     short = " ".join(name for flag, name in SHORT.items() if flag in flags)
     first = _leading(words, ", ", room)
@@ -108,10 +105,7 @@ def _leading(names: Sequence[str], between: str, room: int) -> str:
 def queue_line(
     row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
 ) -> Content:
-    """Return the line of one verdict, which may be ``chosen`` to be labelled with others.
-
-    A blind session shows only id, test and label.
-    """
+    """Return a verdict's line; a blind session shows only id, test and label."""
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
