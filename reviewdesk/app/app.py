@@ -11,6 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
@@ -33,7 +34,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
 )
-from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Action, checked
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OF_MACHINE, Action, checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
     DEFAULTS,
@@ -43,8 +44,7 @@ from reviewdesk.app.paint.inks import (
     fallback,
     ink_styles,
 )
-from reviewdesk.app.screens.base import DeskScreen, TypeAhead
-from reviewdesk.app.screens.review import ReviewScreen
+from reviewdesk.app.screens.review import DeskScreen, ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesDriver, Shown
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import found_damage
@@ -138,6 +138,166 @@ class WorkerRunner:
         self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
 
 
+WINDOW = 0.025
+"""Seconds between two keys within which they may belong to one burst."""
+MANY = 4
+"""How many printable keys, each within ``WINDOW`` of the one before, are a burst."""
+REST = 0.150
+"""Seconds without a key after which a burst is over: a long paste arrives in several parts."""
+_SLACK = 1e-6
+"""Tolerance in seconds for rounding errors."""
+
+WAITS = GIVES_LABEL | {
+    *(name for name, action in ACTIONS.items() if action.group == LABEL),
+    "adjudicate", "blind", "mark", "quit", "reveal", "run.remove",
+}  # fmt: skip
+"""The actions whose keys wait for ``WINDOW``: they change the desk or how labels count."""
+
+
+class Pressed(Struct, frozen=True):
+    """A key: its event, its name, and when it was read.
+
+    ``waits`` is True if it changes something, so that it must not act before it is known whether
+    it belongs to a burst. ``printable`` is True if it types a character.
+    """
+
+    event: Any
+    name: str
+    at: float
+    printable: bool
+    waits: bool
+
+
+class Bursts:
+    """Holds back keys that change something until it is known that no burst follows.
+
+    A key that changes nothing acts at once, unless it comes after one that is held back: keys
+    act in the order in which they were pressed. One such key that repeats is held down and makes
+    no burst. Times are those of reading, so that keys which the app handles late are no burst.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[Pressed] = []
+        self._names: list[str] = []
+        self._printable = 0
+        self._last = float("-inf")
+        self.on = False
+        """Whether the newest keys are a burst."""
+
+    def press(self, key: Pressed) -> list[Pressed]:
+        """Take a key; return those that are to act now, in order.
+
+        The keys of a burst that are still held back never act, and neither does one that comes
+        before the burst has been over for ``REST``.
+        """
+        act = self.due(key.at)
+        if key.at - self._last > (REST if self.on else WINDOW) + _SLACK:
+            self._names = []
+            self._printable = 0
+            self.on = False
+        self._last = max(key.at, self._last)
+        self._names = [*self._names, key.name][-MANY:]
+        self._printable += key.printable
+        repeats = len(set(self._names)) == 1 and not key.waits
+        if self.on or (self._printable >= MANY and not repeats):
+            self.on = True
+            self._held.clear()
+        elif self._held or key.waits:
+            self._held.append(key)
+        else:
+            act.append(key)
+        return act
+
+    def due(self, now: float) -> list[Pressed]:
+        """Return the keys that need not be held back any longer, in order."""
+        if now - self._last <= WINDOW + _SLACK:
+            return []
+        held = self._held
+        self._held = []
+        return held
+
+    def rest(self, now: float) -> float | None:
+        return max(0.0, self._last + WINDOW - now) if self._held else None
+
+
+SHORTEST = 0.005
+"""The least seconds for which a key is held back, however late it is handled: before that, not all
+keys that were read together with it have arrived."""
+_MOVES_IN_DIALOG = frozenset({"j", "k", "g", "G", "space"})
+PASTED = "A paste does nothing outside a text field."
+TOO_FAST = "Several keys came at once, as from a paste: they did nothing."
+
+
+class TypeAhead:
+    """Takes keys and pastes before any widget does.
+
+    Keys wait while a field opens, until it has the focus, and before the first screen is drawn. All
+    others go to the screen in view: the way through its widgets takes longer than a step of the
+    list. Outside a text, a paste and a burst of keys do nothing.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._bursts = Bursts()
+        self._looks = False
+        self._held: list[events.Key | events.Paste] | None = []
+
+    async def take(self, event: events.Key | events.Paste, at: float) -> None:
+        """Take a key or a paste read at ``at``, and pass on the keys that are to act now."""
+        if self._held is not None:
+            self._held.append(event)
+        elif self._app.focused is not None and self._app.focused.check_consume_key("p", "p"):
+            await self._app.pass_on(event, at)
+        elif isinstance(event, events.Paste):
+            self._app.warn(PASTED)
+        else:
+            before = self._bursts.on
+            if self._app.asking:
+                waits = event.is_printable and event.key not in _MOVES_IN_DIALOG
+            else:
+                waits = event.key.isdecimal() or self._app.top.bound.get(event.key) in WAITS
+            pressed = Pressed(event, event.key, at, event.is_printable, waits)
+            act = self._bursts.press(pressed)
+            if self._bursts.on and not before:
+                self._app.warn(TOO_FAST)
+            await self._release(act)
+
+    async def _release(self, act: Sequence[Pressed]) -> None:
+        """Pass keys on, and look again when the others need not be held back any longer."""
+        for pressed in act:
+            if self._held is not None:
+                self._held.append(pressed.event)
+            else:
+                await self._app.pass_on(pressed.event, pressed.at)
+        rest = self._bursts.rest(self._app.clock())
+        if rest is not None and not self._looks:
+            self._looks = True
+            # After the keys that wait in the app's queue already.
+            look = partial(self._app.call_later, self._look)
+            self._app.later(max(rest, SHORTEST), look)
+
+    async def _look(self) -> None:
+        self._looks = False
+        await self._release(self._bursts.due(self._app.clock()))
+
+    def opened(self, dialog: Screen[Any], *, text: bool) -> None:
+        """Hold keys until the text of a dialog has the focus; without a text, drop those held."""
+        if not text or not dialog.is_current:
+            self._held = None
+            return
+        self._held = self._held or []
+        if dialog.focused is None:
+            dialog.call_after_refresh(self.opened, dialog, text=True)
+        else:
+            self._app.call_next(self.hand_over)
+
+    async def hand_over(self) -> None:
+        held = self._held or []
+        self._held = None
+        for event in held:
+            await self._app.on_event(event)
+
+
 class ReviewApp(App[None], inherit_bindings=False):
     """Reviews the runs of a desk; a visitor, who comes by a browser, may be asked for a name."""
 
@@ -220,6 +380,12 @@ class ReviewApp(App[None], inherit_bindings=False):
             from reviewdesk.app.screens.fields import DoorDialog
 
             self.push_screen(DoorDialog(self._door, self._named))
+
+    def begin(self) -> None:
+        """Take the keys that were pressed before the first screen, which is drawn now."""
+        self.started()
+        self.act(self.controller.settle)
+        self.call_next(self.ahead.hand_over)
 
     def _named(self, name: str) -> None:
         """Open the desk for a name; raise ReviewDeskError if it cannot be."""

@@ -11,7 +11,7 @@ from textual.containers import Container, Vertical
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController, RunsController
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.screens.base import DeskScreen, Front
+from reviewdesk.app.screens.review import DeskScreen, Front
 from reviewdesk.app.widgets.lines import Pane
 
 

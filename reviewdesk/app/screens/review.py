@@ -1,32 +1,40 @@
-"""The main screen: queue, item and jury, with the header, the strip and the footer around them."""
+"""The frame of every screen, and the main one: queue, item and jury, with the strip below."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import Self
+from typing import ClassVar, Protocol, Self
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
+from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
-from reviewdesk.app.keys.actions import Keymap
+from reviewdesk.app.keys.actions import Keymap, hints
 from reviewdesk.app.paint.frame import (
+    Header,
+    asking_lines,
     criteria_lines,
     done_lines,
+    footer_line,
+    header_line,
     nothing_lines,
     reasons_lines,
+    status_lines,
     strip_lines,
+    tiny_lines,
     title_line,
 )
 from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, painted_item
 from reviewdesk.app.paint.styled import Painter, inline, one_line
-from reviewdesk.app.screens.base import DeskScreen, Front
 from reviewdesk.app.widgets.lines import (
     Bar,
     Divider,
@@ -40,6 +48,155 @@ from reviewdesk.app.widgets.lines import (
     no_lines,
 )
 from reviewdesk.app.widgets.queue_list import QueueList
+from reviewdesk.views.document import Tone
+
+ERROR_LINES = 3
+"""The most lines that the status line takes for an error."""
+
+
+class Front(Protocol):
+    """What a screen needs from the app."""
+
+    controller: ReviewController
+    keymap: Keymap
+    lateness: float
+    rest: float
+    """Seconds without a step of the list after which the texts are drawn while a key is held."""
+
+    def begin(self) -> None:
+        """Hear, once, that the first screen has been drawn."""
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Returns monotonic seconds."""
+
+    def act(self, event: Callable[[], object]) -> None:
+        """Pass an event to the controller; carry out its requests and draw its state."""
+
+
+class DeskScreen(Screen[None], inherit_bindings=False):
+    """Header, body, status line and footer; a terminal that is too small does not show them."""
+
+    where: ClassVar[str] = ""
+    """The name under which the registry knows the screen."""
+    has_strip: ClassVar[bool] = False
+
+    DEFAULT_CSS = """
+    DeskScreen { layout: vertical; background: $background; color: $foreground; }
+    DeskScreen #header { background: $desk-bar; }
+    DeskScreen #asking, DeskScreen #reasons { height: 0; }
+    DeskScreen #status { background: $background; }
+    DeskScreen #strip { background: $desk-bar; }
+    DeskScreen #footer { background: $desk-bar; }
+    DeskScreen #tiny { height: 1fr; display: none; }
+    DeskScreen #body { height: 1fr; }
+    """
+    AUTO_FOCUS = None
+    BLANK = True
+
+    def __init__(self, front: Front) -> None:
+        super().__init__()
+        self.front = front
+        self.bound = front.keymap.bound(self.where)
+        """The action of every key that does something here."""
+        self.drawn: ViewState | None = None
+        self._composed = False
+
+    @property
+    def ready(self) -> bool:
+        return self._composed and self.is_running
+
+    async def mount_composed_widgets(self, widgets: list[Widget]) -> None:
+        await super().mount_composed_widgets(widgets)
+        self._composed = True
+
+    # what each screen defines
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets between header and status line, inside one with the id ``body``."""
+        raise NotImplementedError
+
+    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
+        """Draw the differences from ``before``, the state that was drawn last."""
+        raise NotImplementedError
+
+    def move(self, by: float, *, pages: bool = False) -> None:
+        """Move or scroll by lines or, with ``pages``, by screenfuls."""
+        raise NotImplementedError
+
+    @property
+    def figures_in_view(self) -> list[str]:
+        panes = (pane for pane in self.query(Pane) if pane.display)
+        return [text for pane in panes for text in pane.in_view]
+
+    # the frame
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="header")
+        yield from self.body()
+        yield Bar(id="asking")
+        yield Bar(id="reasons")
+        yield Bar(id="status")
+        if self.has_strip:
+            yield Bar(id="strip")
+        yield Bar(id="footer")
+        yield Bar(tiny_lines, id="tiny")
+
+    def on_mount(self) -> None:
+        self.front.act(partial(self.front.controller.resized, *self.app.size))
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self.ready:
+            self.front.act(partial(self.front.controller.resized, *event.size))
+
+    def draw(self, state: ViewState) -> None:
+        """Draw a state, if anything in it differs from what is drawn."""
+        before = self.drawn
+        if not self.ready or state == before:
+            return
+        self.drawn = state
+        if before is None or before.panes.tiny is not state.panes.tiny:
+            # Textual's tooltip and toasts are children too, but they show and hide themselves.
+            for child in self.query_children("Bar, #body"):
+                child.display = (child.id == "tiny") is state.panes.tiny
+        self.draw_body(state, before)
+        text = inline(state.notice.text, 1000)
+        tone = state.notice.tone
+        wanted = hints(state.hints)
+        keys = self.front.keymap.first
+        pace = state.figures.pace
+        page = "" if state.page is None else state.page.name
+        header = Header(state.session, state.saved, state.jobs, pace, page)
+        self.bar("header").paint(partial(one_line, header_line, header))
+        asking = self.bar("asking")
+        asking.styles.height = int(state.asking is not None)
+        asking.paint(partial(asking_lines, state.asking))
+        # An error says what was found and what to do, which takes more than a short line.
+        status = self.bar("status")
+        rows = ERROR_LINES if tone is Tone.FAIL else 1
+        status_painter = partial(status_lines, text, tone, rows)
+        if rows > 1 or (before is not None and before.notice.tone is Tone.FAIL):
+            status.styles.height = len(status_painter(state.panes.width))
+        status.paint(status_painter)
+        self.bar("footer").paint(partial(one_line, footer_line, wanted, keys))
+
+    def bar(self, name: str) -> Bar:
+        return self.query_one(f"#{name}", Bar)
+
+    def press(self, key: str) -> bool:
+        """Carry out the action of a key; return False if it has no action or quits the app."""
+        name = self.bound.get(key)
+        if name is None or name == "quit.anywhere":
+            return False
+        self.action_do(name)
+        return True
+
+    def action_do(self, name: str) -> None:
+        if self.ready:
+            controller = self.front.controller
+            late = self.front.lateness
+            self.front.act(partial(controller.handle, name, late))
+
 
 FRAME = 6
 """The lines around a pane: header, its title, status, strip and footer."""
@@ -199,12 +356,7 @@ class ReviewScreen(DeskScreen):
     def _show(self) -> None:
         self._placed = True
         self.refresh(layout=True, repaint=False)
-        self.call_after_refresh(self._settle)
-
-    def _settle(self) -> None:
-        self.front.started()
-        self.front.act(self.front.controller.settle)
-        self.front.ahead.begin()
+        self.call_after_refresh(self.front.begin)
 
     def _poll(self) -> None:
         controller = self.front.controller

@@ -9,8 +9,8 @@ from textual.widgets import OptionList
 from reviewdesk.app.controllers import review as screens
 from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, real_key, rows
 from reviewdesk.app.keys.commands import matching
-from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import PageDialog
+from reviewdesk.app.screens.review import DeskScreen
 from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 
 SCREENS = ("review", "calibration", "runs")

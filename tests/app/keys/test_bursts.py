@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from reviewdesk.app.screens.base import Bursts, Pressed
+from reviewdesk.app.app import Bursts, Pressed
 
 
 def key(name: str, at: float, *, waits: bool | None = None) -> Pressed:

@@ -9,8 +9,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
+from reviewdesk.app.screens.review import DeskScreen
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
