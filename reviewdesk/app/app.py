@@ -34,7 +34,7 @@ from reviewdesk.app.controllers.state import (
     PageForm,
     PromptForm,
 )
-from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OF_MACHINE, Action, checked
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OF_MACHINE, checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
     DEFAULTS,
@@ -457,14 +457,6 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
         self.ahead.opened(dialog, text=isinstance(form, PromptForm))
 
-    @property
-    def actions(self) -> list[Action]:
-        return [one for one in ACTIONS.values() if one.id not in self.keymap.withheld]
-
-    def choose(self, name: str) -> None:
-        """Carry out the action ``name``, chosen by name instead of by its key."""
-        self.act(partial(self.controller.do, name))
-
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DEFAULTS
 
@@ -483,12 +475,6 @@ class ReviewApp(App[None], inherit_bindings=False):
         # Themes that define their colours use no colours of the terminal that need conversion.
         own = () if self.current_theme.ansi else ANSIToTruecolor
         return [one for one in super().get_line_filters() if not isinstance(one, own)]
-
-    def use_theme(self, name: str | None) -> None:
-        if name is None:
-            self._use_own_themes(self.controller.settings)
-        else:
-            self.theme = name
 
     def _use_own_themes(self, settings: Settings) -> None:
         """Use the theme that is kept or set, or else one that the terminal can show."""
@@ -556,7 +542,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 _DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
     "jump": lambda app, by: app.review.jump(by),
     "copy": lambda app, text: app.copy_to_clipboard(text),
-    "theme": ReviewApp.use_theme,
+    "theme": lambda app, name: setattr(app, "theme", name),
     "redraw": lambda app, _: app.redraw(),
     "edit": ReviewApp.edit,
     "close": lambda app, _: app.runner.end(),
@@ -573,7 +559,7 @@ def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
         case HelpForm():
             # A key can start the actions that are bound now.
             able = {*app.top.bound.values()}
-            active = [action for action in app.actions if action.id in able]
+            active = [action for action in ACTIONS.values() if action.id in able]
             return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
         case PageForm():
             return dialogs.PageDialog(form)

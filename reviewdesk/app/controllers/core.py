@@ -295,7 +295,8 @@ class Core:
         if item is not None and not self.session.hidden:
             made = items.of_item(self.desk, item)
             here = flip_rates([(item.verdict, made)])
-            running = self.jobs.rerun_of(item.row.key)
+            rerun = self.jobs.rerun
+            running = rerun if rerun and item.row.key in rerun.keys else None
             # Until the rates of the run are counted, those of the item stand for them.
             self.reruns = RerunHistory(made, here, self._flips or here, running)
 

@@ -100,9 +100,6 @@ class Jobs:
             return question_form("Close, although a candidate is being tried?", reason)
         return None
 
-    def rerun_of(self, key: int) -> OpenRerun | None:
-        return self.rerun if self.rerun and key in self.rerun.keys else None
-
     def start(
         self,
         name: str,

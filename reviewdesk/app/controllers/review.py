@@ -80,16 +80,6 @@ def choices(core: Core) -> dict[str, Any]:
     return dict.fromkeys(SETTINGS) | {name: getattr(settings, name) for name in chosen} | widths
 
 
-def start_choices(core: Core) -> None:
-    """Give a session the choices that the desk keeps; they override the settings."""
-    values = usable(edits.kept(core.desk))
-    core.settings = core.settings.with_kept(values)
-    core.arrange(
-        replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
-    )
-    core.stored = choices(core)
-
-
 def store_choices(core: Core) -> None:
     """Store what differs from what was read or stored here; another window may change the rest."""
     now = choices(core)
@@ -397,7 +387,11 @@ class ReviewController(Core):
 
     def __init__(self, desk: Desk, run: Run, view: View, **more: Any) -> None:
         super().__init__(desk, run, view, **more)
-        start_choices(self)
+        values = usable(edits.kept(desk))
+        self.settings = self.settings.with_kept(values)
+        widths = {pane: values.get(name) for name, pane in WIDTHS.items()}
+        self.arrange(replace(self.panes, **widths))
+        self.stored = choices(self)
 
     # out: the state and the requests
 

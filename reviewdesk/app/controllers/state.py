@@ -164,10 +164,9 @@ class Move(Struct, frozen=True):
 class Do(Struct, frozen=True):
     """Do something that needs no answer, or call ``given`` with one.
 
-    ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` (switch to the one of a
-    name, or of the settings), ``redraw``, ``close``, ``edit`` (see ``EditText``), or
-    ``selection`` and ``lines``: call ``given`` with the selected text, or with the lines of figures
-    in view, from the top.
+    ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` switch to the one of
+    a name, ``redraw``, ``close``, ``edit`` (see ``EditText``), or ``selection`` and ``lines``: call
+    ``given`` with the selected text, or with the lines of figures in view, from the top.
     """
 
     what: str

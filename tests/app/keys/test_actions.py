@@ -64,7 +64,7 @@ async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
             expected = [
                 f"{' '.join(keys(one.id) for one in row) if row[1:] else shown(row[0].id)} {title}"
                 for members in by_group(
-                    one for one in stage.app.actions if one.id in there(name)
+                    one for one in ACTIONS.values() if one.id in there(name)
                 ).values()
                 for title, row in rows(members).items()
             ]
@@ -92,7 +92,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
         assert "Question" in stage.drawn()
         await stage.press("enter")
         assert not any(row.label for row in desk.rows(desk.queue(run)))
-        stage.app.choose("label.fail")
+        stage.app.act(lambda: stage.controller.do("label.fail"))
         await stage.press("y")
         assert [row.label for row in desk.rows(desk.queue(run))] == ["fail", None]
 
