@@ -383,7 +383,7 @@ class DecidingWords(LabelWords):
     def vote(self, value: Any) -> bool | None:
         """Return True for a pass, False for a fail, None for any other value."""
         if isinstance(value, bool):
-            return value
+            return self._given.get(str(value).casefold(), value)
         if not isinstance(value, str | int | float):
             return None
         vote = self._word(text := str(value))

@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.cells import BALLOT, FACTS, REASONS, Cells, is_criterion, name
+from reviewdesk.reports.tables.cells import (
+    BALLOT,
+    FACTS,
+    REASONS,
+    Cells,
+    is_criterion,
+    likely_number,
+    name,
+)
 from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people, rules_of
 from reviewdesk.reports.tables.roles import MARKED, TableRoles, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
@@ -60,6 +68,11 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
+_FAULT = re.compile(
+    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate", re.IGNORECASE
+)
+_OF_FAULT = {"pass": ["no", "false", "n"], "fail": ["yes", "true", "y"]}
+"""The words for the answers to a question whether there is a fault."""
 _SUMS = re.compile(
     rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^(?:mean|avg|average|median|std)[_ ]"
     r"|[_ ](?:mean|avg|average|median|std)$",
@@ -305,6 +318,7 @@ class Guesser(TableRoles):
         if not rest:
             problem = "has no column with what the judges said"
             return _unsure(_map(made), f"{problem} {self.has}", self.write)
+        self.invert(rest)
         if len(rest) == 1:
             self.roles["score"] = rest[0]
             problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
@@ -319,7 +333,16 @@ class Guesser(TableRoles):
         made |= {"item": self.item or "=table", "ballots": [rule]}
         return _unsure(_map(made), problem, self.see, *rest)
 
+    def invert(self, columns: Sequence[str]) -> None:
+        """Let yes mean a fail if every column asks whether there is a fault."""
+        cells = [cell for one in columns for cell in self.cells(one)]
+        numbers = any(likely_number(one) is not None for one in cells)
+        if columns and not numbers and all(map(_FAULT.search, columns)):
+            self.made["words"] = _OF_FAULT
+            self.made["notes"] = ["yes is read as a fail, because the columns ask for faults"]
+
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
+        self.invert((*judges, *criteria))
         made = {**self.made, "item": self.item}
         ranges = {_RANGE.search(one) for one in (*judges, *criteria)}
         scales = {(int(one[1] or 0), int(one[2] or one[3])) if one else None for one in ranges}
