@@ -173,7 +173,7 @@ def test_all_inputs_reach_the_gate_as_they_are(installed: Job) -> None:
     (installed.folder / hostile).write_bytes(suite(entry("n", "run: gone")))
     done = gate(installed, b"", suite=hostile, desk="$(touch owned).db", junit="a b;c.xml")
     assert done.returncode == 2
-    assert "there is no desk at $(touch owned).db" in done.stderr
+    assert "$(touch owned).db: there is no desk" in done.stderr
     assert (installed.folder / "a b;c.xml").read_bytes().startswith(b"<?xml")
     assert not (installed.folder / "owned").exists()
 
