@@ -44,7 +44,6 @@ NUMPY = {
     "domain/stats/calibration.py",
     "domain/stats/clusters.py",
     "domain/stats/dense.py",
-    "domain/stats/intervals.py",
     "domain/stats/reliability.py",
     "domain/labels/answers.py",
     "domain/whatif/table.py",

@@ -45,13 +45,13 @@ from reviewdesk.domain.stats.figures import (
     Target,
     widest,
 )
-from reviewdesk.domain.stats.intervals import (
+from reviewdesk.domain.stats.reliability import (
     brier_interval,
+    fit,
     gap_interval,
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import (
     Voted,
     drawn_rate,

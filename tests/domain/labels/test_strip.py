@@ -47,20 +47,19 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
         votes = draw(st.integers(0, 3))
         made = DECISIONS[h % 3] or draw(UNDECIDED)
         verdicts.append(
-            LabelledRow(
+            placed(
+                h,
+                rank,
+                Truth.PASS,
+                draw(SCORES),
                 key=key,
-                id=f"v{key}",
                 item=b"%d" % key,
                 # One that was drawn as decided may have been read otherwise since.
                 decision=made if standing or draw(STILL) else None,
-                score=draw(SCORES),
                 stated_score=draw(CONFIDENCES),
                 confidence=draw(CONFIDENCES),
                 passes=draw(st.integers(0, votes)),
                 answered=votes,
-                stratum=h,
-                rank=rank,
-                truth=Truth.PASS,
             )
         )
     figures = RunFigures(

@@ -13,14 +13,14 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Pair, Part, Target
-from reviewdesk.domain.stats.intervals import (
+from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.reliability import (
     brier_interval,
+    fit,
     gap_interval,
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.rates import midp, wilson
-from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval, stratified_ratio
 from tests.helpers import placed
 
