@@ -188,6 +188,8 @@ async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
         # The answers to verdicts that are not finished yet are not asked for again.
         assert plan.plan.stored == stored - 3 * done
         assert plan.plan.calls == 36 - stored
+        # Jurors stand in the order of their seats, whichever answered before.
+        assert [one[:2] for one in plan.plan.hosts[0].jurors] == ["j1", "j2", "j3"]
         # The page of consent and a dry run show what would be sent, and no more.
         assert len(list(plan.payloads(plan.held.values()))) == 36 - stored
         server.calls.clear()

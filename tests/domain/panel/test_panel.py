@@ -122,6 +122,14 @@ def test_a_quorum_and_a_trim_by_configuration() -> None:
     assert Panel("trimmed_mean", trim=0.0).decide(nine).score == pytest.approx(5.5 / 9)
 
 
+def test_a_callers_own_rule_decides_among_declared_labels() -> None:
+    sides: dict[str, Any] = {"labels": ["KEEP", "DROP"], "passing": ["KEEP"], "failing": ["DROP"]}
+    own = Panel(aggregate=lambda _: ("DROP", True), **sides)
+    # A count of the labels would pass it.
+    found = own.decide([ballot("sonnet", label="KEEP"), ballot("gpt", label="KEEP")])
+    assert (found.decision, found.label_vote and found.label_vote.label) == (FAIL, "DROP")
+
+
 def test_labels_and_a_rule_of_ones_own() -> None:
     words = [ballot("a", label="REJECT"), ballot("b", label="KEEP")]
     tied = Panel("majority", priority=("KEEP",)).decide(words)
