@@ -65,6 +65,10 @@ Verb: TypeAlias = "Callable[[Core], object]"
 """Carries out an action; a table has it by the action's id."""
 
 
+FILTERED_AT_ONCE = 20_000
+"""The verdicts of a run whose filter of last time is read before the first screen."""
+
+
 class Core:
     """The whole state behind the view, and the steps that every part uses."""
 
@@ -130,10 +134,12 @@ class Core:
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
-        # Some filters take seconds to read, so that of last time follows the first screen.
-        self.left = (view, notice) if view.filter else None
+        # Some filters take seconds on a large run, so that of last time follows the first screen.
+        late = bool(view.filter) and run.verdicts > FILTERED_AT_ONCE
+        self.left = (view, notice) if late else None
+        first_view = replace(view, filter="") if late else view
         self.review = ReviewSession(
-            desk, run, replace(view, filter=""), outbox=self.outbox, settings=settings,
+            desk, run, first_view, outbox=self.outbox, settings=settings,
             claims=ItemClaims(desk, runner, clock),
         )  # fmt: skip
         first = self.review.dropped or opening_text(self.session, view, notice)

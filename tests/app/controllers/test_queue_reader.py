@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.controllers import core
 from reviewdesk.app.controllers.jobs import QUEUE
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
@@ -76,8 +77,12 @@ def test_a_filter_that_the_desk_cannot_answer_is_dropped(opened: Opened) -> None
     assert review.current == name(opened, 0)
 
 
-def test_a_filter_of_last_time_is_read_after_the_first_screen(opened: Opened) -> None:
+def test_a_filter_of_last_time_is_read_after_the_first_screen_of_a_large_run(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
     last = name(opened, 3)
+    assert Review(*opened, view=View(filter=f"id~{last}"), begun=False).session.view.filter
+    monkeypatch.setattr(core, "FILTERED_AT_ONCE", 0)
     for moves in (0, 1):
         review = Review(*opened, view=View(filter=f"id~{last}", item=last), begun=False)
         review.controller.begin(*WIDE)
