@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Values
+from reviewdesk.domain.assessment.result import Assessment, Values
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
@@ -65,6 +65,10 @@ def written(value: Any) -> Written:
 
 def read(value: Any, generator: str | None = None, **defaults: Any) -> Verdict:
     return verdict_from_body(value, Policy.from_body(defaults), Generator(generator))
+
+
+def assessed(value: Any, **defaults: Any) -> Assessment:
+    return assess(read(value, **defaults))
 
 
 def ballot(value: Any, threshold: float | None = 0.7) -> Ballot:

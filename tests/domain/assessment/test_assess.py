@@ -8,16 +8,12 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag, State
 from reviewdesk.domain.audit.trail import Trail, trail
 from reviewdesk.domain.verdict import Band, Decision, Status
-from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
+from tests.domain.bodies import MODELS, assessed, bodies, body, juror, maybe, panel, read
 from tests.helpers import verdict_problem
 
 ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}
 YES = {"pass": True}
 LOSING = {Decision.PASS: False, Decision.FAIL: True}
-
-
-def _assess(value: dict[str, Any], **defaults: Any) -> Assessment:
-    return assess(read(value, **defaults))
 
 
 def _states(found: Assessment) -> list[str]:
@@ -71,17 +67,17 @@ def test_what_the_report_states_stands(
 def test_states_are_the_reports_own_where_it_names_them() -> None:
     trim = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j3"], "dropped_high": []}
     seats = panel(0.1, 0.5, 0.9, 0.8, trim=trim)
-    assert _states(_assess(seats)) == ["counted", "counted", "counted", "trimmed_low"]
+    assert _states(assessed(seats)) == ["counted", "counted", "counted", "trimmed_low"]
     # Ours drops .1 and .9: 20% of 4 is .8, over a half.
     del seats["trim"]
-    assert _states(_assess(seats)) == ["trimmed_low", "counted", "trimmed_high", "counted"]
+    assert _states(assessed(seats)) == ["trimmed_low", "counted", "trimmed_high", "counted"]
     seats["trim"] = {"method": "none"}
-    assert _states(_assess(seats)) == ["counted"] * 4
+    assert _states(assessed(seats)) == ["counted"] * 4
 
 
 def test_a_stated_fraction_of_zero_trims_nobody() -> None:
     seats = panel(0.1, 0.5, 0.9, trim={"method": "quantile", "fraction": 0.0})
-    found = _assess(seats, trim_fraction=0.3)
+    found = assessed(seats, trim_fraction=0.3)
     assert _states(found) == ["counted"] * 3
     # All three count: 1.5 / 3.
     assert found.values.trimmed_mean == pytest.approx(0.5)
@@ -89,13 +85,13 @@ def test_a_stated_fraction_of_zero_trims_nobody() -> None:
 
 def test_failed_is_failed_even_if_the_report_trims_it() -> None:
     trim = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": []}
-    assert _states(_assess(panel(0.5, None, trim=trim))) == ["counted", "failed"]
+    assert _states(assessed(panel(0.5, None, trim=trim))) == ["counted", "failed"]
 
 
 def test_trimmed_and_dissenting_are_two_things() -> None:
     # At .5 j0 fails and is trimmed low; j4 passes and is trimmed high; j1 fails and is counted.
     # The three that are kept average 1.6 / 3.
-    found = _assess(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, strategy="trimmed_mean")
+    found = assessed(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, strategy="trimmed_mean")
     assert found.decision is Decision.PASS
     assert [(seat.trimmed, seat.dissent) for seat in found.seats] == [
         (True, True),
@@ -108,14 +104,14 @@ def test_trimmed_and_dissenting_are_two_things() -> None:
 
 def test_a_tie_at_our_cut_is_marked_and_a_reported_trim_never_is() -> None:
     seats = panel(0.5, 0.5, 0.9)
-    assert [seat.tied for seat in _assess(seats).seats] == [True, False, False]
+    assert [seat.tied for seat in assessed(seats).seats] == [True, False, False]
     seats["trim"] = {"method": "quantile", "dropped_low": ["j0"], "dropped_high": ["j2"]}
-    assert not any(seat.tied for seat in _assess(seats).seats)
+    assert not any(seat.tied for seat in assessed(seats).seats)
 
 
 def test_figures_beside_each_other() -> None:
     # .68 .71 .72 at .7: mean 2.11/3, sd sqrt(.0078/9/2), range .04, margin .01/3; a 2-1 split.
-    found = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
+    found = assessed(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
     close = found.agreement
     assert close.spread.raw == pytest.approx(0.9948)
     assert close.sd == pytest.approx((0.0078 / 18) ** 0.5)
@@ -132,17 +128,17 @@ def test_figures_beside_each_other() -> None:
 def test_why_it_would_be_escalated() -> None:
     # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267; / 2 * 12 = 2.56: low. 2-1 against .5: either
     # pass turns it.
-    split = _assess(panel(0.9, 0.9, 0.1), threshold=0.5, quorum=0.5)
+    split = assessed(panel(0.9, 0.9, 0.1), threshold=0.5, quorum=0.5)
     assert split.escalation == ("low agreement", "a split that one vote would turn")
     # Close scores, but a split that turns.
-    close = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
+    close = assessed(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
     assert close.escalation == ("a split that one vote would turn",)
     # 4-1 against .5: three of five still meet it, so that no single vote turns the split.
-    firm = _assess(panel(0.68, 0.71, 0.72, 0.73, 0.74), threshold=0.7, quorum=0.5)
+    firm = assessed(panel(0.68, 0.71, 0.72, 0.73, 0.74), threshold=0.7, quorum=0.5)
     assert firm.votes.split
     assert firm.escalation == ()
     # Unanimity that one vote would turn is no split.
-    united = _assess(panel(0.9, 0.9, 0.9), threshold=0.7, quorum=1.0)
+    united = assessed(panel(0.9, 0.9, 0.9), threshold=0.7, quorum=1.0)
     assert united.pivotal == (0, 1, 2)
     assert united.escalation == ()
 
@@ -155,61 +151,61 @@ def test_a_word_without_an_agreement_raises_no_warning() -> None:
         agreement={"value": None, "metric": "krippendorff_alpha"},
         generator={"model": "claude-3"},
     )
-    found = _assess(lone)
+    found = assessed(lone)
     assert (found.band, found.same_family) == (Band.LOW, True)
     assert found.bias_warning is None
     # With a figure beside it, the word counts.
     lone["agreement"] = {"value": 0.1, "metric": "krippendorff_alpha"}
-    assert _assess(lone).bias_warning is not None
+    assert assessed(lone).bias_warning is not None
 
 
 def test_the_report_may_mark_a_panel_as_degraded_itself() -> None:
-    assert _assess(panel(0.5, 0.6, trim={"method": "none", "degraded": True})).degraded
-    assert not _assess(panel(0.5, 0.6, trim={"method": "none", "degraded": False})).degraded
+    assert assessed(panel(0.5, 0.6, trim={"method": "none", "degraded": True})).degraded
+    assert not assessed(panel(0.5, 0.6, trim={"method": "none", "degraded": False})).degraded
 
 
 @pytest.mark.parametrize("rule", ["quorum", "weighted_average", "external", None])
 def test_a_panel_that_failed_whole_is_an_error(rule: str | None) -> None:
     value = panel(None, None, threshold=0.5, quorum=0.5, **({"strategy": rule} if rule else {}))
-    found = _assess(value)
+    found = assessed(value)
     assert (found.decision, found.score, found.ruled) == (Decision.ERROR, None, None)
     assert "decision" in found.derived
     reasons = {note.flag: note.reason for note in found.notes}
     assert reasons[Flag.NO_VERDICT] == "no juror answered"
     # A stated one is the report's own, and other rules are compared with it.
-    stated = _assess(value | {"decision": "error"})
+    stated = assessed(value | {"decision": "error"})
     assert (stated.ruled, "decision" in stated.derived) == (Decision.ERROR, False)
 
 
 def test_a_consensus_word_that_decides_nothing_is_left_undecided() -> None:
     votes = [juror("a", 0.9, **{"pass": True}), juror("b", 0.8, **{"pass": True})]
-    stated = _assess(body(*votes, label="UNCLEAR", strategy="unanimous"))
+    stated = assessed(body(*votes, label="UNCLEAR", strategy="unanimous"))
     assert stated.decision is None
     assert "decision" not in stated.derived
     (note,) = [note for note in stated.notes if note.flag is Flag.NO_VERDICT]
     assert note.reason == "the report's consensus is UNCLEAR, which is neither pass nor fail"
     # Without a word of the report's own, the same two votes pass by its rule.
-    assert _assess(body(*votes, strategy="unanimous")).decision is Decision.PASS
-    assert _assess(body(*votes, label="KEEP", strategy="unanimous")).decision is Decision.PASS
+    assert assessed(body(*votes, strategy="unanimous")).decision is Decision.PASS
+    assert assessed(body(*votes, label="KEEP", strategy="unanimous")).decision is Decision.PASS
     # What the report itself decides stands, whatever its word.
-    assert _assess(body(*votes, label="UNCLEAR", decision="fail")).decision is Decision.FAIL
+    assert assessed(body(*votes, label="UNCLEAR", decision="fail")).decision is Decision.FAIL
 
 
 def test_a_raw_score_waits_for_its_scale_and_is_no_failure() -> None:
     raw = [juror("a", raw_score=4), juror("b", raw_score=2)]
-    found = _assess(body(*raw, strategy="mean"), threshold=0.7)
+    found = assessed(body(*raw, strategy="mean"), threshold=0.7)
     assert [seat.ballot.unscaled for seat in found.seats] == [True, True]
     assert found.degraded == ("2 scores wait for --scale",)
     reasons = {note.flag: note.reason for note in found.notes}
     assert reasons[Flag.DEGRADED] == "2 scores wait for --scale"
     assert reasons[Flag.NO_VERDICT] == "2 scores wait for --scale"
     # Beside a juror that failed, that one is to be asked again.
-    mixed = _assess(body(raw[0], juror("c", status="timeout")))
+    mixed = assessed(body(raw[0], juror("c", status="timeout")))
     reasons = {note.flag: note.reason for note in mixed.notes}
     told = "1 of 2 jurors answered; 1 score waits for --scale: re-run the missing jurors"
     assert reasons[Flag.DEGRADED] == told
     # One that failed, and one whose number comes beside a vote, wait for nothing.
-    others = _assess(body(juror("a", raw_score=4, status="error"), juror("b", raw_score=2, **YES)))
+    others = assessed(body(juror("a", raw_score=4, status="error"), juror("b", raw_score=2, **YES)))
     assert [seat.ballot.unscaled for seat in others.seats] == [False, False]
 
 

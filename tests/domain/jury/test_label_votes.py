@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Assessment, State
+from reviewdesk.domain.assessment.result import State
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
 from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import Ballot, Decision, Status, ballot
 from reviewdesk.errors import UsageError
-from tests.domain.bodies import body, juror, read
+from tests.domain.bodies import assessed, body, juror, read
 
 PASSES = ("PASS", "KEEP", "YES", "TRUE", "CORRECT", "ACCEPT", "keep", "Pass")
 FAILS = ("FAIL", "REJECT", "NO", "FALSE", "INCORRECT", "reject")
@@ -91,44 +91,44 @@ def test_who_breaks_a_tie() -> None:
     assert (other.label, other.tie) == ("REJECT", TIES[1])
 
 
-def _weighty(*said: tuple[str, float | None, float | None]) -> list[Ballot]:
-    return [
-        ballot(f"j{seat}", label=label, weight=weight, confidence=confidence)
-        for seat, (label, weight, confidence) in enumerate(said)
+ONE, HUGE = 1.0, 1.7e308
+
+
+@pytest.mark.parametrize(
+    ("said", "rules", "label", "tie", "notes"),
+    [
+        # KEEP 1*.4 + 1*.4 = .8 against REJECT 1*.9; by weight alone 2 against 1.
+        ((("KEEP", None, 0.4), ("REJECT", ONE, 0.9), ("KEEP", ONE, 0.4)), {}, "REJECT", None, ()),
+        ((("KEEP", None, 0.4), ("REJECT", ONE, 0.9), ("KEEP", ONE, 0.4)),
+         {"use_confidence": False}, "KEEP", None, ()),
+        # A weight of 3 makes it 3*.4 + .4 = 1.6 against .9.
+        ((("KEEP", 3.0, 0.4), ("REJECT", ONE, 0.9), ("KEEP", ONE, 0.4)), {}, "KEEP", None, ()),
+        # A confidence that is missing weighs nothing beside others.
+        ((("KEEP", ONE, None), ("KEEP", ONE, None), ("REJECT", ONE, 0.1)), {}, "REJECT", None,
+         ("no confidence, so no weight: j0, j1",)),
+        # Where nobody gives one, the weights alone: KEEP 2 against REJECT 1, though seen later.
+        ((("REJECT", ONE, None), ("KEEP", ONE, None), ("KEEP", ONE, None)), {}, "KEEP", None,
+         ("no confidence given: weights alone",)),
+        # .1 + .2 is not .3 in floats, and is a tie all the same.
+        ((("KEEP", ONE, 0.3), ("REJECT", ONE, 0.1), ("REJECT", ONE, 0.2)), {}, "KEEP", TIES[1], ()),
+        # Of finite weights without a finite sum the two outweigh the one.
+        ((("KEEP", HUGE, ONE), ("REJECT", HUGE, ONE), ("REJECT", HUGE, ONE)), {}, "REJECT", None,
+         ()),
+        # Nobody is sure of anything: every label is level at 0.
+        ((("KEEP", ONE, 0.0), ("REJECT", ONE, 0.0)), {}, "KEEP", TIES[1], ()),
+    ],
+)  # fmt: skip
+def test_a_weighted_vote_is_weight_times_confidence(
+    said: Any, rules: Any, label: str, tie: str | None, notes: tuple[str, ...]
+) -> None:
+    ballots = [
+        ballot(f"j{seat}", label=word, weight=weight, confidence=confidence)
+        for seat, (word, weight, confidence) in enumerate(said)
     ]
-
-
-def test_a_weighted_vote_is_weight_times_confidence() -> None:
-    # KEEP 1*.4 + 1*.4 = .8 against REJECT 1*.9; by weight alone 2 against 1.
-    ballots = _weighty(("KEEP", None, 0.4), ("REJECT", 1.0, 0.9), ("KEEP", 1.0, 0.4))
-    assert label_vote(ballots, "weighted_vote").label == "REJECT"
-    bare = label_vote(ballots, "weighted", LabelRules(use_confidence=False))
-    assert (bare.rule, bare.label) == ("weighted_vote", "KEEP")
-    # A weight of 3 makes it 3*.4 + .4 = 1.6 against .9.
-    heavy = _weighty(("KEEP", 3.0, 0.4), ("REJECT", 1.0, 0.9), ("KEEP", 1.0, 0.4))
-    assert label_vote(heavy, "weighted_vote").label == "KEEP"
-
-
-def test_a_confidence_that_is_missing_weighs_nothing_beside_others() -> None:
-    ballots = _weighty(("KEEP", 1.0, None), ("KEEP", 1.0, None), ("REJECT", 1.0, 0.1))
-    found = label_vote(ballots, "weighted_vote")
-    assert (found.label, found.notes) == ("REJECT", ("no confidence, so no weight: j0, j1",))
-    # Where nobody gives one, the weights alone: KEEP 2 against REJECT 1, though seen later.
-    silent = _weighty(("REJECT", 1.0, None), ("KEEP", 1.0, None), ("KEEP", 1.0, None))
-    alone = label_vote(silent, "weighted_vote")
-    assert (alone.label, alone.notes) == ("KEEP", ("no confidence given: weights alone",))
-
-
-def test_weighted_ties_forgive_the_arithmetic() -> None:
-    # .1 + .2 is not .3 in floats, and is a tie all the same.
-    ballots = _weighty(("KEEP", 1.0, 0.3), ("REJECT", 1.0, 0.1), ("REJECT", 1.0, 0.2))
-    assert label_vote(ballots, "weighted_vote").tie == TIES[1]
-    # Of finite weights without a finite sum the two outweigh the one.
-    huge = _weighty(("KEEP", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0))
-    assert label_vote(huge, "weighted_vote").label == "REJECT"
-    # Nobody is sure of anything: every label is level at 0.
-    unsure = _weighty(("KEEP", 1.0, 0.0), ("REJECT", 1.0, 0.0))
-    assert (label_vote(unsure, "weighted_vote").tie) == TIES[1]
+    for name in ("weighted_vote", "weighted"):
+        found = label_vote(ballots, name, LabelRules(**rules))
+        assert (found.rule, found.label, found.tie) == ("weighted_vote", label, tie)
+        assert found.notes == notes
 
 
 def test_a_rule_of_ones_own_sees_the_usable_ballots() -> None:
@@ -167,10 +167,6 @@ def _labelled(*labels: str, **more: Any) -> Any:
     return body(*(juror(f"j{seat}", label=label) for seat, label in enumerate(labels)), **more)
 
 
-def _found(value: Any) -> Assessment:
-    return assess(read(value))
-
-
 @pytest.mark.parametrize(
     ("strategy", "label", "decision"),
     [
@@ -183,31 +179,31 @@ def _found(value: Any) -> Assessment:
 def test_labels_decide_where_nothing_else_does(
     strategy: str, label: str, decision: Decision | None
 ) -> None:
-    found = _found(_labelled("KEEP", "KEEP", "REJECT", strategy=strategy))
+    found = assessed(_labelled("KEEP", "KEEP", "REJECT", strategy=strategy))
     assert found.label_vote is not None
     assert (found.label_vote.label, found.decision) == (label, decision)
     # They answered: nobody is missing, and the unit's nominal alpha sees the split.
     assert [seat.state for seat in found.seats] == [State.COUNTED] * 3
     assert (found.degraded, found.agreement.alpha) == ((), 0.0)
-    united = _found(_labelled("KEEP", "keep", "Keep", strategy=strategy))
+    united = assessed(_labelled("KEEP", "keep", "Keep", strategy=strategy))
     assert united.agreement.alpha == 1.0
 
 
 def test_what_is_stated_or_scored_stands_before_the_labels() -> None:
-    stated = _found(_labelled("KEEP", "KEEP", "REJECT", strategy="majority", decision="fail"))
+    stated = assessed(_labelled("KEEP", "KEEP", "REJECT", strategy="majority", decision="fail"))
     assert stated.decision is Decision.FAIL
     scored = body(
         *(juror(f"j{seat}", 0.1, label="KEEP") for seat in range(3)),
         strategy="majority",
         threshold=0.5,
     )
-    found = _found(scored)
+    found = assessed(scored)
     assert (found.decision, found.label_vote) == (Decision.FAIL, None)
     # Beside a reported consensus that the labels could have given, they are counted and told.
-    told = _found({**scored, "label": "keep"})
+    told = assessed({**scored, "label": "keep"})
     assert told.label_vote is not None
     assert (told.decision, told.label_vote.label) == (Decision.FAIL, "KEEP")
-    assert _found({**scored, "label": "good"}).label_vote is None
+    assert assessed({**scored, "label": "good"}).label_vote is None
 
 
 def test_a_label_is_an_answer_and_some_labels_are_failures() -> None:
@@ -225,7 +221,7 @@ def test_a_label_is_an_answer_and_some_labels_are_failures() -> None:
 
 
 def test_why_a_label_decides_nothing() -> None:
-    found = _found(_labelled("SPLIT", "SPLIT", "KEEP", strategy="majority"))
+    found = assessed(_labelled("SPLIT", "SPLIT", "KEEP", strategy="majority"))
     reasons = {note.flag.label: note.reason for note in found.notes}
     assert reasons["no_verdict"] == "the labels come to SPLIT, which is neither pass nor fail"
 

@@ -5,19 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Assessment, Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.rules import Rule, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
-from tests.domain.bodies import body, juror, panel, read
+from tests.domain.bodies import assessed, body, juror, panel, read
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
 SCORES = (0.0, 0.6, 0.7, 0.75, 0.9)
 """Mean 2.95/5 = .59; without 0 and .9: 2.05/3 = .683; median .7."""
-
-
-def _found(value: dict[str, Any], **policy: Any) -> Assessment:
-    return assess(read(value, **policy))
 
 
 @pytest.mark.parametrize(
@@ -32,14 +27,14 @@ def _found(value: dict[str, Any], **policy: Any) -> Assessment:
 def test_the_regime_chooses_where_no_strategy_is_stated(
     regime: str | None, strategy: Strategy, score: float, decision: Decision
 ) -> None:
-    found = _found(panel(*SCORES, regime=regime), threshold=0.7, quorum=0.6)
+    found = assessed(panel(*SCORES, regime=regime), threshold=0.7, quorum=0.6)
     assert found.rule == Rule(strategy, strategy, None)
     assert found.score == pytest.approx(score)
     assert (found.decision, "strategy" in found.derived) == (decision, True)
 
 
 def test_a_dispute_is_decided_by_a_person_alone() -> None:
-    found = _found(panel(0.9, 0.9, 0.9, regime="dispute"), threshold=0.7, quorum=0.5)
+    found = assessed(panel(0.9, 0.9, 0.9, regime="dispute"), threshold=0.7, quorum=0.5)
     assert found.rule == Rule(None, None, "regime dispute: a person decides")
     assert found.decision is None
     assert Flag.DISPUTE in found.flags

@@ -5,7 +5,7 @@ from msgspec.structs import fields
 
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Assessment, Decisions, Flag, Values
+from reviewdesk.domain.assessment.result import Decisions, Flag, Values
 from reviewdesk.domain.jury.label_rules import supermajority
 from reviewdesk.domain.jury.rules import STRATEGIES, Reads, own_share
 from reviewdesk.domain.panel.case import Case
@@ -17,13 +17,9 @@ from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Decision, Strategy, ballot
 from reviewdesk.errors import UsageError
-from tests.domain.bodies import body, juror, panel, read
+from tests.domain.bodies import assessed, body, juror, panel, read
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
-
-
-def _found(value: Any, **policy: Any) -> Assessment:
-    return assess(read(value, **policy))
 
 
 def test_every_strategy_of_a_report_is_in_the_registry() -> None:
@@ -57,26 +53,26 @@ def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> 
 def test_the_value_of_a_majority_is_its_side(
     scores: tuple[float | None, ...], value: float | None, decision: Decision
 ) -> None:
-    found = _found(panel(*scores), threshold=0.7, strategy="majority")
+    found = assessed(panel(*scores), threshold=0.7, strategy="majority")
     assert (found.values.majority, found.score, found.decision) == (value, value, decision)
 
 
 def test_the_value_of_unanimity_is_the_mean_of_those_who_agree() -> None:
-    agreed = _found(panel(0.9, 0.8, 0.7), threshold=0.7, strategy="unanimous")
+    agreed = assessed(panel(0.9, 0.8, 0.7), threshold=0.7, strategy="unanimous")
     # 2.4 of three.
     assert agreed.score == pytest.approx(0.8)
     assert (agreed.decision, agreed.escalation) == (PASS, ())
-    against = _found(panel(0.1, 0.3), threshold=0.7, strategy="unanimous")
+    against = assessed(panel(0.1, 0.3), threshold=0.7, strategy="unanimous")
     assert against.score == pytest.approx(0.2)
     assert against.decision is FAIL
 
 
 def test_a_split_under_unanimity_has_no_value_and_goes_to_a_person() -> None:
-    split = _found(panel(0.71, 0.72, 0.69), threshold=0.7, strategy="unanimous")
+    split = assessed(panel(0.71, 0.72, 0.69), threshold=0.7, strategy="unanimous")
     assert (split.score, split.values.unanimous, split.decision) == (None, None, OPEN)
     assert "the rule asks for unanimity, and the jurors differ" in split.escalation
     # Under another rule the same split is no breach of unanimity.
-    other = _found(panel(0.71, 0.72, 0.69), threshold=0.7, strategy="mean")
+    other = assessed(panel(0.71, 0.72, 0.69), threshold=0.7, strategy="mean")
     assert "the rule asks for unanimity, and the jurors differ" not in other.escalation
 
 
@@ -94,7 +90,7 @@ def _waiting(strategy: str, **more: Any) -> Any:
 def test_votes_that_wait_for_a_threshold_are_not_left_out(
     strategy: str, at_half: Decision | None
 ) -> None:
-    found = _found(_waiting(strategy))
+    found = assessed(_waiting(strategy))
     assert (found.votes.passes, found.votes.answered, found.votes.unknown) == (1, 1, 3)
     assert (found.decision, found.pivotal, found.escalation) == (None, (), ("low agreement",))
     made = found.decisions
@@ -103,7 +99,7 @@ def test_votes_that_wait_for_a_threshold_are_not_left_out(
     assert (found.values.majority, found.values.unanimous) == (None, None)
     [note] = [note.reason for note in found.notes if note.flag is Flag.NO_VERDICT]
     assert "--threshold" in note
-    assert _found(_waiting(strategy, threshold=0.5)).decision is at_half
+    assert assessed(_waiting(strategy, threshold=0.5)).decision is at_half
 
 
 @pytest.mark.parametrize(
@@ -151,7 +147,7 @@ def super_panel(*scores: float | None, **more: Any) -> Any:
 def test_the_share_of_our_own_report_is_read_and_any_other_word_is_none() -> None:
     def decision(word: object) -> Decision | None:
         own = {"meta": {"reviewdesk": {"supermajority": word}}}
-        return assess(read(super_panel(0.9, 0.8, 0.1, **own))).decision
+        return assessed(super_panel(0.9, 0.8, 0.1, **own)).decision
 
     assert decision("3/4") is Decision.INCONCLUSIVE
     for word in ("1/2", "x", "9" * 40, "2/0", 7, None, "٣/٤"):
@@ -219,7 +215,7 @@ def test_what_it_bears() -> None:
 
 
 def test_a_report_is_held_to_it() -> None:
-    found = assess(read(super_panel(0.9, 0.8, 0.1, decision="fail")))
+    found = assessed(super_panel(0.9, 0.8, 0.1, decision="fail"))
     assert found.mismatches == ("decision: reported fail, but supermajority gives pass",)
     # One that its labels leave open is not accused.
-    assert not assess(read(labels("KEEP", "REJECT", "SPLIT", decision="inconclusive"))).mismatches
+    assert not assessed(labels("KEEP", "REJECT", "SPLIT", decision="inconclusive")).mismatches

@@ -204,6 +204,7 @@ def test_an_order_is_completed_from_the_cursor() -> None:
 
 def test_every_flag_has_a_meaning() -> None:
     assert MEANINGS.keys() == SHORT.keys() == set(Flag)
+    assert len(set(SHORT.values())) == len(SHORT)
     assert words.HEADINGS.keys() == words.CHOICES.keys()
 
 
