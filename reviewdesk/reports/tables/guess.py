@@ -246,10 +246,10 @@ class Guesser(TableRoles):
         if not {*ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
             return self.unnamed(made)
         made |= {
-            "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
+            "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
         }
         made["score"] = roles.get("score", "score")
-        for role in {*ANSWERS} & roles.keys():
+        for role in filter(roles.get, ANSWERS):
             rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":
                 made = {key: one for key, one in made.items() if key != role} | rule

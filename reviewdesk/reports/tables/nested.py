@@ -272,7 +272,7 @@ class TableSample:
         if rule.get("score") != "@value" and " + " not in rule["each"]:
             own = [one["@value"] for one in found if isinstance(one["@value"], dict)]
             roles = roles_of(dict.fromkeys(key for one in own for key in one))
-            rule = {role: roles[role] for role in _OF_BALLOT & roles.keys()} | rule
+            rule = {role: roles[role] for role in roles if role in _OF_BALLOT} | rule
         said = [
             (id(one["^"]), *(name(at_path(one, rule.get(role, ""))) for role in _SEAT))
             for one in found
