@@ -137,12 +137,6 @@ def test_a_ceiling_without_prices_is_refused_before_anything_is_sent(room: Room)
     assert not room.replies.exists()
 
 
-def test_a_ballot_states_its_cost_by_the_panel_s_price(room: Room) -> None:
-    judge_cases(room.put(juror=PRICE).order(), YES, world(Jurors()))
-    # 100 tokens in and 10 out at 1000 dollars a million.
-    assert {ballot["cost_usd"] for ballot in room.verdicts()[0]["jurors"]} == {0.11}
-
-
 async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     drawn = 0
     finished: list[PendingCase] = []

@@ -23,7 +23,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
-from reviewdesk.live.batch import Batch, CaseCalls
+from reviewdesk.live.batch import Batch, CaseCalls, Unstored
 from reviewdesk.live.limits import MINUTE, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
@@ -84,22 +84,6 @@ def always(headers: Mapping[str, str]) -> Answer:
 
 
 @dataclass
-class Store:
-    """A journal in memory: a virtual clock does not wait for a disk."""
-
-    kept: dict[str, Exchange] = field(default_factory=dict)
-
-    def reply(self, key: str) -> Exchange | None:
-        return self.kept.get(key)
-
-    def keep(self, call: Call, exchange: Exchange, _usd: float | None = None) -> None:
-        self.kept[call.key] = exchange
-
-    async def settled(self) -> None:
-        """All is kept at once."""
-
-
-@dataclass
 class Asked:
     """What became of 40 cases before three jurors."""
 
@@ -121,9 +105,9 @@ class Asked:
 
 def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
     """Ask three jurors about 40 cases."""
-    clock, store = VirtualClock(), Store()
+    clock = VirtualClock()
     found = Asked(Host(clock, limited))
-    meter = Meter(store)
+    meter = Meter(Unstored(None))
     asking = CallSession(
         found.host,
         meter.keep,
@@ -337,9 +321,9 @@ def test_a_budget_that_an_answer_shows_to_be_spent_pauses_that_model() -> None:
 
 def test_a_rate_that_the_panel_states_is_no_pause() -> None:
     """Two a minute for 40 cases take 20 minutes, in which nobody is set aside."""
-    clock, store = VirtualClock(), Store()
+    clock = VirtualClock()
     host = Host(clock)
-    asking = CallSession(host, store.keep, environment={}, clock=clock)
+    asking = CallSession(host, Kept(), environment={}, clock=clock)
     slow = dataclasses.replace(JURORS[0], rpm=2)
 
     async def ballots() -> list[str]:

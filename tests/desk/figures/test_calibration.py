@@ -227,11 +227,14 @@ def twins(folder: Path) -> list[CalibrationPage]:
 def test_twins_are_alike_where_only_labelled_verdicts_speak(tmp_path: Path) -> None:
     one, two = twins(tmp_path)
     assert one.alone == two.alone
+    assert one.alone.fit is not None
+    assert one.alone.fit.n == 4
     assert one.jurors == two.jurors
     assert one.counts == two.counts
     # And they are no copies: what rests on all verdicts differs.
     assert one.calibration.labelled != two.calibration.labelled
     assert one.strata != two.strata
+    assert one.honest != two.honest
 
 
 # Against the files

@@ -109,26 +109,6 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
     assert (blind.fit, blind.alone.fit) == (None, page.alone.fit)
 
 
-def test_what_is_told_alone_rests_on_labelled_verdicts_only(tmp_path: Path) -> None:
-    told = []
-    # The panel's answer to c and d, which nobody labels, is one thing here and another there.
-    for name, scores in (("one", (0.1, 0.2)), ("other", (0.9, 0.8))):
-        desk = open_desk(tmp_path / f"{name}.db")
-        bodies = [verdict("a", 0.9, 0.8), verdict("b", 0.7, 0.9, flagged=True)]
-        bodies += [verdict("c", *scores), verdict("d", *scores, flagged=scores[0] > 0.5)]
-        run = load(desk, report(*bodies))
-        for item, truth in (("a", Truth.PASS), ("b", Truth.FAIL)):
-            desk.label(desk.find(run, item), truth, blind=True)
-        page = calibration_page(desk, run)
-        told.append((page.alone, page.honest))
-        desk.close()
-    assert told[0][0] == told[1][0]
-    assert told[0][0].fit is not None
-    assert told[0][0].fit.n == 2
-    # The run's own rates do move with them: a blind session must not be shown these.
-    assert told[0][1] != told[1][1]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
 def test_every_juror_s_own_confusion_gives_the_human_rate(desk: Desk) -> None:

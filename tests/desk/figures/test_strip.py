@@ -66,20 +66,6 @@ def test_every_kind_of_event_is_followed(opened: tuple[Desk, Run]) -> None:
         agree(strip, desk, run)
 
 
-def test_verdicts_of_one_content_change_together(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    strip = LiveStrip()
-    agree(strip, desk, run)
-    say(desk, run, a="pass")
-    agree(strip, desk, run)
-    # The panel passed the one and failed the other.
-    found = strip.read(desk, run).calibration.labelled
-    # One label, shared by two verdicts.
-    assert (found.n, found.tp, found.fn) == (1, 0.5, 0.5)
-    desk.undo()
-    agree(strip, desk, run)
-
-
 def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> None:
     desk, run = opened
     strip = LiveStrip()

@@ -62,16 +62,6 @@ def test_flips_and_figures_by_hand(tmp_path: Path) -> None:
     assert [one.variant.name for one in table.rows if one.own] == ["mean", "threshold 0.6"]
 
 
-def test_a_majority_is_as_sure_as_its_value(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, *FOUR)
-    label(desk, run, clear="pass", torn="fail", bad="fail", even="fail")
-    majority = row(what_if(desk, run), "majority")
-    # Pass, pass, fail, fail, each worth 1 or 0: three are right and one is wrong by all of 1.
-    assert (majority.accuracy, majority.confidence) == (0.75, "support")
-    assert majority.brier == pytest.approx(0.25)
-    assert majority.ece == pytest.approx(0.25)
-
-
 def test_a_run_by_majority_is_as_sure_of_itself_as_the_policy(tmp_path: Path) -> None:
     keys = ("decision", "score", "strategy", "quorum")
     plain = [{key: said for key, said in one.items() if key not in keys} for one in FOUR]

@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Truth, View
-from tests.helpers import Clock, figures_of, load, numbered, open_desk, report, verdict
+from tests.helpers import Clock, load, numbered, open_desk, report, verdict
 
 
 @pytest.fixture
@@ -38,32 +38,6 @@ def test_an_event_says_who_when_and_what(desk: Desk) -> None:
     assert label(desk, "v1").at > event.at
 
 
-def test_what_was_undone_before_a_new_label_never_comes_back(desk: Desk) -> None:
-    label(desk, "v1")
-    desk.undo()
-    label(desk, "v2")
-    desk.undo()
-    redone = desk.redo()
-    assert redone is not None
-    assert redone.verdict == "v2"
-    assert desk.redo() is None
-    assert (truth(desk, "v1"), truth(desk, "v2")) == (None, Truth.PASS)
-
-
-def test_undo_goes_back_to_the_label_before(desk: Desk) -> None:
-    for said in (Truth.PASS, Truth.FAIL, Truth.UNSURE):
-        label(desk, "v1", said)
-    seen = []
-    while desk.undo() is not None:
-        seen.append(truth(desk, "v1"))
-    assert seen == [Truth.FAIL, Truth.PASS, None]
-    while desk.redo() is not None:
-        seen.append(truth(desk, "v1"))
-    assert seen[3:] == [Truth.PASS, Truth.FAIL, Truth.UNSURE]
-    # Three labels, three undone, three redone: all of it stays in the log.
-    assert desk.verify().events == 10
-
-
 def test_an_undone_label_may_be_repeated_items(desk: Desk) -> None:
     label(desk, "v1", Truth.FAIL)
     desk.undo()
@@ -72,20 +46,6 @@ def test_an_undone_label_may_be_repeated_items(desk: Desk) -> None:
     item = desk.item(key(desk, "v1"))
     assert [event.undone for event in item.history if event.kind == "label"] == [True, False]
     assert item.labelled_before
-
-
-def test_reviewers_undo_their_own(desk: Desk) -> None:
-    label(desk, "v1")
-    with closing(open_desk(desk.path, "ben")) as ben:
-        assert ben.undo() is None
-        label(ben, "v1", Truth.FAIL)
-        assert truth(desk, "v1") is Truth.DISPUTED
-        assert desk.progress(desk.run()).disputed == 1
-        assert figures_of(desk, desk.run()).disputed == 1
-        assert desk.undo() is not None
-        assert truth(ben, "v1") is Truth.FAIL
-        ben.undo()
-        assert truth(desk, "v1") is None
 
 
 def test_one_label_serves_one_content_in_every_run(tmp_path: Path) -> None:

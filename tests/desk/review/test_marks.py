@@ -73,21 +73,6 @@ def test_a_label_adds_its_tags_in_the_one_event(desk: Desk) -> None:
     assert desk.item(key(desk, "v1")).tags == ("a",)
 
 
-def test_a_mark_is_of_the_one_who_made_it(desk: Desk) -> None:
-    place = key(desk, "v1")
-    assert mark(desk, place, on=True).detail == {"on": True}
-    with closing(open_desk(desk.path, "ben")) as ben:
-        assert (desk.rows([place])[0].marked, ben.rows([place])[0].marked) == (True, False)
-        assert (desk.item(place).marked, ben.item(place).marked) == (True, False)
-        mark(ben, place, on=True)
-        mark(desk, place, on=False)
-        assert (desk.rows([place])[0].marked, ben.rows([place])[0].marked) == (False, True)
-    marks = desk.conn.execute("SELECT item, reviewer FROM item_marks").fetchall()
-    assert [(row["item"].hex(), row["reviewer"]) for row in marks] == [
-        (desk.item(place).item_hash, "ben")
-    ]
-
-
 def test_the_tags_of_others_stand_apart(desk: Desk) -> None:
     tagged(desk, "v1", "a", "b")
     with closing(open_desk(desk.path, "ben")) as ben:
@@ -115,18 +100,6 @@ def test_undo_and_redo_name_what_they_turn(desk: Desk) -> None:
     assert [event.detail["was"] for event in redone if event] == names[::-1]
     assert desk.redo() is None
     assert desk.verify().ok
-
-
-@pytest.mark.parametrize("kind", ["tags", "mark"])
-def test_a_new_tag_or_mark_clears_redo(desk: Desk, kind: str) -> None:
-    desk.label(key(desk, "v1"), Truth.PASS)
-    desk.undo()
-    if kind == "tags":
-        tagged(desk, "v2", "a")
-    else:
-        mark(desk, key(desk, "v2"), on=True)
-    assert desk.redo() is None
-    assert desk.rows([key(desk, "v1")])[0].label is None
 
 
 def test_undone_tags_and_marks_are_told_as_undone(desk: Desk) -> None:
