@@ -73,14 +73,13 @@ async def settled() -> None:
 
 
 @pytest.mark.parametrize("wire", ["custom", "openai", "deepseek", "anthropic", "mistral"])
-async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
-    kept, transport = Kept(), HttpTransport()
+async def test_a_ballot_says_what_the_juror_said(transport: HttpTransport, wire: str) -> None:
+    kept = Kept()
     one = dataclasses.replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
     async with Server() as server:
         asked = call(dataclasses.replace(one, base_url=server.url))
         ballot = await ask(asked, session(transport, kept))
         raw = verdict(server.calls[0])
-    await transport.close()
     assert ballot == {
         "id": "ada", "model": "model-1", "vendor": wire, "weight": 2.0, "temperature": 0.5,
         "prompt_sha256": one.prompt_sha256, "status": "ok", "score": 0.8, "pass": True,
@@ -104,12 +103,10 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     msgspec.convert(ballot, JurorModel)
 
 
-@pytest.mark.parametrize(
-    ("vendor", "url"), [("custom", None), ("custom", "ftp://x/"), ("custom", "http://u:p@x/v1")]
-)
-async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
+@pytest.mark.parametrize("url", [None, "ftp://x/", "http://u:p@x/v1"])
+async def test_an_address_that_cannot_be_used_is_a_ballot_too(url: str | None) -> None:
     transport = FakeTransport([GOOD])
-    one = call(dataclasses.replace(juror(URL, vendor), base_url=url))
+    one = call(dataclasses.replace(juror(URL), base_url=url))
     ballot: Any = await ask(one, session(transport))
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
     assert transport.sent == []

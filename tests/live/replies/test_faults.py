@@ -80,13 +80,12 @@ async def test_a_fault_ends_as_its_own_ballot(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
+async def test_a_closed_port_ends_as_no_connection(transport: HttpTransport, wire: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    kept, transport = Kept(), HttpTransport()
+    kept = Kept()
     asking = session(transport, kept)
     ballot: Any = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
-    await transport.close()
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")
     # Waits of 0.375, 0.75, 1.5, 3, 6 and 6 s fit in the 20 s of a host that cannot be reached.
     assert [one.status for one in kept.exchanges] == [None] * 7

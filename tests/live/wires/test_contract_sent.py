@@ -11,8 +11,8 @@ from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import Kept, ask, ask_panel, call, juror, session
-from tests.live.server import Fault, Seen, Server, answer, envelope
+from tests.live.builders import ask, ask_panel, call, juror, session
+from tests.live.server import Seen, Server, answer, envelope
 
 KEYS_IN_ORDER = ["reason", "pass", "score", "confidence", "nonce"]
 VENDORS = ["openai", "openrouter", "gemini", "mistral", "ollama", "vllm", "deepseek", "custom"]
@@ -77,7 +77,9 @@ async def test_synonyms_are_for_endpoints_without_structured_output(
     assert {ballot["status"] for ballot in ballots} == {status}
 
 
-async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words() -> None:
+async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words(
+    transport: HttpTransport,
+) -> None:
     told = {"error": {"message": "response_format is not supported"}}
 
     async def fault(seen: Seen, out: Any) -> None:
@@ -85,11 +87,8 @@ async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words() -
         body = told if refused else envelope(seen, _in_other_words(seen))
         out.write(answer(400 if refused else 200, body))
 
-    takes_over: Fault = fault
-    kept, transport = Kept(), HttpTransport()
-    async with Server(fault=takes_over) as server:
-        asking = session(transport, kept)
-        ballot: Any = await ask(call(juror(server.url, "openai")), asking)
-    await transport.close()
+    async with Server(fault=fault) as server:
+        asked = call(juror(server.url, "openai"))
+        ballot: Any = await ask(asked, session(transport))
     assert (ballot["status"], ballot["pass"], ballot["reason"]) == ("ok", True, "r")
     assert ballot["meta"]["left_out"] == ["structure"]

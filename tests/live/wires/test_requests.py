@@ -24,6 +24,7 @@ from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror, session
 from tests.live.server import Seen, Server, answer, envelope, verdict
+from tests.live.test_retry import GOOD, refusing
 
 NO = frozenset[str]()
 
@@ -300,19 +301,20 @@ def body(one: Juror) -> dict[str, Any]:
     return payload(call(one), endpoint(one))
 
 
-async def test_headers_of_the_environment_are_sent_and_hidden_everywhere() -> None:
+async def test_headers_of_the_environment_are_sent_and_hidden_everywhere(
+    transport: HttpTransport,
+) -> None:
     async def echo(seen: Seen, out: Any) -> None:
         # A server that repeats the header, in its reply and in a header of its own.
         said = seen.headers["cf-access-token"]
         text = verdict(seen, reason=f"I saw {said} and {seen.key}")
         out.write(answer(200, envelope(seen, text), {"x-request-id": said}))
 
-    kept, transport = Kept(), HttpTransport()
+    kept = Kept()
     async with Server(fault=echo) as server:
         one = dataclasses.replace(juror(server.url), headers={"cf-access-token": "CF_TOKEN"})
         asking = CallSession(transport, kept, environment=ENVIRONMENT, clock=FakeClock())
         ballot = await ask(call(one), asking)
-    await transport.close()
     assert server.calls[0].headers["cf-access-token"] == SECRET
     assert ballot["status"] == "ok"
     stored = json.dumps([str(one) for one in kept.exchanges]) + json.dumps(ballot)
@@ -381,8 +383,6 @@ def marked(made: Any) -> list[str]:
     [("anthropic", "claude-sonnet-5-5"), ("openrouter", "anthropic/claude-sonnet-5.5")],
 )
 def test_what_all_calls_share_is_marked_for_the_cache(vendor: str, model: str) -> None:
-    from reviewdesk.domain.panel.case import Case
-
     panel = PanelSpec("p", (Juror("a", model, vendor),), PanelRule(), "Is it right?")
     made = []
     for name in ("one", "two"):
@@ -404,13 +404,9 @@ def test_without_a_common_beginning_the_system_prompt_is_marked() -> None:
 
 
 async def test_a_router_without_a_provider_for_the_schema_is_asked_without_it() -> None:
-    told = {"error": {"message": "No endpoints found that can handle the requested parameters."}}
-    refused = Response(404, {"content-type": "application/json"}, json.dumps(told).encode())
+    refused = refusing(404, "No endpoints found that can handle the requested parameters.")
     one = Juror("a", "x/y", "openrouter", base_url="http://x.test/v1", api_key_env="TEST_KEY")
-    said = {"pass": True, "score": 1, "nonce": call(one).prompt.nonce}
-    chat = {"choices": [{"message": {"content": json.dumps(said)}}]}
-    answered = Response(200, {"content-type": "application/json"}, json.dumps(chat).encode())
-    there = FakeTransport([refused, answered])
+    there = FakeTransport([refused, GOOD])
     ballot: Any = await ask(call(one), session(there))
     assert ballot["status"] == "ok"
     assert ballot["meta"]["left_out"] == ["structure"]

@@ -35,13 +35,11 @@ def sending(raw: bytes) -> Fault:
     return fault
 
 
-async def test_a_connection_is_kept_for_the_next_request() -> None:
-    transport = HttpTransport()
+async def test_a_connection_is_kept_for_the_next_request(transport: HttpTransport) -> None:
     async with Server() as server:
         for _ in range(5):
             assert (await transport.send(asks(server.url))).status == 200
         assert (len(server.calls), server.connections) == (5, 1)
-        await transport.close()
 
 
 @pytest.mark.parametrize(
@@ -54,26 +52,26 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
     ids=["no http", "204", "304"],
 )
 async def test_after_an_answer_that_is_not_in_order_the_connection_is_not_used_again(
-    raw: bytes,
+    transport: HttpTransport, raw: bytes
 ) -> None:
-    transport = HttpTransport()
     async with Server(fault=sending(raw)) as server:
         with suppress(TransportError):
             assert (await transport.send(asks(server.url))).body == b""
         server.fault = None
         found = await transport.send(asks(server.url))
         assert (found.status, server.connections) == (200, 2)
-    await transport.close()
 
 
-async def test_a_host_may_be_asked_with_tls_and_without() -> None:
+async def test_a_host_may_be_asked_with_tls_and_without_and_no_password_is_told() -> None:
     async with Server(fault=sending(answer(407, "who are you"))) as proxy:
-        transport = HttpTransport(lambda _: proxy.url.removesuffix("/v1"))
+        address = proxy.url.removesuffix("/v1").replace("//", "//me:secret@")
+        transport = HttpTransport(lambda _: address)
         assert (await transport.send(asks("http://far.test/v1"))).status == 407
         # Only a connection of its own lets the proxy refuse the tunnel.
         with pytest.raises(TransportError) as error:
             await transport.send(asks("https://far.test/v1"))
         assert (error.value.kind, proxy.connections) == ("proxy", 2)
+        assert "secret" not in str(error.value)
     await transport.close()
 
 
@@ -127,17 +125,16 @@ async def test_a_secure_connection_is_kept_through_a_proxy_or_without(
         await transport.close()
 
 
-async def test_requests_at_once_have_a_connection_each_and_it_is_kept() -> None:
-    transport = HttpTransport()
+async def test_requests_at_once_have_a_connection_each_and_it_is_kept(
+    transport: HttpTransport,
+) -> None:
     async with Server(latency=0.05) as server:
         for _ in range(3):
             await asyncio.gather(*(transport.send(asks(server.url)) for _ in range(20)))
         assert (len(server.calls), server.connections) == (60, 20)
-        await transport.close()
 
 
-async def test_a_body_up_to_the_bound_is_read_whole() -> None:
-    transport = HttpTransport()
+async def test_a_body_up_to_the_bound_is_read_whole(transport: HttpTransport) -> None:
     for size, fits in ((MAX_BODY, True), (MAX_BODY + 1, False)):
         async with Server(fault=sending(answer(200, b" " * size))) as server:
             if fits:
@@ -146,11 +143,11 @@ async def test_a_body_up_to_the_bound_is_read_whole() -> None:
                 with pytest.raises(TransportError) as error:
                     await transport.send(asks(server.url))
                 assert error.value.kind == "too_large"
-    await transport.close()
 
 
-async def test_headers_that_nobody_reads_are_not_kept_and_the_others_are_whole() -> None:
-    transport = HttpTransport()
+async def test_headers_that_nobody_reads_are_not_kept_and_the_others_are_whole(
+    transport: HttpTransport,
+) -> None:
     more = {"x-request-id": "r" * 900, "set-cookie": "a=b", "x-other": "o", "retry-after": "3"}
     async with Server(fault=sending(answer(200, "{}", more))) as server:
         found = await transport.send(asks(server.url))
@@ -159,27 +156,24 @@ async def test_headers_that_nobody_reads_are_not_kept_and_the_others_are_whole()
         }  # fmt: skip
         await transport.send(asks(server.url))
         assert "cookie" not in server.calls[1].headers
-    await transport.close()
 
 
-async def test_headers_without_end_are_no_http() -> None:
-    transport = HttpTransport()
+async def test_headers_without_end_are_no_http(transport: HttpTransport) -> None:
     async with Server(fault=sending(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000)) as server:
         with pytest.raises(TransportError) as error:
             await transport.send(asks(server.url))
         assert error.value.kind == "protocol"
-    await transport.close()
 
 
-async def test_a_netrc_file_plays_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_netrc_file_plays_no_part(
+    transport: HttpTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(netrc))
-    transport = HttpTransport()
     async with Server() as server:
         await transport.send(asks(server.url))
         assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
-    await transport.close()
 
 
 async def test_a_proxy_is_asked_in_the_place_of_the_host() -> None:
@@ -193,71 +187,51 @@ async def test_a_proxy_is_asked_in_the_place_of_the_host() -> None:
         assert "proxy-authorization" in proxy.calls[0].headers
 
 
-async def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
-    async with Server(fault=sending(answer(407, "who are you"))) as proxy:
-        address = proxy.url.removesuffix("/v1").replace("//", "//me:secret@")
-        transport = HttpTransport(lambda _: address)
-        with pytest.raises(TransportError) as error:
-            await transport.send(asks("https://far.test/v1"))
-        await transport.close()
-    assert error.value.kind == "proxy"
-    assert "secret" not in str(error.value)
-
-
-async def test_a_host_that_does_not_speak_tls() -> None:
+async def test_a_host_that_does_not_speak_tls(transport: HttpTransport) -> None:
     async def plain(_: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
         out.write(answer(400, "plain HTTP"))
         await out.drain()
         out.close()
 
-    transport = HttpTransport()
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(TransportError) as error:
             await transport.send(asks(f"https://127.0.0.1:{port}/v1"))
     assert error.value.kind == "tls"
-    await transport.close()
 
 
 @pytest.mark.parametrize("name", ["reset mid-body", "not HTTP", "gzip bomb", "huge body"])
-async def test_an_error_carries_nothing_that_knows_the_key(name: str) -> None:
-    transport = HttpTransport()
+async def test_an_error_carries_nothing_that_knows_the_key(
+    transport: HttpTransport, name: str
+) -> None:
     async with Server(fault=FAULTS[name].fault) as server:
         with pytest.raises(TransportError) as error:
             await transport.send(asks(server.url))
-    await transport.close()
     assert error.value.__context__ is None
     assert error.value.__cause__ is None
 
 
-async def test_httpx_notes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_httpx_notes_nothing(
+    transport: HttpTransport, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    transport = HttpTransport()
     async with Server(reply=verdict) as server:
         await transport.send(asks(server.url))
-    await transport.close()
     assert not [line for line in caplog.records if line.name.startswith(("httpx", "httpcore"))]
 
 
-@pytest.mark.parametrize(
-    ("cause", "kind"),
-    [
-        (socket.gaierror("no such name"), "dns"),
-        (ssl.SSLError("bad certificate"), "tls"),
-        (OSError("refused"), "connection"),
-    ],
-)
-def test_a_failed_connection_is_told_by_its_cause(cause: Exception, kind: str) -> None:
+def failed(cause: Exception) -> httpx.ConnectError:
     error = httpx.ConnectError(f"cannot use {KEY}")
     error.__cause__ = cause
-    told = _told(error)
-    assert told.kind == kind
-    assert KEY not in str(told)
+    return error
 
 
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
+        (failed(socket.gaierror("no such name")), "dns"),
+        (failed(ssl.SSLError("bad certificate")), "tls"),
+        (failed(OSError("refused")), "connection"),
         (httpx.ReadError("x"), "reset"),
         (httpx.WriteError("x"), "reset"),
         (httpx.ConnectTimeout("x"), "timeout"),
@@ -270,6 +244,7 @@ def test_a_failed_connection_is_told_by_its_cause(cause: Exception, kind: str) -
 )
 def test_whatever_httpx_raises_has_a_word(error: Exception, kind: str) -> None:
     assert _told(error).kind == kind
+    assert KEY not in str(_told(error))
 
 
 def test_certificates_that_cannot_be_read_are_one_line(
