@@ -51,14 +51,12 @@ def hashes(path: Path, which: str = "1") -> list[str]:
 
 
 def roots(path: Path) -> dict[str, int]:
-    """The root page of each table."""
     query = "SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"
     with closing(sqlite3.connect(path)) as conn:
         return dict(conn.execute(query).fetchall())
 
 
 def leaves(data: bytes, wanted: bytes) -> list[int]:
-    """The numbers of the leaf pages that hold some bytes."""
     pages = [data[at : at + PAGE] for at in range(0, len(data), PAGE)]
     return [n for n, page in enumerate(pages, start=1) if page[:1] == b"\x0d" and wanted in page]
 

@@ -13,7 +13,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.gates.expect import GateStatus
-from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
@@ -87,17 +87,6 @@ def test_the_second_panel_judges_the_same_content(desk: Desk) -> None:
     assert decided == OTHERWISE
     run, other = (desk.load(Source.from_path(SAMPLES / name)).run for name in (FIRST, SECOND))
     assert flips(desk, run, other) == (len(theirs), len(OTHERWISE))
-
-
-def test_a_label_given_on_one_panel_counts_on_the_other(desk: Desk) -> None:
-    run, other = (desk.load(Source.from_path(SAMPLES / name)).run for name in (FIRST, SECOND))
-    key, twin = (
-        next(row.key for row in desk.rows(desk.queue(r)) if row.id == "zone-edge-fee")
-        for r in (run, other)
-    )
-    assert desk.item(twin).row.label is None
-    desk.label(key, Truth.PASS, blind=False)
-    assert desk.item(twin).row.label is Truth.PASS
 
 
 def test_the_first_items_of_the_draw_show_what_the_desk_is_for(desk: Desk) -> None:

@@ -31,7 +31,6 @@ def juror(url: str, wire: str = "custom", name: str = "ada", timeout: float = 5.
 
 
 def call(one: Juror, case: str = "case 1", seat: int = 0) -> Call:
-    """One call about a small case."""
     prompt = render(None, None, {"output": "42", "input": "6 x 7?", "rubric": "Right?"}, NONCE)
     return Call(case, f"about {case}", seat, one, prompt)
 
@@ -76,8 +75,6 @@ class FakeTransport:
 
 @dataclass
 class Kept:
-    """What was stored."""
-
     exchanges: list[Exchange] = field(default_factory=list)
 
     def __call__(self, _: Call, exchange: Exchange) -> None:
@@ -100,7 +97,6 @@ async def ask_panel(
 
 
 async def ask(one: Call, asking: CallSession) -> CanonicalBallot:
-    """The ballot of one juror."""
     async with aclosing(ask_panel([one], asking)) as ballots:
         _, ballot = await anext(ballots)
     return ballot

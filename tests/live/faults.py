@@ -194,7 +194,6 @@ FAULTS = {
 
 
 def refused(seen: Seen) -> str:
-    """A refusal as each wire states it."""
     made = envelope(seen, "I cannot judge this.", "refusal" if seen.native else None)
     if not seen.native:
         made["choices"][0]["message"] = {"content": None, "refusal": "I cannot judge this."}

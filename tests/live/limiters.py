@@ -127,7 +127,6 @@ class Bucket:
 
 
 def bare(_: float) -> dict[str, str]:
-    """No word on when to come again."""
     return {}
 
 

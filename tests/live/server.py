@@ -35,7 +35,6 @@ class Seen:
 
     @property
     def native(self) -> bool:
-        """Whether it came by Anthropic's wire."""
         return self.path.endswith("/messages")
 
     @property
@@ -58,7 +57,6 @@ class Seen:
 
 
 def _text(content: str | list[dict[str, Any]]) -> str:
-    """Join the blocks of a turn, as a vendor reads them."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
@@ -67,7 +65,6 @@ Fault: TypeAlias = Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]
 
 
 def verdict(seen: Seen, **changed: Any) -> str:
-    """A verdict that follows the contract."""
     said = {
         "reason": "It fits.", "pass": True, "score": 0.8, "confidence": 0.9, "nonce": seen.nonce,
     }  # fmt: skip
@@ -105,7 +102,6 @@ def envelope(seen: Seen, text: str | None, stop: str | None = None) -> dict[str,
 def answer(
     status: int, body: bytes | str | dict[str, Any], headers: dict[str, str] | None = None
 ) -> bytes:
-    """A whole HTTP answer."""
     if isinstance(body, dict):
         body = json.dumps(body)
     raw = body.encode() if isinstance(body, str) else body
@@ -130,7 +126,6 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The base URL."""
         assert self._server
         scheme = "https" if self.tls else "http"
         return f"{scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
@@ -154,7 +149,6 @@ class Server:
         await asyncio.gather(*self._open, return_exceptions=True)
 
     async def reached(self, count: int) -> None:
-        """Wait until so many calls have come in."""
         async with self._came:
             await self._came.wait_for(lambda: len(self.calls) >= count)
 

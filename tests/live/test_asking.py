@@ -67,7 +67,6 @@ def calls(count: int, url: str = URL) -> list[Call]:
 
 
 async def settled() -> None:
-    """Let everything run that can."""
     for _ in range(200):
         await asyncio.sleep(0)
 

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.desk.live.journal import PendingCase
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.turnout import Host
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
 from reviewdesk.live.limits import Meter, booked, worst
-from reviewdesk.live.plan import payloads, plan
+from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.live.wires.requests import encoded, payload
@@ -36,7 +36,6 @@ from tests.judgekit import (
     Consent,
     Jurors,
     Room,
-    fine,
     of_whom,
     reply,
     silent,
@@ -48,7 +47,6 @@ NAMES = ("c0", "c1", "c2", "c3")
 
 
 def spent(room: Room) -> float:
-    """What the stored exchanges were booked with."""
     return float(sum(line["usd"] for line in room.stored()))
 
 
@@ -164,38 +162,6 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
 
 
-async def test_a_stop_keeps_what_came_back(room: Room) -> None:
-    """Cancelled while calls are open, as ctrl+c does it."""
-    room.put()
-    kept: set[tuple[str, str]] = set()
-    store = Unstored(lambda call, _exchange: kept.add((call.case, f"m{call.seat}")))
-    meter = Meter(store)
-    came = asyncio.Event()
-
-    def answer(body: dict[str, Any]) -> Response:
-        if len(jurors.asked) >= 9:
-            came.set()
-        return fine(body)
-
-    jurors = Jurors(answer)
-    asking = CallSession(
-        jurors, meter.keep, RunLimits(concurrency=3), environment={}, clock=Clock()
-    )
-    batch = Batch[PendingCase](meter, asking, lambda _pending, _found: None)
-    panel = read_panel(room.order().panel)
-    nine = [Case(f"c{at}", "a", input=f"question c{at}.") for at in range(9)]
-    posed = (PendingCase(at, one, panel) for at, one in enumerate(nine))
-    running = asyncio.create_task(batch.run(posed, lambda _: None))
-    await came.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert batch.counts.calls <= len(kept)
-    assert kept <= set(jurors.asked)
-    # At most the three that were open are missing.
-    assert len(jurors.asked) - len(kept) <= 3
-
-
 @pytest.mark.parametrize(
     ("status", "problem", "share"),
     [
@@ -278,12 +244,6 @@ def test_the_worst_case_is_a_token_for_every_byte_and_the_longest_answer() -> No
     assert found.worst_usd == pytest.approx(2 * (size * 2 + 1000 * 10) / 1e6)
 
 
-def test_a_key_that_is_missing_is_named_once() -> None:
-    assert plan([call(NEAR), call(FAR)], {}, proxied).missing_keys == ("TEST_KEY",)
-    local = call(Juror("a", "m", "ollama"))
-    assert plan([local], {}, proxied).missing_keys == ()
-
-
 def test_the_hash_is_of_the_payloads_without_their_nonces() -> None:
     one = call(NEAR)
     nonce = "0a0b0c0d"
@@ -296,14 +256,6 @@ def test_the_hash_is_of_the_payloads_without_their_nonces() -> None:
     assert plan([changed], KEYS, proxied).payload_sha256 != first
     moved = replace(one, juror=dataclasses.replace(NEAR, base_url="http://127.0.0.1:8/v1"))
     assert plan([moved], KEYS, proxied).payload_sha256 != first
-
-
-def test_payloads_are_what_is_sent() -> None:
-    one = call(FAR)
-    (told,) = payloads([one])
-    assert told["url"] == "https://far.test/v1/messages"
-    assert told["payload"] == payload(one, endpoint(FAR))
-    assert KEY not in json.dumps(told)
 
 
 def test_an_address_that_cannot_be_used_is_said_before_anything_is_sent() -> None:

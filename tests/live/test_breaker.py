@@ -1,6 +1,7 @@
 """Jurors for whom nobody answers are stopped by name; those in trouble for a while are not."""
 
 import json
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -29,6 +30,10 @@ def judged(
     return judge_cases(order, listener, world(jurors, clock=VirtualClock())), jurors, notes
 
 
+def only_m1(says: Answer) -> Answer:
+    return lambda body: says(body) if of_whom(body)[1] == "m1" else fine(body)
+
+
 def refusal(status: int) -> Response:
     return Response(status, {}, b'{"error": {"message": "as I said"}}')
 
@@ -40,10 +45,7 @@ def refusal(status: int) -> Response:
 def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
     room: Room, status: int, kind: str
 ) -> None:
-    def answer(body: Any) -> Response:
-        return refusal(status) if of_whom(body)[1] == "m1" else fine(body)
-
-    found, jurors, notes = judged(room, answer)
+    found, jurors, notes = judged(room, only_m1(lambda _: refusal(status)))
     assert sum(count for (_, model), count in jurors.asked.items() if model == "m1") == 5
     stopped = found.turnouts.by_juror["j1"]
     assert dict(stopped.why) == {kind: 5, STOPPED: 7}
@@ -68,18 +70,14 @@ def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
 def test_refusals_that_differ_or_are_broken_by_an_answer_stop_nobody(
     room: Room, statuses: tuple[int, ...]
 ) -> None:
-    made = 0
+    coming = cycle(statuses)
 
     def answer(body: Any) -> Response:
-        nonlocal made
-        if of_whom(body)[1] != "m1":
-            return fine(body)
-        made += 1
-        status = statuses[made % len(statuses)]
+        status = next(coming)
         return fine(body) if status == 200 else refusal(status)
 
-    found, _, notes = judged(room, answer)
-    assert made == 12
+    found, jurors, notes = judged(room, only_m1(answer))
+    assert sum(count for (_, model), count in jurors.asked.items() if model == "m1") == 12
     assert notes == []
     assert STOPPED not in found.turnouts.why
 
@@ -88,16 +86,14 @@ def test_refusals_that_differ_or_are_broken_by_an_answer_stop_nobody(
 def test_a_juror_that_never_answers_is_stopped_after_ten_attempts(
     room: Room, trouble: int | str
 ) -> None:
-    def answer(body: Any) -> Response:
-        if of_whom(body)[1] != "m1":
-            return fine(body)
+    def answer(_body: Any) -> Response:
         if trouble == "reset":
             raise TransportError("reset", "it broke")
         if isinstance(trouble, int):
             return Response(trouble, {}, b"")
         return Response(200, {}, b'{"error": {"message": "upstream"}}')
 
-    found, jurors, (note,) = judged(room, answer)
+    found, jurors, (note,) = judged(room, only_m1(answer))
     assert sum(count for (_, model), count in jurors.asked.items() if model == "m1") == 10
     assert note.startswith(
         "juror j1 is stopped for this run: it has not answered, and its last 10 attempts failed: "

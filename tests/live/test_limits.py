@@ -124,7 +124,6 @@ def test_tpm_counts_what_was_used_once_that_is_known(room: Room) -> None:
 
 
 def entered(limit: ModelLimit, one: Juror, tokens: int = 0) -> CallTurn:
-    """The turn of a request that is let go at once."""
     found = limit.enter(one, tokens, lambda: None)
     assert isinstance(found, CallTurn)
     return found

@@ -74,13 +74,16 @@ class Host:
         """Nothing is open."""
 
     def count(self, model: str) -> int:
-        """How often a model was asked."""
         return sum(other == model for _, other in self.sent)
 
 
 def always(headers: Mapping[str, str]) -> Answer:
-    """A model that never answers."""
     return lambda _now, _before: (429, headers)
+
+
+def until(end: float) -> Answer:
+    """A model that names the seconds that are left until then, and answers after that."""
+    return lambda now, _: (429, {"retry-after": f"{end - now:.3f}"}) if now < end else (200, {})
 
 
 @dataclass
@@ -104,7 +107,6 @@ class Asked:
 
 
 def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
-    """Ask three jurors about 40 cases."""
     clock = VirtualClock()
     found = Asked(Host(clock, limited))
     meter = Meter(Unstored(None))
@@ -222,10 +224,7 @@ def test_of_three_models_two_may_be_limited(
 def test_a_host_that_refuses_all_models_is_asked_again_at_the_time_it_names(
     concurrency: int,
 ) -> None:
-    def until_30(now: float, _before: int) -> tuple[int, Mapping[str, str]]:
-        return (429, {"retry-after": f"{30 - now:.3f}"}) if now < 30 else (200, {})
-
-    found = asked(dict.fromkeys(["m0", "m1", "m2"], until_30), concurrency=concurrency)
+    found = asked(dict.fromkeys(["m0", "m1", "m2"], until(30)), concurrency=concurrency)
     assert found.outcome == {f"j{at}": (40, {}) for at in range(3)}
     # What was open at the first refusals, and an attempt of each further model.
     assert sum(at < 30 for at, _ in found.host.sent) <= concurrency + 3
@@ -351,10 +350,7 @@ def test_a_failing_model_takes_no_places_while_it_waits_for_its_next_attempts() 
 
 
 def test_progress_names_pauses_and_its_time_left_includes_them() -> None:
-    def for_60(now: float, _before: int) -> tuple[int, Mapping[str, str]]:
-        return (429, {"retry-after": f"{60 - now:.3f}"}) if now < 60 else (200, {})
-
-    states = asked({"m1": for_60}).states
+    states = asked({"m1": until(60)}).states
     waiting = next(one for one in states if one.seconds >= 20)
     at = waiting.seconds
     text = live_text(waiting)

@@ -130,15 +130,6 @@ def test_the_test_server_says_what_the_vendors_say(done: bool) -> None:
     GenerateContentResponse.model_validate(line["response"])
 
 
-@pytest.mark.parametrize("vendor", ["openai", "anthropic", "mistral", "gemini"])
-def test_a_batch_that_has_ended_is_told_from_one_that_runs(vendor: str) -> None:
-    found, _ = posed(vendor)
-    for done in (False, True):
-        job = found.job(told(vendor, done=done)[0])
-        assert (job.has_ended, bool(job.results)) == (done, done)
-        assert job.name == (None if vendor == "anthropic" else "our-name")
-
-
 def test_a_batch_that_failed_says_why() -> None:
     openai, _ = posed("openai")
     data = [{"code": "x", "message": "the file is broken"}]
@@ -158,14 +149,6 @@ def test_the_jurors_without_a_batch_interface() -> None:
     }  # fmt: skip
     assert without == set(VENDORS) - {"openai", "anthropic", "mistral", "gemini"}
     assert interface(Juror("a", "m", "gemini", extra={"top_p": 1})) is None
-
-
-def test_the_key_goes_nowhere_but_to_the_jurors_own_address() -> None:
-    found, _ = posed("anthropic")
-    job = found.job({
-        "id": "b0", "processing_status": "ended", "results_url": "https://elsewhere.example/r",
-    })  # fmt: skip
-    assert job.results == ("/messages/batches/b0/results",)
 
 
 def test_a_native_reply_of_gemini_is_read_with_its_usage_and_its_faults() -> None:

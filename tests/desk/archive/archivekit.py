@@ -46,7 +46,6 @@ def repeated(bodies: Sequence[dict[str, Any]], contents: int) -> list[dict[str, 
 
 
 def lines(bodies: Sequence[dict[str, Any]], **header: Any) -> bytes:
-    """A report in JSON Lines."""
     return b"".join(json.dumps(one).encode() + b"\n" for one in [{**HEADER, **header}, *bodies])
 
 
@@ -83,7 +82,6 @@ class Here(Crew):
     """
 
     def __init__(self, *lost: str) -> None:
-        """Need no client."""
         self._lost = lost
 
     def run(

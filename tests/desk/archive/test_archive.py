@@ -28,13 +28,11 @@ CALM = [
 
 
 def archive(desk: Path, *patterns: str, crew: Here | None = None, **options: Any) -> Archived:
-    """Put parts together in a desk."""
     with closing(open_desk(desk)) as opened:
         return put_together(opened, patterns, LoadOptions(**options), crew or Here())
 
 
 def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
-    """Load one report that holds all verdicts."""
     with closing(open_desk(desk)) as opened:
         load(opened, lines(bodies), "whole.jsonl", **options)
 

@@ -55,7 +55,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def from_bodies(desk: Desk, run: Run) -> Columns:
-    """The columns by way of every single item."""
     items = [desk.item(key) for key in desk.queue(run, order="file")]
     return columns((item.row.key, item.verdict) for item in items)
 

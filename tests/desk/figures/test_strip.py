@@ -1,7 +1,6 @@
 """The strip that follows the label log, against the figures that are computed anew."""
 
 import random
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -29,9 +28,13 @@ BODIES = [
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[tuple[Desk, Run]]:
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        yield desk, load(desk, report(*BODIES))
+def run(desk: Desk) -> Run:
+    return load(desk, report(*BODIES))
+
+
+@pytest.fixture
+def strip() -> LiveStrip:
+    return LiveStrip()
 
 
 def agree(strip: LiveStrip, desk: Desk, run: Run) -> None:
@@ -47,9 +50,7 @@ def say(desk: Desk, run: Run, **truths: str) -> None:
         desk.label(desk.find(run, name), Truth(truth))
 
 
-def test_every_kind_of_event_is_followed(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    strip = LiveStrip()
+def test_every_kind_of_event_is_followed(desk: Desk, run: Run, strip: LiveStrip) -> None:
     agree(strip, desk, run)
     chance = random.Random(7)  # noqa: S311 - a fixed sequence, not a secret
     for _ in range(25):
@@ -66,9 +67,7 @@ def test_every_kind_of_event_is_followed(opened: tuple[Desk, Run]) -> None:
         agree(strip, desk, run)
 
 
-def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    strip = LiveStrip()
+def test_an_import_is_one_step_and_one_step_back(desk: Desk, run: Run, strip: LiveStrip) -> None:
     say(desk, run, b="fail")
     agree(strip, desk, run)
     rows = [label_row(name, "bea", Truth.PASS) for name in "abceg"]
@@ -83,10 +82,8 @@ def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> No
 
 
 def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
-    opened: tuple[Desk, Run],
+    desk: Desk, run: Run, strip: LiveStrip
 ) -> None:
-    desk, run = opened
-    strip = LiveStrip()
     agree(strip, desk, run)
     import_labels(desk, run, [label_row(name, "ann", Truth.PASS, seen=False) for name in "abcefg"])
     agree(strip, desk, run)
@@ -104,10 +101,10 @@ def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
     assert strip.read(desk, run).calibration.design is not Design.CENSUS
 
 
-def test_two_desks_label_at_once(opened: tuple[Desk, Run], tmp_path: Path) -> None:
-    ann, run = opened
+def test_two_desks_label_at_once(desk: Desk, run: Run) -> None:
+    ann = desk
     strips = LiveStrip(), LiveStrip()
-    with closing(open_desk(tmp_path / "desk.db", reviewer="bea")) as bea:
+    with closing(open_desk(desk.path, reviewer="bea")) as bea:
         chance = random.Random(3)  # noqa: S311 - a fixed sequence, not a secret
         for turn in range(15):
             desk = chance.choice([ann, bea])
@@ -162,9 +159,7 @@ def test_another_process_labels_meanwhile(tmp_path: Path) -> None:
         other.communicate(timeout=30)
 
 
-def test_another_run_is_read_anew(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    strip = LiveStrip()
+def test_another_run_is_read_anew(desk: Desk, run: Run, strip: LiveStrip) -> None:
     say(desk, run, a="pass", b="fail")
     # The same contents under another panel have the same labels.
     bodies = [{**body, "jurors": body["jurors"][:2]} for body in BODIES]
@@ -186,9 +181,7 @@ def test_another_log_at_the_same_place_is_read_anew(tmp_path: Path) -> None:
         path.unlink()
 
 
-def test_a_refresh_reads_no_label_but_the_new_one(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    strip = LiveStrip()
+def test_a_refresh_reads_no_label_but_the_new_one(desk: Desk, run: Run, strip: LiveStrip) -> None:
     say(desk, run, b="fail", c="pass", e="pass")
     strip.read(desk, run)
     say(desk, run, a="pass")

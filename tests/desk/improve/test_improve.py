@@ -27,7 +27,6 @@ FIX = "Pass only what is true."
 
 
 def good(n: int) -> bool:
-    """Whether the response of an item is right, as people label it."""
     return n % 4 != 0
 
 

@@ -7,6 +7,5 @@ from tests.live.server import Server
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    """An endpoint of jurors on this machine."""
     async with Server() as running:
         yield running

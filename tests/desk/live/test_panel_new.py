@@ -14,6 +14,8 @@ from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.reports.panels.panel_file import read_panel
 from tests.helpers import SAMPLES
+from tests.live.server import Seen, envelope
+from tests.live.server import verdict as answer
 
 KEY = "sk-sentinel/7f3a+9c=ef01"
 ROUTER = {"OPENROUTER_API_KEY": KEY}
@@ -183,22 +185,9 @@ class Answering:
 
     async def send(self, request: Request) -> Response:
         self.sent.append(request)
-        body = json.loads(request.body)
-        nonce = (
-            json.dumps(body["messages"][-1]["content"]).rpartition("nonce")[2].split('"')[2][:-1]
-        )
-        said = {"reason": "r", "pass": True, "score": 1, "confidence": 1, "nonce": nonce}
-        text = json.dumps(said)
-        native = request.url.endswith("/messages")
-        made: Any = (
-            {
-                "content": [{"type": "text", "text": text}],
-                "usage": {"input_tokens": 9, "output_tokens": 9},
-            }
-            if native
-            else {"choices": [{"message": {"content": text}}]}
-        )
-        return Response(200, {"content-type": "application/json"}, json.dumps(made).encode())
+        seen = Seen(request.url, {}, request.body)
+        said = json.dumps(envelope(seen, answer(seen)))
+        return Response(200, {"content-type": "application/json"}, said.encode())
 
     async def close(self) -> None:
         """Nothing is open."""

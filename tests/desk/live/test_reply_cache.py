@@ -16,7 +16,6 @@ PRICE = ", price: {input: 1, output: 1}"
 
 
 def cached(room: Room, name: str, **more: Any) -> Order:
-    """An order of a report of its own, over the room's cache."""
     return replace(
         room.order(**more), report=str(room.folder / name), cache=str(room.folder / "cache")
     )

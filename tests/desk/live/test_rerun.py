@@ -18,7 +18,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped, missing
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, Strategy
@@ -26,8 +26,9 @@ from reviewdesk.errors import UsageError
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.views.json import review as shapes
 from reviewdesk.views.verdict import asked, result
+from tests.desk.live.test_panel_new import REPORTS
 from tests.desk.live.test_rerun_export import ask_again
-from tests.helpers import load, open_desk, report, verdict
+from tests.helpers import SAMPLES, load, open_desk, report, verdict
 from tests.live.builders import KEY
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
@@ -75,12 +76,10 @@ async def test_a_whole_panel_answers_beside_the_first_verdict(desk: Desk, server
     assert sorted(arrived) == ["j1", "j2", "j3"]
     assert sorted(map(model, server.calls)) == ["model-1", "model-2", "model-3"]
     item = desk.item(key)
-    again = made
-    assert (item.assessment.decision, again.assessment.decision) == (Decision.PASS, Decision.FAIL)
-    assert flipped(item.assessment.decision, again.assessment.decision)
-    assert [cast.score for cast in again.verdict.ballots] == [0.1, 0.1, 0.1]
-    assert again.kept_its_panel is True
-    assert not again.stopped
+    assert (item.assessment.decision, made.assessment.decision) == (Decision.PASS, Decision.FAIL)
+    assert [cast.score for cast in made.verdict.ballots] == [0.1, 0.1, 0.1]
+    assert made.kept_its_panel is True
+    assert not made.stopped
     assert items.of_item(desk, item) == (made,)
     # Each of the three passed at first (0.9, 0.8, 0.7 against 0.6).
     assert [(r.juror, r.flipped, r.asked) for r in items.flips_of_run(desk, item.run)] == [
@@ -376,11 +375,6 @@ def test_a_filed_re_run_is_decided_by_the_report_s_own_rule(tmp_path: Path) -> N
             assert kept(desk, run, "rerun:flipped") == flipped
 
 
-SAMPLES = Path(__file__).parents[3] / "sample_runs"
-REPORTS = [
-    "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json", "release-notes.json",
-    "library-desk.jsonl", "hostile.json",
-]  # fmt: skip
 KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
 
 

@@ -51,7 +51,6 @@ def many(desk: Desk, count: int = COUNT, *scores: float | None) -> tuple[Run, li
 
 
 def paid(server: Server) -> Counter[tuple[str, str]]:
-    """How often each juror was asked about each response."""
     found: Counter[tuple[str, str]] = Counter()
     for seen in server.calls:
         about = next(word for word in range(99) if f"answer {word}\n" in seen.user + "\n")

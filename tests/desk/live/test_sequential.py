@@ -49,8 +49,6 @@ CASES = tuple(f"c{n}" for n in range(12))
 
 
 def voting(vote: Callable[[str, str], bool | None]) -> Jurors:
-    """Jurors that vote as told about a case, by their model."""
-
     def answer(body: Any) -> Response:
         said = vote(*of_whom(body))
         return Response(
@@ -60,11 +58,14 @@ def voting(vote: Callable[[str, str], bool | None]) -> Jurors:
     return Jurors(answer)
 
 
-def quorum_panel(room: Room, names: tuple[str, ...] = CASES, **how: Any) -> Room:
-    room.put(names, **how)
+def change_panel(room: Room, before: str, after: str) -> None:
     path = room.folder / "panel.yaml"
-    path.write_text(path.read_text().replace("strategy: median", "strategy: quorum"))
-    return room
+    path.write_text(path.read_text().replace(before, after))
+
+
+def quorum_panel(room: Room, names: tuple[str, ...] = CASES, **how: Any) -> None:
+    room.put(names, **how)
+    change_panel(room, "strategy: median", "strategy: quorum")
 
 
 def mixed(case: str, model: str) -> bool:
@@ -137,11 +138,8 @@ def test_the_desk_puts_it_into_the_rest_and_shows_no_agreement(room: Room) -> No
 
 def test_jurors_are_asked_in_their_order_and_equal_places_together(room: Room) -> None:
     quorum_panel(room, ("c0",), more=QUORUM)
-    path = room.folder / "panel.yaml"
-    text = path.read_text()
     for seat, order in ((4, 1), (2, 1), (0, 2)):
-        text = text.replace(f"model: m{seat},", f"model: m{seat}, order: {order},")
-    path.write_text(text)
+        change_panel(room, f"model: m{seat},", f"model: m{seat}, order: {order},")
     jurors = voting(lambda *_: True)
     judge_cases(room.order(), YES, world(jurors))
     # m4 and m2 first and together, then m0, which decides; m1 and m3 have no place of their own.
@@ -207,8 +205,7 @@ def labelled(room: Room, names: tuple[str, ...] = tuple(SAID), **how: Any) -> Ro
     """Put three jurors whose panel declares its labels, and decides by majority."""
     more = LABELS + how.pop("more", "")
     room.put(names, count=3, more=more, **how)
-    path = room.folder / "panel.yaml"
-    path.write_text(path.read_text().replace("strategy: median", "strategy: majority"))
+    change_panel(room, "strategy: median", "strategy: majority")
     return room
 
 
@@ -266,8 +263,7 @@ def test_samples_come_to_the_label_that_most_of_them_give(room: Room) -> None:
     words = iter(("KEEP", "MERGE", "MERGE") * 3)
     labels = LABELS.replace("SPLIT", "MERGE").replace("passing: [KEEP]", "passing: [KEEP, MERGE]")
     labelled(room, ("agree",), juror=", samples: 3")
-    path = room.folder / "panel.yaml"
-    path.write_text(path.read_text().replace(LABELS, labels))
+    change_panel(room, LABELS, labels)
     judge_cases(room.order(concurrency=1), YES, world(saying(lambda _case, _model: next(words))))
     (body,) = room.verdicts()
     assert [one["label"] for one in body["jurors"]] == ["MERGE"] * 3
@@ -289,22 +285,16 @@ def test_a_panel_stops_when_no_label_can_catch_up(room: Room) -> None:
     )
 
 
-@pytest.fixture
-def judged(room: Room) -> Room:
+def test_a_rerun_asks_for_the_labels_again(room: Room) -> None:
     judge_cases(labelled(room).order(), YES, world(saying(by_seat)))
-    return room
-
-
-async def test_a_rerun_asks_for_the_labels_again(judged: Room) -> None:
-    room = judged
     with closing(open_desk(room.folder / "desk.db")) as desk:
         loaded = load(desk, room.report.read_bytes(), "report.jsonl")
         key = desk.find(loaded, "mixed")
         panel = str(room.folder / "panel.yaml")
         whole = ready(desk, key, panel, RerunRequest())
-        await run(desk, whole, transport=saying(lambda *_: "REJECT"))
+        asyncio.run(run(desk, whole, transport=saying(lambda *_: "REJECT")))
         one = ready(desk, key, panel, RerunRequest(RerunScope.JUROR, "j1"))
-        await run(desk, one, transport=saying(lambda *_: "KEEP"))
+        asyncio.run(run(desk, one, transport=saying(lambda *_: "KEEP")))
         rejected, kept = items.of_item(desk, desk.item(key))
         assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
         assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")

@@ -1,7 +1,6 @@
 """Panels that are asked by the vendors' batch interfaces: submitted, left, and fetched later."""
 
 import asyncio
-import dataclasses
 import json
 import sqlite3
 from collections.abc import Mapping
@@ -56,19 +55,27 @@ async def judged(
     notes: list[str] | None = None,
     later: int = 0,
     environment: Mapping[str, str] = KEYS,
+    report: str | None = None,
     **how: Any,
 ) -> BatchSummary | tuple[int, int, int]:
     """Judge by batches; what waits is returned."""
+    order = replace(room.order(**how), report=report or str(room.report))
     told = BatchListener(consent or Consent(), noted=(notes if notes is not None else []).append)
     world = World(environment, Later(later), HttpTransport)
     try:
-        return await asyncio.to_thread(judge_cases, room.order(**how), told, world)
+        return await asyncio.to_thread(judge_cases, order, told, world)
     except CallsPendingError as found:
         return found.pending.waiting, found.pending.fetched, found.pending.unsent
 
 
+async def finished(room: Room, **how: Any) -> BatchSummary:
+    """What a resumed run comes to, which nothing keeps waiting."""
+    found = await judged(room, resume=True, **how)
+    assert isinstance(found, BatchSummary)
+    return found
+
+
 def nowhere(room: Room, *texts: str) -> None:
-    """The key is in no file and in none of these texts."""
     for path in room.folder.iterdir():
         assert KEY.encode() not in path.read_bytes()
     assert KEY not in "".join(texts)
@@ -88,8 +95,7 @@ async def test_submitted_left_and_fetched_by_four_vendors_at_half_the_price(room
         assert second == (8, 0, 0)
         assert len(consent.plans) == 1  # nothing new is sent
         vendors.is_done = True
-        found = await judged(room, resume=True, consent=consent, notes=notes)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, consent=consent, notes=notes)
     assert (found.passed, found.reused, found.calls, found.turnouts.failed) == (2, 8, 0, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 2)
     # 120 tokens in and 40 out at a tenth of a cent each, halved, eight times.
@@ -115,8 +121,7 @@ async def test_a_batch_whose_id_never_came_is_found_again_and_paid_once(
         vendors.drops = False
         assert await judged(room, resume=True, later=600) == first
         vendors.is_done = True
-        found = await judged(room, resume=True, later=1200)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, later=1200)
     assert (found.passed, vendors.paid[vendor], len(vendors.batches)) == (2, 2, 1)
 
 
@@ -133,8 +138,7 @@ async def test_a_batch_that_the_vendor_never_took_is_submitted_again_after_a_whi
         assert (waits, vendors.paid[vendor]) == ((2, 0, 0), 0)
         waits = await judged(room, resume=True, later=120)
         assert (waits, vendors.paid[vendor]) == ((2, 0, 0), 2)
-        found = await judged(room, resume=True, later=200)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, later=200)
     assert (found.passed, vendors.paid[vendor]) == (2, 2)
 
 
@@ -144,14 +148,11 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
     async with Server(fault=vendors) as server:
         seats(room, server.url, "anthropic")
         await judged(room, in_batches=True)
-        ours, other = vendors.batches[0], room.folder / "other.jsonl"
+        ours, other = vendors.batches[0], str(room.folder / "other.jsonl")
         vendors.drops = True
-        order = {"in_batches": True, "later": 60}
-        room_b = dataclasses.replace(room)
-        await _judged_to(room_b, str(other), **order)
+        await judged(room, report=other, in_batches=True, later=60)
         vendors.drops, vendors.is_done = False, True
-        found = await _judged_to(room_b, str(other), resume=True, later=900)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, report=other, later=900)
     assert (found.passed, len(vendors.batches), ours.id) == (2, 2, "b0")
     results = [seen.path for seen in vendors.seen if seen.path.endswith("/results")]
     assert results[-1] == "/v1/messages/batches/b1/results"
@@ -170,35 +171,22 @@ async def test_a_nameless_batch_with_a_date_that_is_none_is_not_ours(
     assert waits == (2, 0, 0)
 
 
-async def _judged_to(room: Room, report: str, later: int = 0, **how: Any) -> Any:
-    world = World(KEYS, Later(later), HttpTransport)
-    order = replace(room.order(**how), report=report)
-    try:
-        return await asyncio.to_thread(judge_cases, order, BatchListener(lambda _: True), world)
-    except CallsPendingError as found:
-        return found.pending.waiting, found.pending.fetched, found.pending.unsent
-
-
 async def test_calls_that_a_batch_did_not_answer_are_lost_and_only_they_are_asked_again(
     room: Room,
 ) -> None:
-    vendors, consent = (
-        BatchVendors(is_done=True, lost=lambda user: "question c1." in user),
-        Consent(),
-    )
+    vendors = BatchVendors(is_done=True, lost=lambda user: "question c1." in user)
+    consent = Consent()
     async with Server(fault=vendors) as server:
         seats(room, server.url, *VENDORS)
         await judged(room, in_batches=True)
-        found = await judged(room, resume=True)
-        assert isinstance(found, BatchSummary)
+        found = await finished(room)
         assert (found.turnouts.failed, found.calls) == (4, 0)
         assert found.cost_usd == pytest.approx(4 * 0.08)  # what expired costs nothing
         assert "4 of 8 ballots are lost" in str(found.problem)
         vendors.lost = lambda _: False
         await judged(room, in_batches=True, resume=True, consent=consent)
         assert (consent.plans[0].calls, consent.plans[0].stored) == (4, 4)
-        found = await judged(room, resume=True)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room)
     assert (found.passed, found.turnouts.failed) == (2, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 3)
 
@@ -212,8 +200,7 @@ async def test_a_juror_without_a_batch_interface_is_asked_live_at_the_end(room: 
         plan = consent.plans[0]
         assert (plan.calls, plan.batched, plan.live) == (4, 2, ("deepseek (deepseek)",))
         vendors.is_done = True
-        found = await judged(room, resume=True, consent=consent)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, consent=consent)
     assert (found.passed, found.calls, found.reused) == (2, 2, 2)
     assert (consent.plans[1].calls, consent.plans[1].waiting) == (2, 2)
     assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
@@ -236,8 +223,7 @@ async def test_live_jurors_follow_case_by_case_within_what_waiting_batches_leave
         assert waits == (1, 1, 0)
         assert asked_live(vendors) == ["c0"]
         vendors.late.clear()
-        found = await judged(room, resume=True, max_cost=most)
-    assert isinstance(found, BatchSummary)
+        found = await finished(room, max_cost=most)
     assert (found.passed, found.reused, found.calls) == (2, 3, 1)
     assert sorted(asked_live(vendors)) == ["c0", "c1"]
     assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
@@ -311,7 +297,6 @@ async def test_the_batch_is_on_disk_before_it_is_submitted_and_until_it_is_over(
 
 
 def waiting(room: Room) -> dict[str, Any]:
-    """The batches that the journal holds, by name."""
     with closing(sqlite3.connect(room.replies)) as conn:
         rows = conn.execute("SELECT key, value FROM meta WHERE key LIKE 'vendor_batch %'")
         return {key.split()[-1]: json.loads(value) for key, value in rows}

@@ -78,15 +78,6 @@ TEXTS = (
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("late", ["a", "b"]),
-        ("lat fe", ["a", "b"]),
-        ("late refund", ["a"]),
-        ("ate", []),
-        ('"late fee"', ["a"]),
-        ('"fee paid"', ["b"]),
-        # The last word of a phrase stands whole.
-        ('"late fe"', []),
-        ('fee "paid late"', ["b"]),
         ("LATE Cafe CREME naive", ["a"]),
         ("café", ["a"]),
         ("gpt-4.1", ["c"]),

@@ -105,11 +105,9 @@ class UndoRedo(RuleBasedStateMachine):
         return sorted(said, key=lambda one: not one.imported)
 
     def labels(self) -> dict[tuple[str, str], Said]:
-        """The newest standing label per content and author."""
         return {(s.content, s.author): s for s in self.standing() if s.kind == "label"}
 
     def tagged(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The newest standing list of tags per content and author."""
         return {(s.content, s.author): s.tags for s in self.standing() if s.tags is not None}
 
     @rule(who=reviewers, item=items, truth=truths, note=st.sampled_from([None, "n"]), more=tags)

@@ -43,7 +43,6 @@ def open_on(path: Path, reviewer: str) -> Desk:
 
 
 def act(path: Path, reviewer: str, what: str, name: str, word: Truth) -> None:
-    """Let a reviewer do one thing."""
     with closing(open_on(path, reviewer)) as desk:
         key = desk.find(desk.run(), name)
         if what == "label":
@@ -125,7 +124,6 @@ def all_hold_alike(desks: Mapping[str, Path]) -> None:
 
 
 def exchange(path: Path, place: SharedFolder, *, runs: bool = True) -> Synced:
-    """Sync a desk with a place."""
     with closing(open_on(path, "ann")) as desk:
         return sync(desk, place, lambda _share, _count: True, with_runs=runs)
 

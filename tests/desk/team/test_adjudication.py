@@ -120,7 +120,6 @@ def test_a_full_export_carries_it_to_another_desk(desk: Desk, tmp_path: Path) ->
 
 
 def paged(path: Path, data: bytes, given: Mapping[str, Mapping[str, str]]) -> TeamPage:
-    """The page after each reviewer gave labels by verdict id."""
     with closing(open_desk(path, "lead")) as desk:
         run = load(desk, data)
         for who, labels in given.items():

@@ -20,7 +20,6 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture
 def sent(tmp_path: Path, place: SharedFolder) -> Path:
-    """The file of a run, which a desk has sent."""
     with closing(open_on(tmp_path / "a.db", "ann")) as desk:
         # Of the 90 that are not flagged, half are audited: more than the least.
         assert load(desk, numbered(120), seed="s", audit_share=0.5, quorum=0.6).audit == 45
@@ -108,27 +107,24 @@ def changed(line: int, **values: Any) -> Callable[[Lines], None]:
     return lambda lines: lines[line].update(values)
 
 
+OTHER_RUN = "is not the run that a desk wrote of"
+NO_RUN = "does not begin as reviewdesk.run/1 does"
+MEAN = {"threshold": 0.7, "quorum": 0.5, "strategy": "mean"}
 CHANGED = {
-    "a reason": (
-        lambda lines: lines[3]["jurors"][0].update(reason="other"),
-        "is not the run that a desk wrote of",
-    ),
-    "a verdict gone": (lambda lines: lines.pop(4), "is not the run that a desk wrote of"),
-    "seed": (changed(0, seed="other"), "is not the run that a desk wrote of"),
-    "share": (changed(0, audit_share=0.0), "is not the run that a desk wrote of"),
-    "header": (
-        changed(1, defaults={"threshold": 0.7, "quorum": 0.5, "strategy": "mean"}),
-        "is not the run that a desk wrote of",
-    ),
+    "a reason": (lambda lines: lines[3]["jurors"][0].update(reason="other"), OTHER_RUN),
+    "a verdict gone": (lambda lines: lines.pop(4), OTHER_RUN),
+    "seed": (changed(0, seed="other"), OTHER_RUN),
+    "share": (changed(0, audit_share=0.0), OTHER_RUN),
+    "header": (changed(1, defaults=MEAN), OTHER_RUN),
     "policy": (changed(0, options={"quorum": "9/0"}), "$.options.quorum must be"),
     "option": (changed(0, options={"x": 1}), "$.options.x is not a key"),
     "hash": (changed(0, hash="ab" * 32), "is named after another run"),
     "newer": (changed(0, schema="reviewdesk.run/2"), "was written by a newer reviewdesk"),
-    "other": (changed(0, schema=None), "does not begin as reviewdesk.run/1 does"),
-    "surrogate": (changed(0, file="\ud800"), "does not begin as reviewdesk.run/1 does"),
+    "other": (changed(0, schema=None), NO_RUN),
+    "surrogate": (changed(0, file="\ud800"), NO_RUN),
     "no score": (lambda lines: lines[3]["jurors"][0].update(score="8/10"), "must be a number"),
     "twice": (lambda lines: lines.append(lines[-1]), "must be unique in the report"),
-    "lines": (lambda lines: lines.clear(), "does not begin as reviewdesk.run/1 does"),
+    "lines": (lambda lines: lines.clear(), NO_RUN),
 }
 
 
@@ -172,7 +168,7 @@ def test_a_file_that_was_cut_is_refused(
     sent.rename(sent.with_name(f"{run}.{hashlib.sha256(packed).hexdigest()}.jsonl.gz"))
     (refused,) = take(tmp_path, place).refused
     cut = "is a damaged or cut off gzip file"
-    assert refused.problem in {cut, "line 1: does not begin as reviewdesk.run/1 does"}
+    assert refused.problem in {cut, f"line 1: {NO_RUN}"}
 
 
 def test_a_file_that_unpacks_without_end_is_refused(

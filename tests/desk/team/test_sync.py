@@ -158,31 +158,14 @@ def test_a_sync_that_is_stopped_leaves_whole_chains(
 # What is refused
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
+def no_json(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join([*lines[:2], b"{\n", *lines[3:]])
 
 
-def edited(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"label":"pass"', b'"label":"fail"', 1))
-
-
-def no_json(path: Path) -> None:
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:2], b"{\n", *lines[3:]]))
-
-
-def newer(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b"reviewdesk.chain/1", b"reviewdesk.chain/2"))
-
-
-def renamed(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"reviewer":"ann"', b'"reviewer":"bob"', 1))
-
-
-def upwards(path: Path) -> None:
-    head, _, rest = path.read_bytes().partition(b"\n")
-    header = {**json.loads(head), "desk": "../../x"}
-    path.write_bytes(json.dumps(header).encode() + b"\n" + rest)
+def upwards(data: bytes) -> bytes:
+    head, _, rest = data.partition(b"\n")
+    return json.dumps({**json.loads(head), "desk": "../../x"}).encode() + b"\n" + rest
 
 
 def linked(path: Path) -> None:
@@ -191,57 +174,67 @@ def linked(path: Path) -> None:
     path.symlink_to(elsewhere)
 
 
-def swollen(path: Path) -> None:
-    os.truncate(path, (1 << 30) + 1)
+def written(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(change(path.read_bytes()))
 
 
-def half_a_pair(path: Path) -> None:
-    line = path.read_bytes().splitlines()[0].replace(b'"ann"', b'"\\ud800"')
-    path.write_bytes(line + b"\n")
+def replaced(old: bytes, new: bytes) -> Callable[[Path], object]:
+    return written(lambda data: data.replace(old, new, 1))
 
 
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-WRONG: dict[Callable[[Path], None], str] = {
-    cut: "event 3: the file is cut off in the middle of a line",
-    edited: "event 1: was changed after it was written",
-    no_json: "event 2: is not JSON",
-    newer: "the file was written by a newer reviewdesk",
-    renamed: "holds another chain than its name says",
-    upwards: "holds another chain than its name says",
-    linked: "is a link, or no regular file",
-    swollen: "is larger than its kind of file may be",
-    half_a_pair: "is not JSON",
-    empty: "the file is cut off",
+WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
+    "cut": (
+        written(lambda data: data[:-7]),
+        "event 3: the file is cut off in the middle of a line",
+    ),
+    "edited": (
+        replaced(b'"label":"pass"', b'"label":"fail"'),
+        "event 1: was changed after it was written",
+    ),
+    "linked": (linked, "is a link, or no regular file"),
+    "no json": (written(no_json), "event 2: is not JSON"),
+    "newer": (
+        replaced(b"reviewdesk.chain/1", b"reviewdesk.chain/2"),
+        "the file was written by a newer reviewdesk",
+    ),
+    "renamed": (
+        replaced(b'"reviewer":"ann"', b'"reviewer":"bob"'),
+        "holds another chain than its name says",
+    ),
+    "upwards": (written(upwards), "holds another chain than its name says"),
+    "swollen": (
+        lambda path: os.truncate(path, (1 << 30) + 1),
+        "is larger than its kind of file may be",
+    ),
+    "half a pair": (
+        written(lambda data: data.splitlines()[0].replace(b'"ann"', b'"\\ud800"') + b"\n"),
+        "is not JSON",
+    ),
+    "empty": (written(lambda _: b""), "the file is cut off"),
 }
-
-
-FEW = (edited, cut, linked)
+FEW = ("edited", "cut", "linked")
 """Those that are tried each time; the others take as long."""
 
 
 @POSIX
 @pytest.mark.parametrize(
-    "spoil",
-    [pytest.param(one, marks=[] if one in FEW else pytest.mark.slow) for one in WRONG],
-    ids=lambda one: one.__name__,
+    "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in WRONG]
 )
 def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
-    desks: dict[str, Path], place: SharedFolder, spoil: Callable[[Path], None]
+    desks: dict[str, Path], place: SharedFolder, name: str
 ) -> None:
+    spoil, problem = WRONG[name]
     three_labels(desks["a"])
     act(desks["b"], "ben", "label", "v0", FAIL)
-    for name in ("a", "b"):
-        exchange(desks[name], place)
+    exchange(desks["a"], place)
+    exchange(desks["b"], place)
     path = chain_path(place, desks["a"])
     spoil(path)
     found = exchange(desks["c"], place)
     (refused,) = found.refused
     assert refused.file == str(path.relative_to(place.address))
-    assert WRONG[spoil] in refused.problem
-    assert refused.hint.startswith("Update" if spoil is newer else "Nothing of it was taken")
+    assert problem in refused.problem
+    assert refused.hint.startswith("Update" if name == "newer" else "Nothing of it was taken")
     assert {one.reviewer for one in found.chains if one.taken} == {"@desk", "ben"}
     assert verify(desks["c"]).ok
     # Its own desk says so too, and writes it anew once it is deleted.

@@ -30,11 +30,9 @@ ABSTAINED = ParsedReply(withheld=True)
 READ: dict[str, ParsedReply] = {
     # Where the verdict stands.
     GOOD: PLAIN,
-    f"  \n{GOOD}\n\n": PLAIN,
     f"\ufeff{GOOD}": PLAIN,
     f"```json\n{GOOD}\n```": PLAIN,
     f"```\n{GOOD}\n```\nThat is all.": PLAIN,
-    f"Here is my verdict: {GOOD} I hope it's clear.": PLAIN,
     f"An [aside] and {{braces}} in prose. {GOOD}": PLAIN,
     f"{{}} {GOOD}": PLAIN,
     f'{{"thought": "It is brief."}}\n{GOOD}': PLAIN,
@@ -55,14 +53,11 @@ READ: dict[str, ParsedReply] = {
     ),
     f'{{{N}, "pass": false, "reason": "a \\\\"}}': ParsedReply(passed=False, reason="a \\"),
     # Votes, scores and words.
-    f'{{{N}, "pass": false}}': ParsedReply(passed=False),
     f'{{{N}, "score": 0}}': ParsedReply(score=0.0),
     f'{{{N}, "score": 1}}': ParsedReply(score=1.0),
     f'{{{N}, "score": 8e-1}}': ParsedReply(score=0.8),
-    f'{{{N}, "score": 0.2, "pass": true}}': ParsedReply(score=0.2, passed=True),
     f'{{{N}, "pass": null}}': ABSTAINED,
     f'{{{N}, "pass": null, "score": 0.8}}': ParsedReply(score=0.8, withheld=True),
-    f'{{{N}, "pass": true, "score": null}}': ParsedReply(passed=True),
     f'{{{N}, "verdict": "PASS"}}': ParsedReply(passed=True, label="PASS"),
     f'{{{N}, "verdict": " fail "}}': ParsedReply(passed=False, label="fail"),
     f'{{{N}, "kind": "KEEP", "confidence": 0}}': ParsedReply(
@@ -80,7 +75,6 @@ READ: dict[str, ParsedReply] = {
     ),
     f'{{{N}, "verdict": "abstain", "pass": null}}': ParsedReply(label="abstain", withheld=True),
     # Confidences and reasons.
-    f'{{{N}, "pass": true, "confidence": null}}': ParsedReply(passed=True),
     f'{{{N}, "pass": true, "confidence": 85}}': ParsedReply(
         passed=True, notes=("confidence 85 is not from 0 to 1 and is left out",)
     ),
@@ -93,11 +87,9 @@ READ: dict[str, ParsedReply] = {
     f'{{{N}, "pass": true, "reasoning": "same", "reason": "same"}}': ParsedReply(
         passed=True, reason="same"
     ),
-    f'{{{N}, "pass": true, "reason": ""}}': ParsedReply(passed=True),
     f'{{{N}, "pass": true, "reason": "a\\ud800b"}}': ParsedReply(
         passed=True, reason="a�b", notes=("1 broken characters of the reason are replaced",)
     ),
-    f'{{{N}, "pass": true, "reason": "\\ud83d\\ude00"}}': ParsedReply(passed=True, reason="😀"),
     f'{{{N}, "label": "\udc80"}}': ParsedReply(label="�"),
     f'{{{N}, "pass": true, "extra": {{"a": [1, {{"b": 2}}]}}}}': ParsedReply(passed=True),
 }

@@ -26,7 +26,6 @@ def structure(body: Any) -> Any:
 
 
 async def sent(vendor: str, **server: Any) -> tuple[list[Seen], list[Any]]:
-    """What the server received of two cases, and the ballots."""
     panel_of = PanelRule(strategy="median")
     async with Server(**server) as there:
         panel = PanelSpec("p", (juror(there.url, vendor),), panel_of, "Is it right?")
