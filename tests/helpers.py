@@ -299,6 +299,19 @@ def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
     }
 
 
+def program(desk: Path, *arguments: str | Path, **how: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the program on a desk, in a process of its own."""
+    line = [sys.executable, "-m", "reviewdesk", *arguments]
+    usual: dict[str, Any] = {"env": environment(desk), "cwd": ROOT, "capture_output": True}
+    return subprocess.run(line, check=False, **(usual | how))
+
+
+def printed(code: str, *arguments: str) -> str:
+    """Run code in a Python of its own, and return what it printed."""
+    line = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def spawn(code: str, desk: Path, reviewer: str, *arguments: str) -> subprocess.Popen[str]:
     """A Python process that waits for what its code reads from stdin."""
     return subprocess.Popen(

@@ -205,6 +205,11 @@ class Room:
             cases=names["cases.jsonl"], panel=names["panel.yaml"], report=str(self.report), **how
         )
 
+    def judge(self, *more: str) -> list[str]:
+        """The command line that judges the cases."""
+        order = self.order()
+        return ["judge", order.cases, "--panel", order.panel, "-o", order.report, *more]
+
     def verdicts(self, report: str = "report.jsonl") -> list[Any]:
         lines = (self.folder / report).read_bytes().splitlines()
         return [json.loads(line) for line in lines[1:]]

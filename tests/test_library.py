@@ -2,7 +2,6 @@
 
 import ast
 import json
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,7 +15,7 @@ import pytest
 import reviewdesk as rd
 from reviewdesk.cli import run as command
 from tests.cli.conftest import once
-from tests.helpers import ROOT, SAMPLES, environment, numbered
+from tests.helpers import ROOT, SAMPLES, numbered, program
 from tests.library_use import use
 from tests.pages.pagekit import Page, faults
 
@@ -272,8 +271,7 @@ def test_another_process_labels_while_the_desk_is_open(desk: rd.ReviewDesk) -> N
     # To read the file as bytes would drop the locks of this process, and the log of the other one.
     with pytest.raises(rd.UsageError, match="is the desk itself, not a report"):
         rd.open(desk.path)
-    line = [sys.executable, "-m", "reviewdesk", "label", "late-fee-ten", "fail"]
-    subprocess.run(line, cwd=ROOT, env=environment(desk.path), check=True, capture_output=True)
+    assert program(desk.path, "label", "late-fee-ten", "fail").returncode == 0
     assert desk.run.verdicts["late-fee-ten"]["label"] in {"fail", "disputed"}
     with rd.open(reviewer="ben") as second:
         second.runs["library-desk"].label("guest", "fail")

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +9,11 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli import run
-from tests.helpers import ROOT, SAMPLES, controls, environment, report, verdict
+from tests.helpers import SAMPLES, controls, program, report, verdict
 
 HOSTILE = SAMPLES / "hostile.json"
-IDS = [verdict["id"] for verdict in json.loads(HOSTILE.read_text(encoding="utf-8"))["verdicts"]]
+VERDICTS = json.loads(HOSTILE.read_text(encoding="utf-8"))["verdicts"]
+IDS = [verdict["id"] for verdict in VERDICTS]
 
 Call = Callable[..., tuple[str, str]]
 
@@ -53,8 +52,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def test_the_file_is_hostile_enough() -> None:
-    """The texts hold what the outputs must not: escapes, C1, bidi, NUL, invisible, surrogates."""
-    found = controls("".join(_texts(json.loads(HOSTILE.read_text(encoding="utf-8")))))
+    found = controls("".join(_texts(VERDICTS)))
     assert found >= {"\x00", "\x07", "\x1b", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff"}
     assert any("\ud800" <= char <= "\udfff" for char in found)
 
@@ -71,29 +69,34 @@ def test_lists(call: Call) -> None:
     call("ingest", HOSTILE)
     for name in IDS:
         call("label", name, "pass")
-    for command in ("queue", "runs", "calibrate", "calibrate --jurors", "desk info", "desk verify"):
+    for command in (
+        "queue",
+        "runs",
+        "calibrate",
+        "calibrate --jurors",
+        "desk info",
+        "desk verify",
+        "whatif",
+    ):
         call(*command.split())
         json.loads(call(*command.split(), "--json")[0])
     assert len(call("queue")[0].splitlines()) == 1 + len(IDS)
     assert {row["id"] for row in json.loads(call("queue", "--json")[0])} == set(IDS)
+    call("whatif", "--drop", "nobody", code=2)
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_a_verdict(call: Call, name: str) -> None:
     call("ingest", HOSTILE)
     call("show", name)
+    call("whatif", name)
     found = json.loads(call("show", name, "--json")[0])
     assert found["id"] == name
-    body = next(v for v in _verdicts() if v["id"] == name)
+    body = next(v for v in VERDICTS if v["id"] == name)
     # The desk keeps the text as it came, but for lone surrogates, which cannot be stored.
     assert found["input"] == body["input"].encode("utf-16", "surrogatepass").decode(
         "utf-16", "replace"
     )
-
-
-def _verdicts() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(HOSTILE.read_text(encoding="utf-8"))["verdicts"]
-    return found
 
 
 NOTE = "n\x1b[31m\u202e\x9b0m\x7f\x00=1+1\r\nz"
@@ -185,13 +188,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         ([b"ingest", name, b"--threshold", b"0.3", b"--seed", b"\xff"], 2),
         ([b"desk", b"verify"], 0),
     ):
-        done = subprocess.run(
-            [os.fsencode(sys.executable), b"-m", b"reviewdesk", *arguments],
-            env=environment(tmp_path / "desk.db"),
-            cwd=ROOT,
-            capture_output=True,
-            check=False,
-        )
+        done = program(tmp_path / "desk.db", *map(os.fsdecode, arguments))
         out, err = done.stdout.decode(), done.stderr.decode()
         assert done.returncode == code, err
         assert "Traceback" not in err

@@ -15,8 +15,7 @@ from tests.live.server import verdict as verdict_of
 
 
 def judge(room: Room, url: str) -> list[str]:
-    order = room.put(["c0"], url=url).order()
-    return ["judge", order.cases, "--panel", order.panel, "-o", order.report]
+    return room.put(["c0"], url=url).judge()
 
 
 def rerun(room: Room, url: str) -> list[str]:

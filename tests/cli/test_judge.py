@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,22 +12,16 @@ import pytest
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.views.queue import live_text
 from tests.cli.conftest import Cli, Done
-from tests.cli.terminalkit import at_a_terminal
-from tests.helpers import ROOT, environment
-from tests.judgekit import PRICE, Room, cases, of_whom, panel
+from tests.cli.terminalkit import Killer, at_a_terminal, started
+from tests.judgekit import PRICE, Room, of_whom
 from tests.live.server import Seen, Server, answer, envelope, verdict
 
 Judge = Callable[..., Any]
 
 
-def arguments(room: Room, *more: str) -> list[str]:
-    order = room.order()
-    return ["judge", order.cases, "--panel", order.panel, "-o", order.report, *more]
-
-
 async def judged(cli: Cli, room: Room, *more: str) -> Done:
     """Run the command beside the server."""
-    return await asyncio.to_thread(cli, *arguments(room, *more))
+    return await asyncio.to_thread(cli, *room.judge(*more))
 
 
 async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
@@ -116,7 +109,7 @@ async def test_off_a_terminal_nothing_is_sent_without_yes(cli: Cli, room: Room) 
 async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, agrees: bool) -> None:
     async with Server() as server:
         room.put(["c0"], url=server.url)
-        code, shown = await at_a_terminal(arguments(room), room.folder / "desk.db", key)
+        code, shown = await at_a_terminal(room.judge(), room.folder / "desk.db", key)
         assert len(server.calls) == (5 if agrees else 0)
         assert bool(server.connections) is agrees
     assert code == (0 if agrees else 130)
@@ -160,7 +153,7 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
 def test_wrong_orders_are_2_and_the_last_line_says_why(
     cli: Cli, room: Room, more: tuple[str, ...], word: str
 ) -> None:
-    done = cli(*arguments(room.put(), "--yes", *more))
+    done = cli(*room.put().judge("--yes", *more))
     assert (done.code, done.out) == (2, "")
     assert word in done.lines[-1]
     assert not room.replies.exists()
@@ -241,56 +234,25 @@ async def test_the_ceiling_is_1_and_one_line(cli: Cli, room: Room) -> None:
 
 def test_cases_come_from_stdin_too(cli: Cli, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.put()
-    data = (room.folder / "cases.jsonl").read_bytes()
-    (room.folder / "in").write_bytes(data)
-    with (room.folder / "in").open() as stdin:
+    with (room.folder / "cases.jsonl").open() as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         done = cli("judge", "-", "--panel", room.order().panel, "--dry-run")
     assert (done.code, len(done.out.splitlines())) == (0, 15)
 
 
-async def start(room: Room, *more: str) -> asyncio.subprocess.Process:
-    """The command in a process of its own."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "reviewdesk", *arguments(room, "--yes", *more),
-        env=environment(room.folder / "desk.db"), cwd=ROOT,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-
-
 @pytest.mark.slow
 async def test_kills_lose_no_reply_and_repeat_no_stored_one(room: Room) -> None:
-    """The server decides when: it has read the n-th call of a process when that is killed."""
-    kills = (3, 1, 14, 7)
     names = [f"c{at}" for at in range(20)]
-    running: list[asyncio.subprocess.Process] = []
-    asked: list[Counter[tuple[str, str]]] = []
-    open_calls = 4
+    killer = Killer((3, 1, 14, 7), lambda seen: of_whom(seen.payload))
 
-    def reply(seen: Seen) -> str:
-        calls = asked[-1]
-        calls[of_whom(seen.payload)] += 1
-        if len(asked) <= len(kills) and calls.total() == kills[len(asked) - 1]:
-            running[-1].kill()
-        return verdict(seen)
+    async def start(_place: int) -> asyncio.subprocess.Process:
+        assert not room.report.exists()
+        line = room.judge("--yes", "--resume", "--concurrency", "4")
+        return await started(line, room.folder / "desk.db")
 
-    stored: set[tuple[str, str]] = set()
-    async with Server(reply=reply) as server:
+    async with Server(reply=killer) as server:
         room.put(names, url=server.url)
-        for kill in [True] * len(kills) + [False]:
-            asked.append(Counter())
-            running.append(await start(room, "--resume", "--concurrency", str(open_calls)))
-            _, told = await running[-1].communicate()
-            assert running[-1].returncode == (-signal.SIGKILL if kill else 0), told
-            # No stored reply was asked for again, and nothing twice within one process.
-            assert not stored & set(asked[-1])
-            assert set(asked[-1].values()) == {1}
-            now = room.answered()
-            assert stored <= now
-            assert len(set(asked[-1]) - now) <= open_calls
-            stored = now
-            assert room.report.exists() is not kill
+        await killer.run(start, room.answered)
     assert [body["id"] for body in room.verdicts()] == names
     for body in room.verdicts():
         assert [ballot["id"] for ballot in body["jurors"]] == [f"j{seat}" for seat in range(5)]
@@ -316,16 +278,12 @@ async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
         if len(server.calls) > 7:
             running.send_signal(signal.SIGINT)
             await asyncio.Event().wait()
-        out.write(_answer(seen))
-
-    def _answer(seen: Seen) -> bytes:
-        from tests.live.server import answer, envelope
-
-        return answer(200, envelope(seen, verdict(seen)))
+        out.write(answer(200, envelope(seen, verdict(seen))))
 
     async with Server(fault=hang) as server:
         room.put(url=server.url)
-        running = await start(room, "--concurrency", "1")
+        line = room.judge("--yes", "--concurrency", "1")
+        running = await started(line, room.folder / "desk.db")
         out, told = await running.communicate()
     assert (running.returncode, out) == (130, b"")
     assert told.decode().splitlines()[-1] == (
@@ -343,8 +301,3 @@ def test_progress_is_one_harmless_line() -> None:
     now = LiveProgress(20, 200, 100, 1000, seconds=10)
     assert live_text(now) == "20/200 · 10/s calls · ETA 1m30s"
     assert live_text(LiveProgress(0, 200, 0, 1000)) == "0/200 · 0/s calls"
-
-
-def test_the_example_files_are_what_the_kit_says() -> None:
-    assert cases(["a"]).count(b"\n") == 1
-    assert panel(count=3).count(b"model: ") == 3

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.helpers import ROOT, environment
+from tests.cli.terminalkit import started
 from tests.judgekit import Room
 from tests.live.batch_server import BatchVendors
 from tests.live.builders import KEY
@@ -32,11 +31,6 @@ def seats(room: Room, url: str) -> None:
     (room.folder / "panel.yaml").write_text(head + rows, encoding="utf-8")
 
 
-def arguments(room: Room, *more: str) -> list[str]:
-    order = room.order()
-    return ["judge", order.cases, "--panel", order.panel, "-o", order.report, *more]
-
-
 async def test_it_leaves_with_a_sentence_and_comes_back(
     cli: Cli, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,14 +38,14 @@ async def test_it_leaves_with_a_sentence_and_comes_back(
     vendors = BatchVendors()
     async with Server(fault=vendors) as server:
         seats(room, server.url)
-        left = await asyncio.to_thread(cli, *arguments(room, "--batch", "--yes", "--json"))
+        left = await asyncio.to_thread(cli, *room.judge("--batch", "--yes", "--json"))
         assert left.json == {"report": None, "waiting": 12, "fetched": 0, "unsent": 0}
         assert left.lines[-1] == (
             "12 calls wait at the vendors; come back with --resume, which asks for no answer twice"
         )
         assert "batches   12 calls at half the price, answered within a day" in left.lines
         vendors.is_done = True
-        done = await asyncio.to_thread(cli, *arguments(room, "--resume", "--yes", "--json"))
+        done = await asyncio.to_thread(cli, *room.judge("--resume", "--yes", "--json"))
     assert (done.json["passed"], done.json["reused"], done.json["calls"]) == (3, 12, 0)
     assert KEY not in left.out + left.err + done.out + done.err
     (loaded,) = cli("ingest", room.report, "--json").json
@@ -64,7 +58,7 @@ async def test_what_no_vendor_takes_fails_with_the_reason(
     monkeypatch.setenv("TEST_KEY", KEY)
     async with Server(fault=BatchVendors(refuses=403)) as server:
         seats(room, server.url)
-        done = await asyncio.to_thread(cli, *arguments(room, "--batch", "--yes"))
+        done = await asyncio.to_thread(cli, *room.judge("--batch", "--yes"))
     assert (done.code, done.out) == (1, "")
     assert done.lines[-1].startswith("12 could not be submitted")
     assert "(HTTP 403, no batches for [key])" in done.err
@@ -78,33 +72,27 @@ async def test_a_kill_between_submitting_and_fetching_pays_for_nothing_twice(
 ) -> None:
     """Killed while the first vendor holds back its answer, or once all have answered."""
     vendors = BatchVendors(holds=moment == "submitting")
+
+    async def start(*more: str) -> asyncio.subprocess.Process:
+        return await started(room.judge(*more), room.folder / "desk.db", TEST_KEY=KEY)
+
     async with Server(fault=vendors) as server:
         seats(room, server.url)
-        first = await start(room, "--batch", "--yes")
+        first = await start("--batch", "--yes")
         if vendors.holds:
             await vendors.taken.wait()
             first.kill()
         out, told = await first.communicate()
         assert first.returncode == (-9 if vendors.holds else 0)
         vendors.holds = False
-        waits = await start(room, "--resume", "--yes", "--json")
+        waits = await start("--resume", "--yes", "--json")
         out, told = await waits.communicate()
         assert json.loads(out)["waiting"] == 12
         vendors.is_done = True
-        last = await start(room, "--resume", "--yes", "--json")
+        last = await start("--resume", "--yes", "--json")
         out, told = await last.communicate()
     assert (last.returncode, json.loads(out)["passed"]) == (0, 3)
     assert vendors.paid == dict.fromkeys(VENDORS, 3)
     for path in room.folder.iterdir():
         assert KEY.encode() not in path.read_bytes()
     assert KEY.encode() not in out + told
-
-
-async def start(room: Room, *more: str) -> asyncio.subprocess.Process:
-    """Start the command in a process of its own."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "reviewdesk", *arguments(room, *more),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        stdin=asyncio.subprocess.DEVNULL, cwd=ROOT,
-        env=environment(room.folder / "desk.db") | {"TEST_KEY": KEY},
-    )  # fmt: skip

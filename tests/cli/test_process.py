@@ -1,8 +1,6 @@
 """The program as a person starts it."""
 
-import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,18 +11,12 @@ import pytest
 
 from reviewdesk import __version__
 from reviewdesk.cli import main
-from tests.helpers import POSIX, ROOT, environment, numbered, report, verdict
+from tests.cli.terminalkit import on_terminal
+from tests.helpers import POSIX, ROOT, environment, numbered, program, report, verdict
 
 
-def start(desk: Path, *arguments: str, stdin: bytes = b"", **more: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "reviewdesk", *arguments],
-        env={**environment(desk), **more},
-        input=stdin,
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
+def start(desk: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    done = program(desk, *arguments, input=stdin)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -64,13 +56,7 @@ def test_a_report_from_a_pipe(desk: Path) -> None:
 def test_a_terminal_that_cannot_show_everything(desk: Path, encoding: str) -> None:
     body = verdict("返却", case={"test": "⏎ ligne é"})
     start(desk, "ingest", "-", stdin=report(body))
-    done = subprocess.run(
-        [sys.executable, "-m", "reviewdesk", "queue"],
-        env={**environment(desk), "PYTHONIOENCODING": encoding},
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
+    done = program(desk, "queue", env={**environment(desk), "PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr
     assert b"\\u8fd4\\u5374" in done.stdout
 
@@ -108,14 +94,8 @@ def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> N
 def test_an_output_that_cannot_be_written(desk: Path) -> None:
     start(desk, "ingest", "-", stdin=numbered(3))
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "reviewdesk", "queue"],
-            env=environment(desk),
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        how = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
+        done = program(desk, "queue", **how)
     said = done.stderr.decode().splitlines()
     assert (done.returncode, said[0], len(said)) == (2, "run: run", 2)
     assert said[1].startswith("the output cannot be written: ")
@@ -170,29 +150,15 @@ def test_a_signal_closes_the_app_and_gives_the_terminal_back(
 ) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(numbered(2))
-    screen, terminal = os.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "reviewdesk", "open", str(path)],
-        env={**environment(desk), "TERM": "xterm-256color"},
-        cwd=ROOT,
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-    ) as running:
-        os.close(terminal)
-        shown = b""
-        while b"pass" not in shown:
-            shown += os.read(screen, 65536)
-        running.send_signal(signal.Signals[name])
-        with contextlib.suppress(OSError):
-            while piece := os.read(screen, 65536):
-                shown += piece
-        os.close(screen)
-    assert running.returncode == 128 + signal.Signals[name]
+    with on_terminal(desk, "open", path) as app:
+        app.until(b"pass")
+        app.running.send_signal(signal.Signals[name])
+        code, after = app.end()
+    assert code == 128 + signal.Signals[name]
     # The alternate screen and the reports of the mouse are switched off, and the last line follows.
-    after = shown[shown.rindex(b"\x1b[?1049l") :]
     assert b"saved in" in after
     assert f"ended by {name}".encode() in after
+    shown = app.shown
     assert shown.rindex(b"\x1b[?1000l") > shown.rindex(b"\x1b[?1000h")
 
 

@@ -2,17 +2,15 @@
 
 import asyncio
 import json
-import signal
 import sqlite3
-import sys
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli, Done
-from tests.helpers import ROOT, environment, load, open_desk, report, verdict
+from tests.cli.terminalkit import Killer, started
+from tests.helpers import load, open_desk, report, verdict
 from tests.judgekit import PRICE, Room
 from tests.live.server import Seen, Server
 from tests.live.server import verdict as said
@@ -99,7 +97,7 @@ async def test_the_ceiling_is_1_and_a_resume_goes_on(panel_cli: Cli, tmp_path: P
         assert (done.code, len(server.calls)) == (0, 100)
         done = await asked(panel_cli, "--resume", "--yes")
         assert (done.code, done.lines) == (
-            2, ["no re-run was interruptedf. Begin one with --filter, or name verdicts."],
+            2, ["no re-run was interrupted. Begin one with --filter, or name verdicts."],
         )  # fmt: skip
 
 
@@ -110,15 +108,6 @@ def test_one_way_of_choosing_is_needed(panel_cli: Cli) -> None:
         assert "takes verdicts, --filter, --resume or --give-up" in done.lines[0]
     done = panel_cli("rerun", "--filter", "tag:nothing-has-it", "--yes")
     assert (done.code, "no verdict passes the filter" in done.lines[0]) == (2, True)
-
-
-async def start(desk: Path, *more: str) -> asyncio.subprocess.Process:
-    """The command in a process of its own."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "reviewdesk", "rerun", "--yes", *more,
-        env=environment(desk), cwd=ROOT, stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
 
 
 def kept(desk: Path) -> set[tuple[str, str]]:
@@ -133,36 +122,22 @@ def kept(desk: Path) -> set[tuple[str, str]]:
 
 @pytest.mark.slow
 async def test_kills_lose_no_reply_and_repeat_no_stored_one(tmp_path: Path) -> None:
-    """The server decides when: it has read the n-th call of a process when that is killed."""
-    desk, kills = tmp_path / "desk.db", (9, 21, 2, 33)
+    desk = tmp_path / "desk.db"
     loaded(desk)
-    running: list[asyncio.subprocess.Process] = []
-    asked: list[Counter[tuple[str, str]]] = []
 
-    def reply(seen: Seen) -> str:
-        calls = asked[-1]
+    def whom(seen: Seen) -> tuple[str, str]:
         name = next(name for name in NAMES if f"answer {name}\n" in seen.user + "\n")
-        calls[name, seen.payload["model"]] += 1
-        if len(asked) <= len(kills) and calls.total() == kills[len(asked) - 1]:
-            running[-1].kill()
-        return said(seen)
+        return name, seen.payload["model"]
 
-    stored: set[tuple[str, str]] = set()
-    async with Server(reply=reply) as server:
-        path = panel_of(tmp_path, server.url)
-        for place in range(len(kills) + 1):
-            asked.append(Counter())
-            how = ("--resume",) if place else ("--filter", "", "--panel", path)
-            running.append(await start(desk, *how, "--concurrency", "4"))
-            _, told = await running[-1].communicate()
-            killed = place < len(kills)
-            assert running[-1].returncode == (-signal.SIGKILL if killed else 0), told
-            assert not stored & set(asked[-1])
-            assert set(asked[-1].values()) == {1}
-            now = kept(desk)
-            assert stored <= now
-            assert len(set(asked[-1]) - now) <= 4
-            stored = now
+    killer = Killer((9, 21, 2, 33), whom)
+    async with Server(reply=killer) as server:
+        first = ("--filter", "", "--panel", panel_of(tmp_path, server.url))
+
+        async def start(place: int) -> asyncio.subprocess.Process:
+            how = ("--resume",) if place else first
+            return await started(["rerun", "--yes", *how, "--concurrency", "4"], desk)
+
+        stored = await killer.run(start, lambda: kept(desk))
     assert len(stored) == 100
     with closing(open_desk(desk)) as again:
         assert again.verify().ok

@@ -11,7 +11,7 @@ import pyte
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.helpers import POSIX, ROOT, environment, events_of, load, numbered, open_desk
+from tests.helpers import POSIX, ROOT, environment, events_of, load, numbered, open_desk, program
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,11 @@ def test_without_the_extra_one_sentence_says_how_to_get_it(tmp_path: Path) -> No
     missing.mkdir()
     (missing / "__init__.py").write_text("raise ModuleNotFoundError(name='textual_serve')")
     given = environment(tmp_path / "desk.db")
-    done = subprocess.run(
-        [sys.executable, "-m", "reviewdesk", "serve"],
-        env=given | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    done = program(tmp_path / "desk.db", "serve", env=given | {"PYTHONPATH": path})
     assert done.returncode == 2
     missing_extra = "serve needs textual_serve, which is not installed"
-    assert done.stderr == f"{missing_extra}. Install it: pip install 'reviewdesk[web]'.\n"
+    assert done.stderr.decode() == f"{missing_extra}. Install it: pip install 'reviewdesk[web]'.\n"
 
 
 class Console:

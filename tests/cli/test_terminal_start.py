@@ -2,19 +2,16 @@
 
 import json
 import os
-import select
-import struct
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.app.builders import open_run, report, verdict
+from tests.cli.terminalkit import on_terminal
+from tests.helpers import printed
 
 if sys.platform != "win32":
-    import fcntl
     import termios
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
@@ -48,33 +45,6 @@ asyncio.run(main())
 """
 
 
-class Terminal:
-    """A program on a pseudo terminal of 160 by 48."""
-
-    def __init__(self, *command: str) -> None:
-        self.fd, self.child = os.openpty()
-        fcntl.ioctl(self.child, termios.TIOCSWINSZ, struct.pack("HHHH", 48, 160, 0, 0))
-        self.modes = termios.tcgetattr(self.child)
-        environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        for name in ("NO_COLOR", "COLUMNS", "LINES"):
-            environ.pop(name, None)
-        self.process = subprocess.Popen(
-            command, stdin=self.child, stdout=self.child, stderr=self.child, env=environ
-        )
-        self.output = ""
-
-    def wait(self, arrived: Callable[[str], bool]) -> None:
-        """Read until the output fits; fail after 30 s."""
-        while not arrived(self.output):
-            ready, _, _ = select.select([self.fd], [], [], 30)
-            assert ready, self.output[-2000:]
-            self.output += os.read(self.fd, 1 << 16).decode("utf-8", "replace")
-
-    def type(self, keys: str) -> None:
-        """Type keys."""
-        os.write(self.fd, keys.encode())
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     desk, _ = open_run(tmp_path / "d.db", report([verdict(n) for n in range(60)]))
@@ -83,10 +53,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Path) -> None:
-    made = subprocess.run(
-        [sys.executable, "-c", _APP, str(path)], capture_output=True, text=True, check=True
-    )
-    loaded, dataclasses, strip = json.loads(made.stdout.splitlines()[-1])
+    loaded, dataclasses, strip = json.loads(printed(_APP, str(path)).splitlines()[-1])
     loaded, dataclasses = set(loaded), set(dataclasses)
     assert strip == 1
     # Numpy is loaded: the item in front is assessed by the columns that whole runs are.
@@ -100,21 +67,22 @@ def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Pa
 
 @pytest.mark.slow
 def test_keys_act_after_the_start_and_the_terminal_is_set_back(path: Path) -> None:
-    command = (sys.executable, "-m", "reviewdesk", "open", "--desk", str(path), "--reviewer", "ann")
-    terminal = Terminal(*command)
-    terminal.wait(lambda text: "1 of 60" in text)
-    terminal.type("JJ")
-    terminal.wait(lambda text: "3\x1b" in text or "3 of 60" in text)
-    terminal.type("q")
-    terminal.wait(lambda text: "saved in" in text)
-    assert terminal.process.wait(30) == 0
-    assert termios.tcgetattr(terminal.child) == terminal.modes
-    assert "saved in " in terminal.output.rpartition("?1049l")[2]
+    new = os.openpty()
+    modes = termios.tcgetattr(new[0])
+    with on_terminal(path, "open") as app:
+        app.until(b"1 of 60")
+        app.shown = b""
+        os.write(app.screen, b"JJ")
+        app.until(b"3\x1b")  # only the cells that differ are sent
+        os.write(app.screen, b"q")
+        code, after = app.end()
+        assert (code, b"saved in " in after) == (0, True)
+        assert termios.tcgetattr(app.screen) == modes
 
 
 def test_the_command_line_loads_only_the_command_that_is_asked_for() -> None:
     code = "import sys; from reviewdesk.cli.program import cli; cli.get_command(None, 'open')\n"
     code += "print([name for name in sys.modules if name.startswith('reviewdesk.cli.')])"
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "reviewdesk.cli.review" in made.stdout
-    assert not {"reviewdesk.cli.desk", "reviewdesk.cli.gate"} & set(made.stdout.split("'"))
+    made = printed(code).split("'")
+    assert "reviewdesk.cli.review" in made
+    assert not {"reviewdesk.cli.desk", "reviewdesk.cli.gate"} & set(made)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
-from tests.cli.terminalkit import shown_at
+from tests.cli.terminalkit import on_terminal
 from tests.helpers import SHARED, numbered
 
 CROSS = SHARED / "formats" / "cross-judge" / "ensemble_verdicts.json"
@@ -62,6 +62,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_queue(
     cli: Cli, write: Write, desk_path: Path
 ) -> None:
     cli("ingest", write("a.json", numbered(3, report_id="plain")))
-    shown = shown_at("dumb", ["open"], desk_path)
-    assert [line.rstrip("\r") for line in shown.splitlines()] == cli("queue").out.splitlines()
-    assert "\x1b" not in shown
+    with on_terminal(desk_path, "open", kind="dumb") as app:
+        code, shown = app.end()
+    assert (code, shown.decode().splitlines()) == (0, cli("queue").out.splitlines())
+    assert b"\x1b" not in shown

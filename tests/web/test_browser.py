@@ -223,15 +223,6 @@ def test_hostile_text_is_text(browser: webdriver.Chrome, path: Path) -> None:
         assert not set(tab.sent) & set(b"\x00\x01\x02\x03\x04\x05\x06\x08\x0e\x0f\x7f")
 
 
-def test_who_has_no_token_sees_nothing(browser: webdriver.Chrome, path: Path) -> None:
-    with serving(path) as (link, server):
-        place = urlsplit(link)
-        for address in (f"{link}x", f"{place.scheme}://{place.netloc}/", f"{link[:-1]}"):
-            browser.get(address)
-            assert "Open the whole link" in browser.page_source
-        assert not consoles_of(server)
-
-
 _ATTACK = b"""<!DOCTYPE html><title>waiting</title><iframe src="%s"></iframe><script>
 const socket = new WebSocket("%s");
 socket.onopen = () => { document.title = "in"; };

@@ -114,7 +114,8 @@ async def test_nothing_is_answered_without_the_token(
 ) -> None:
     query = "" if token is None else f"?token={token}"
     own = on.base
-    assert (await on.get(f"{path}{query}", Origin=own)).status == 403
+    refused = await on.get(f"{path}{query}", Origin=own)
+    assert (refused.status, "Open the whole link" in await refused.text()) == (403, True)
     wrong = f"{on.server.site.cookie}={token}"
     assert (await on.get(path, Origin=own, Cookie=wrong)).status == 403
     if token is not None:
