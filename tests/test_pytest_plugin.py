@@ -1,18 +1,25 @@
 """The plugin of pytest, in a pytest of its own: what passes, what fails and how it reads."""
 
-import subprocess
-import sys
 import tomllib
 from contextlib import closing
 from importlib import import_module
 
 import pytest
 
-from reviewdesk.desk.files import write_suite
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.domain.records import Truth
-from tests.cli.gatekit import AGREE, CALM, SPLIT, entry, suite
-from tests.helpers import ROOT, SAMPLES, controls, figures_of, open_desk, report, source, verdict
+from tests.cli.gatekit import AGREE, CALM, SPLIT, entry, suite, write_judge
+from tests.helpers import (
+    ROOT,
+    SAMPLES,
+    controls,
+    figures_of,
+    open_desk,
+    printed,
+    report,
+    source,
+    verdict,
+)
 
 pytest_plugins = ["pytester"]
 
@@ -113,14 +120,7 @@ def test_a_report_that_the_test_made_takes_the_place_of_what_entries_name(
 
 def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(folder: pytest.Pytester) -> None:
     """Ten labels pass and ten fail; a panel that passes all of them is right on half."""
-    bodies = [verdict(f"v{at}", *[0.05 if at % 2 else 0.95] * 3) for at in range(20)]
-    with closing(open_desk(folder.path / "desk.db")) as desk:
-        loaded = desk.load(source(report(*bodies))).run
-        for row in desk.rows(desk.queue(loaded)):
-            desk.label(row.key, Truth(str(row.decision)))
-        write_suite(desk, loaded, folder.path / "judge")
-    path = folder.path / "judge" / "suite.yml"
-    path.write_text(path.read_text(encoding="utf-8").replace("0.8 }", "0.5 }"), encoding="utf-8")
+    bodies = write_judge(folder.path)
     (folder.path / "made.json").write_bytes(report(*bodies, report_id="made"))
     folder.makepyfile(
         test_judge=TEST.format(
@@ -179,8 +179,8 @@ def test_the_entry_point_names_the_module_which_loads_nothing_else() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (name,) = project["entry-points"]["pytest11"].values()
     assert hasattr(import_module(name), "reviewdesk_gate")
-    code = _LOADS.format(module=name)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["reviewdesk", "reviewdesk.pytest", "reviewdesk.version"]
+    assert printed(_LOADS.format(module=name)).split() == [
+        "reviewdesk",
+        "reviewdesk.pytest",
+        "reviewdesk.version",
+    ]

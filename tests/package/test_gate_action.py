@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,10 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from reviewdesk.desk.files import write_suite
-from reviewdesk.domain.records import Truth
-from tests.cli.gatekit import CALM, SPLIT, entry, suite
-from tests.helpers import ROOT, load, open_desk, report, verdict
+from tests.cli.gatekit import CALM, SPLIT, entry, suite, write_judge
+from tests.helpers import ROOT, report, verdict
 from tests.package.packagekit import build, empty_home, index, only, unpack
 
 ACTION = ROOT / ".github" / "actions" / "gate"
@@ -146,15 +143,8 @@ def test_the_step_ends_as_the_gate_does(
 
 def test_the_report_of_a_worse_judge_fails_the_step(installed: Job) -> None:
     """The labels of ten passes and ten fails; the second panel passes all of them."""
-    bodies = [verdict(f"v{at}", *[0.05 if at % 2 else 0.95] * 3) for at in range(20)]
-    with closing(open_desk(installed.folder / "desk.db")) as desk:
-        loaded = load(desk, report(*bodies))
-        for row in desk.rows(desk.queue(loaded)):
-            desk.label(row.key, Truth(str(row.decision)))
-        write_suite(desk, loaded, installed.folder / "judge")
-    text = (installed.folder / "judge" / "suite.yml").read_text(encoding="utf-8")
-    inputs = {"suite": "judge/today.yml", "require-representative": "true"}
-    (installed.folder / "judge" / "today.yml").write_text(text.replace("0.8 }", "0.5 }"))
+    bodies = write_judge(installed.folder)
+    inputs = {"suite": "judge/suite.yml", "require-representative": "true"}
     for name, made, status in (
         ("good", bodies, 0),
         ("worse", [verdict(body["id"], 0.95, 0.95, 0.95) for body in bodies], 1),

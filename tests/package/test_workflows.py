@@ -68,21 +68,20 @@ def test_a_workflow_may_read_and_uses_what_cannot_change(path: Path) -> None:
                 assert step["with"] == {"persist-credentials": False}
 
 
-def test_a_tag_publishes_what_was_built_and_checked() -> None:
-    found = read(RELEASE)
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        (RELEASE, {"python -m build", "python -m twine check --strict dist/*"}),
+        (SITE, {"python -m zensical build --strict"}),
+    ],
+    ids=["package", "site"],
+)
+def test_a_tag_publishes_what_was_built_and_checked(path: Path, steps: set[str]) -> None:
+    found = read(path)
     # YAML reads the key `on` as true.
     assert found[True] == {"push": {"tags": ["v*"]}}
     assert found["jobs"]["publish"]["needs"] == "build"
-    run = [step.get("run", "") for step in found["jobs"]["build"]["steps"]]
-    assert {"python -m build", "python -m twine check --strict dist/*"} <= set(run)
-
-
-def test_a_tag_publishes_the_site_that_is_built_strictly() -> None:
-    found = read(SITE)
-    assert found[True] == {"push": {"tags": ["v*"]}}
-    assert found["jobs"]["publish"]["needs"] == "build"
-    run = [step.get("run", "") for step in found["jobs"]["build"]["steps"]]
-    assert "python -m zensical build --strict" in run
+    assert steps <= {step.get("run", "") for step in found["jobs"]["build"]["steps"]}
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), ("v0.0.0", 1), ("v.*", 1)])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.gatekit import Write, facts
-from tests.cli.gates.test_gate_report import FAILS, Body, Suite, judged, run_of
+from tests.cli.gatekit import FAILS, Write, only_entry
+from tests.cli.gates.test_gate_report import Body, Suite, judged, run_of
 from tests.helpers import report
 
 COUNT = 200
@@ -35,10 +35,9 @@ def silent(bodies: list[Body], count: int) -> list[Body]:
 
 
 def changes(done: Any) -> dict[str, str]:
-    (entry,) = facts(done)["entries"]
     return {
         check["target"].removeprefix("change_from_"): check["status"]
-        for check in entry["checks"]
+        for check in only_entry(done)["checks"]
         if check["target"].startswith("change_from_")
     }
 

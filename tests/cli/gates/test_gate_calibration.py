@@ -52,7 +52,12 @@ def test_the_suite_of_the_document(cli: Cli, write: Write, form: Form) -> None:
     # Brier: (9 * 0.01 + 0.81 + 2 * 0.64 + 8 * 0.04) / 20. The rate: (0.5 + 0.8 - 1) / 0.7.
     expected = {"ece": 0.0, "brier": 0.125, "corrected_rate": 3 / 7}
     assert values == {name: pytest.approx(value) for name, value in expected.items()}
-    assert [check["target"] for check in second["checks"]] == ["ece", "brier"]
+    said = (second["kind"], second["source"], second["verdicts"])
+    assert said == ("calibration", "./calibration-labels.jsonl", None)
+    assert [(check["target"], check["matcher"]) for check in second["checks"]] == [
+        ("ece", {"schema": {"maximum": 0.1}}),
+        ("brier", {"schema": {"maximum": 0.25}}),
+    ]
 
 
 @pytest.mark.parametrize("form", [lines, listed])
@@ -75,16 +80,12 @@ ROW = b"- { confidence: 0.5, correct: true }\n"
     ("labels", "problem"),
     [
         (None, "there is no such file"),
-        (ROW + b"- { confidence: true, correct: true }\n", "line 2: confidence must be a number"),
-        (ROW + b"- { confidence: .nan, correct: true }\n", "line 2: holds .nan"),
         (ROW + b"- { confidence: 7, correct: true }\n", "line 2: confidence must be a number"),
-        (ROW + b"- { confidence: 0.5 }\n", 'line 2: has no "correct"'),
-        (ROW + b"- { confidence: 0.5, correct: true, x: 1 }\n", 'line 2: has the key "x"'),
         (ROW + b"- &a [x, x]\n- &b [*a, *a]\n", "line 2: has the anchor &a"),
-        (ROW + b"- *a\n", "line 2: has the alias *a"),
         (ROW + b"- { confidence: 0.5, correct: true\n", "line 3: is not YAML"),
         (ROW * 20_000, "is over 512 KiB of YAML. Write it as JSON Lines"),
         (b'{"confidence": 0.5, "correct": true, "x": 1}', 'line 1: has the key "x"'),
+        (b'{"confidence": 1, "correct": true}\n{\n', "line 2"),
     ],
 )
 def test_labels_no_suite_may_have(
@@ -99,29 +100,6 @@ def test_labels_no_suite_may_have(
     assert all(f"calibration-labels.jsonl: {problem}" in line for line in done.lines)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        (b"labels: ./c", b"label: ./c", 3),
-        (b"fp: 20 }", b"fp: 20, n: 3 }", 5),
-        (b"fp: 20 }", b"fp: true }", 5),
-        (b"0.50\n    expect", b"1.50\n    expect", 6),
-        (b"target: brier", b"target: briar", 10),
-        (b"calibration:\n", b"calibration: &a\n", 1),
-        (b'name: "by default"', b"name: *a", 14),
-    ],
-)
-def test_a_suite_that_is_wrong_runs_nothing(
-    cli: Cli, write: Write, old: bytes, new: bytes, line: int
-) -> None:
-    write("calibration-labels.jsonl", lines(PAIRS))
-    assert old in SUITE
-    path = write("suite.yml", SUITE.replace(old, new, 1))
-    done = cli("gate", path)
-    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
-    assert done.err.startswith(f"{path}:{line}: ")
-
-
 @pytest.mark.parametrize("data", [b"[]", b"", b"# none yet\n[]\n"])
 def test_an_empty_set_warns_and_passes_nothing(cli: Cli, write: Write, data: bytes) -> None:
     path = write("labels.yaml", data)
@@ -132,3 +110,4 @@ def test_an_empty_set_warns_and_passes_nothing(cli: Cli, write: Write, data: byt
     done = cli("gate", write("suite.yml", SUITE))
     # The rate needs no rows: it is of the counts that the suite gives.
     assert (done.code, rows(done)) == (0, ["PASS", "SKIP"])
+    assert "the file has no rows" in done.out

@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth
 from tests.cli.conftest import Cli
-from tests.cli.gatekit import Write, facts
+from tests.cli.gatekit import Write, asking, values
 from tests.cli.gates.test_gate_report import run_of
 from tests.helpers import report
 
@@ -20,16 +20,13 @@ HARD = ("v03", "v08", "v21")
 def ends(cli: Cli, suite: Path, *more: str | Path) -> dict[str, float]:
     done = cli("gate", suite, "--json", *more)
     assert done.out.startswith("{"), done
-    (only,) = facts(done)["entries"]
-    return {check["target"]: check["value"] for check in only["checks"]}
+    return values(done)
 
 
 def suite_of(folder: Path, name: str, source: str) -> Path:
     lines = [f"calibration:\n  - name: judge\n    {source}\n    expect:\n"]
-    for target in (*TARGETS, *(["honest_rate"] if source.startswith("run:") else [])):
-        for end in ("low", "high"):
-            limit = "matcher: { not: { exact: 0.123456789 } }"
-            lines.append(f"      - {{ target: {target}_{end}, {limit} }}\n")
+    targets = (*TARGETS, *(["honest_rate"] if source.startswith("run:") else []))
+    lines.append(asking(*(f"{one}_{end}" for one in targets for end in ("low", "high"))))
     path = folder / name
     path.write_text("".join(lines), encoding="utf-8")
     return path

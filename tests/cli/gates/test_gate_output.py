@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import AGREE, Gate, Write, entry, facts, rows, suite, xml_of
-from tests.helpers import ROOT, SAMPLES, controls, environment, report, verdict
+from tests.helpers import ROOT, SAMPLES, controls, environment, program, report, verdict
 
 HOSTILE = "\x1b]0;owned\x07\x9b31m\u202e</testcase>&\ud800"
 
@@ -123,14 +122,9 @@ def test_the_suite_of_the_docs(cli: Cli, write: Write) -> None:
 @pytest.mark.slow
 def test_as_a_process_without_a_terminal(tmp_path: Path) -> None:
     desk = tmp_path / "desk.db"
-    done = subprocess.run(
-        [sys.executable, "-m", "reviewdesk", "gate", str(SAMPLES / "jury-gates.yml")],
-        env={**environment(desk), "NO_COLOR": "1", "TERM": "dumb"},
-        stdin=subprocess.DEVNULL,
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
+    plain = {**environment(desk), "NO_COLOR": "1", "TERM": "dumb"}
+    suite_ = SAMPLES / "jury-gates.yml"
+    done = program(desk, "gate", suite_, env=plain, stdin=subprocess.DEVNULL, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\x1b" not in done.stdout
     assert done.stdout.endswith(b"3 gates: 3 passed, 0 failed, 0 skipped" + os.linesep.encode())

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli, Done, once
-from tests.cli.gatekit import Write, facts, xml_of
+from tests.cli.gatekit import FAILS, Write, asking, only_entry, values, xml_of
 from tests.helpers import report, verdict
 
 STRICT = "--require-representative"
-FAILS = (0.2, 0.3, 0.1)
 Body = dict[str, Any]
 Change = Callable[[list[Body]], list[Body]]
 
@@ -73,15 +72,6 @@ class Suite:
 @pytest.fixture
 def twenty(cli: Cli, write: Write, tmp_path: Path) -> Suite:
     return Suite(cli, write, tmp_path / "judge", run_of(20))
-
-
-def entry_of(done: Done) -> Any:
-    (only,) = facts(done)["entries"]
-    return only
-
-
-def values(done: Done) -> dict[str, Any]:
-    return {check["target"]: check["value"] for check in entry_of(done)["checks"]}
 
 
 def test_a_worse_judge_fails_where_the_suite_by_itself_passes(twenty: Suite) -> None:
@@ -142,10 +132,8 @@ def test_what_the_labels_are_drawn_from_must_be_there(
     # 100 verdicts: the flagged 25 and 30 of the rest are labelled; the report lacks one without.
     bodies = run_of(100)
     cli("ingest", write("old.json", report(*bodies)))
-    asked = [
-        row for row in cli("queue", "--json").json if row["audit"] or "esc" in str(row["flags"])
-    ]
-    asked = [row for row in asked if row["audit"] or row["stratum"].startswith("flagged")]
+    rows = cli("queue", "--json").json
+    asked = [row for row in rows if row["audit"] or row["stratum"].startswith("flagged")]
     told = [json.dumps({"id": row["id"], "truth": row["decision"]}) for row in asked]
     cli("labels", "import", write("truths.jsonl", "\n".join(told).encode()))
     cli("labels", "export", "--format", "suite", "-o", tmp_path)
@@ -279,7 +267,8 @@ def asking_suite(cli: Cli, write: Write, folder: Path, told: list[dict[str, str]
     cli("labels", "import", write("truths.jsonl", lines.encode()))
     cli("labels", "export", "--format", "suite", "-o", folder)
     path = folder / "suite.yml"
-    path.write_text(asking(path.read_text(encoding="utf-8")), encoding="utf-8")
+    head = path.read_text(encoding="utf-8").split("    expect:", maxsplit=1)[0]
+    path.write_text(f"{head}    expect:\n{asking(*FIGURES)}", encoding="utf-8")
     return path
 
 
@@ -290,10 +279,7 @@ FIGURES = (
 )
 
 
-def asking(text: str) -> str:
-    head = text.split("    expect:", maxsplit=1)[0]
-    line = "      - {{ target: {}, matcher: {{ schema: {{ not: {{ const: 0.123456789 }} }} }} }}\n"
-    return f"{head}    expect:\n" + "".join(map(line.format, FIGURES))
+RUN = "calibration:\n  - name: n\n    run: {}\n    expect:\n"
 
 
 @pytest.mark.slow
@@ -326,7 +312,7 @@ def test_the_figures_are_those_of_the_desk(
         if name == "flipped" and kind == "weighted":
             continue
         cli("ingest", new)
-        text = asking(f"calibration:\n  - name: n\n    run: {name}\n    expect:")
+        text = RUN.format(name) + asking(*FIGURES)
         itself = values(cli("gate", write("run.yml", text.encode()), "--json"))
         # The strata of a census bear on intervals alone, and are those of the first panel here.
         same = [key for key in itself if name == "same" or not key.endswith(("_low", "_high"))]
@@ -334,7 +320,7 @@ def test_the_figures_are_those_of_the_desk(
             key: pytest.approx(itself[key], abs=1e-9) for key in same
         }
     # A suite that names the run in the place of a file says the same of the last report.
-    text = asking("calibration:\n  - name: n\n    run: run\n    expect:")
+    text = RUN.format("run") + asking(*FIGURES)
     named = cli("gate", write("run.yml", text.encode()), "--report", new, "--json")
     assert values(named) == {key: pytest.approx(found[key], abs=1e-9) for key in found}
 
@@ -355,7 +341,7 @@ def test_the_draw_of_the_suite_weighs_the_new_panel(cli: Cli, write: Write, tmp_
     made = [judged(body, *FAILS) if at < 10 else body for at, body in enumerate(bodies)]
     done = cli("gate", path, "--report", write("new.json", report(*made)), "--json", STRICT)
     assert values(done)["accuracy"] == pytest.approx(0.9)
-    assert entry_of(done)["representative"] is True
+    assert only_entry(done)["representative"] is True
 
 
 def test_contents_that_were_drawn_with_other_chances_weigh_what_the_rows_say(
@@ -391,7 +377,7 @@ def test_labels_of_what_the_old_panel_left_open_judge_a_new_one(
 def test_json_and_junit_tell_the_join(twenty: Suite, tmp_path: Path) -> None:
     xml = tmp_path / "out.xml"
     done = twenty.gate(changed("output", 3)(twenty.bodies)[:-1], "--json", "--junit", xml)
-    found = entry_of(done)
+    found = only_entry(done)
     assert (done.code, found["status"]) == (3, "pass")
     assert found["join"] == {
         "labels": 20, "joined": 16, "changed": 3, "one_sided": 0, "missing": 1,
@@ -402,7 +388,7 @@ def test_json_and_junit_tell_the_join(twenty: Suite, tmp_path: Path) -> None:
     ]
     (case,) = xml_of(xml).iter("testcase")
     assert "not shown: only 16 of 20 labels joined" in (case[0].text or "")
-    assert entry_of(twenty.cli("gate", twenty.folder / "suite.yml", "--json"))["join"] is None
+    assert only_entry(twenty.cli("gate", twenty.folder / "suite.yml", "--json"))["join"] is None
 
 
 def test_checks_that_are_all_skipped_show_nothing(twenty: Suite) -> None:

@@ -3,13 +3,12 @@
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, Done, give
-from tests.cli.gatekit import Write, facts, xml_of
+from tests.cli.conftest import Cli, give
+from tests.cli.gatekit import FOUR, Write, asking, facts, only_entry, values, xml_of
 from tests.helpers import numbered, report, verdict
 
 SUITE = ("labels", "export", "--format", "suite", "-o")
@@ -45,17 +44,6 @@ def truths(cli: Cli, kind: str, dice: random.Random) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in made).encode()
 
 
-def asking(text: str, *targets: str) -> str:
-    """A suite that asks for more, of which any number is fine."""
-    line = "      - {{ target: {}, matcher: {{ schema: {{ not: {{ const: 0.123456789 }} }} }} }}\n"
-    return text + "".join(line.format(target) for target in targets)
-
-
-def values(done: Done) -> dict[str, Any]:
-    (only,) = facts(done)["entries"]
-    return {check["target"]: check["value"] for check in only["checks"]}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["census", "weighted", "escalated-only", "any"])
@@ -75,7 +63,7 @@ def test_the_suite_says_what_calibrate_says(
         # Nothing is said of the run, nor can it be asked.
         assert cli("gate", path, STRICT).code in {1, 3}
         names = {name for name in names if not name.startswith("honest_rate")}
-    text = asking(path.read_text(encoding="utf-8"), *sorted(names))
+    text = path.read_text(encoding="utf-8") + asking(*sorted(names))
     path.write_text(text, encoding="utf-8")
     found = values(cli("gate", path, "--json"))
     known = desk | {"honest_rate": desk["honest"]["estimate"]}
@@ -97,9 +85,7 @@ def test_the_suite_says_what_calibrate_says(
 @pytest.fixture
 def census(cli: Cli, write: Write) -> Cli:
     """Four verdicts, all labelled as the panel decided."""
-    low = (0.2, 0.3, 0.1)
-    bodies = (verdict("a"), verdict("b"), verdict("c", *low), verdict("d", *low))
-    cli("ingest", write("report.json", report(*bodies)))
+    cli("ingest", write("report.json", report(*FOUR)))
     give((("a", "pass"), ("b", "pass"), ("c", "fail"), ("d", "fail")))
     return cli
 
@@ -136,18 +122,14 @@ def test_the_limits_that_are_written_hold_while_the_product_improves(
         "brier": {"maximum": 0.25},
         "specificity_low": {"minimum": 0.8},
     }
-    before = {one["target"]: one["status"] for one in checks_of(census("gate", path, "--json"))}
+    checks = only_entry(census("gate", path, "--json"))["checks"]
+    before = {one["target"]: one["status"] for one in checks}
     # Two caught of two: Wilson's interval begins at 0.34.
     assert before["specificity_low"] == "fail"
     text = path.read_text(encoding="utf-8").replace("_rate: 0.5", "_rate: 0.9")
     path.write_text(text, encoding="utf-8")
-    after = {one["target"]: one["status"] for one in checks_of(census("gate", path, "--json"))}
-    assert before == after
-
-
-def checks_of(done: Done) -> list[dict[str, Any]]:
-    checks: list[dict[str, Any]] = facts(done)["entries"][0]["checks"]
-    return checks
+    checks = only_entry(census("gate", path, "--json"))["checks"]
+    assert {one["target"]: one["status"] for one in checks} == before
 
 
 def test_two_reviewers_of_one_verdict_are_one_row(census: Cli, tmp_path: Path) -> None:
@@ -210,7 +192,7 @@ def test_a_name_from_outside_stays_a_name(cli: Cli, write: Write, tmp_path: Path
     text = (tmp_path / "suite.yml").read_text(encoding="utf-8")
     assert text.isascii()
     assert text.replace("\n", "").isprintable()
-    (only,) = facts(cli("gate", tmp_path / "suite.yml", "--json"))["entries"]
+    only = only_entry(cli("gate", tmp_path / "suite.yml", "--json"))
     assert only["name"].startswith('the judge of x"')
     assert "é 😀 \\" in only["name"]
 

@@ -1,12 +1,11 @@
 """Labels that a file already holds: counted, shown, and taken only where somebody asks."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, rows
 from tests.cli.gatekit import Write
 from tests.helpers import open_desk, report, unmeasure, verdict
 
@@ -43,17 +42,13 @@ def test_they_are_taken_on_request_with_author_and_time(cli: Cli, file: Path, kn
     made = cli("ingest", file, "--import-labels", "--json").json[0]
     assert made["new"] is not known
     assert made["notes"] == ["3 labels taken from the file"]
-    rows = [
-        json.loads(line)
-        for line in cli("labels", "export", "--format", "full").out.split("\n")
-        if line
-    ]
-    told = {row["id"]: (row["truth"], row["reviewer"], row["note"]) for row in rows}
+    full = rows(cli("labels", "export", "--format", "full"))
+    told = {row["id"]: (row["truth"], row["reviewer"], row["note"]) for row in full}
     # Who is not named is whoever asked for it.
     assert told == {
         "a": ("fail", "cara", "day 31"), "b": ("pass", "ann", None), "c": ("unsure", "dan", None),
     }  # fmt: skip
-    assert next(row["time"] for row in rows if row["id"] == "a") == CARA["at"]
+    assert next(row["time"] for row in full if row["id"] == "a") == CARA["at"]
     assert cli("undo", "--json").json["was"] == "import of 3 labels"
     assert cli("labels", "list", "--json").json == []
 

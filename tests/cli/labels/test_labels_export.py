@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Cli, give, rows
-from tests.cli.gatekit import Write
+from tests.cli.gatekit import FOUR, Write
 from tests.helpers import numbered, report, verdict
 
 SOURCES = ("support", "score", "reported", "vote_share")
@@ -15,25 +15,8 @@ SOURCES = ("support", "score", "reported", "vote_share")
 @pytest.fixture
 def census(cli: Cli, write: Write) -> Cli:
     """Four verdicts, one in each cell: the panel passes a and b, fails c and d."""
-    low = (0.2, 0.3, 0.1)
-    cli("ingest", write("report.json", report(
-        verdict("a"), verdict("b"), verdict("c", *low), verdict("d", *low),
-    )))  # fmt: skip
+    cli("ingest", write("report.json", report(*FOUR)))
     give((("a", "pass"), ("b", "fail"), ("c", "fail"), ("d", "pass")))
-    return cli
-
-
-@pytest.fixture
-def weighted(cli: Cli, write: Write) -> Cli:
-    """Eighty verdicts of which the fifty of the queue are labelled, the judge wrong on a fifth."""
-    cli("ingest", write("report.json", numbered(80)))
-    given = []
-    for place, row in enumerate(cli("queue", "--json").json):
-        if row["audit"] or row["stratum"].startswith("flagged"):
-            right = row["decision"] if place % 5 else {"pass": "fail"}.get(row["decision"], "pass")
-            given.append((row["id"], right))
-    give(given)
-    assert cli("calibrate", "--json").json["design"] == "weighted"
     return cli
 
 
@@ -93,13 +76,6 @@ def test_a_name_cannot_leave_its_comment(cli: Cli, write: Write) -> None:
     assert done.out.isascii()
     assert done.out.replace("\n", "").isprintable()
     assert yaml.safe_load(done.out) == [{"confidence": 0.8, "correct": True}]
-
-
-@pytest.mark.slow
-def test_rows_of_different_weight_say_so(weighted: Cli) -> None:
-    for kind in ("mcptest", "yaml"):
-        done = weighted("labels", "export", "--format", kind)
-        assert "--format full" in done.err
 
 
 def test_an_export_without_rows_says_why(cli: Cli, write: Write) -> None:

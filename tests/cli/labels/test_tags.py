@@ -10,7 +10,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, rows
 from tests.cli.gatekit import Write
 from tests.helpers import mark, numbered, tag
 
@@ -73,7 +73,7 @@ def test_list_and_exports_carry_the_newest_tags_of_each_author(
     expected = {("v1", "ann"): ["tone", "a=b"], ("v1", "ben"): ["theirs"], ("v2", "ann"): []}
     listed = loaded("labels", "list", "--json").json
     assert {(row["id"], row["reviewer"]): row["tags"] for row in listed} == expected
-    full = [json.loads(x) for x in loaded("labels", "export", "--format", "full").out.splitlines()]
+    full = rows(loaded("labels", "export", "--format", "full"))
     assert {(row["id"], row["reviewer"]): row["tags"] for row in full} == expected
     lines = loaded("labels", "list").out.splitlines()
     assert [line.endswith("[tone, a=b]") for line in lines if "v1  ann" in line] == [True]
