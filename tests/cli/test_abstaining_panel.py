@@ -55,14 +55,6 @@ def test_the_item_and_the_queue(loaded: Cli) -> None:
     assert loaded("runs", "--json").json[0]["decisions"]["none"] == len(STRATEGIES)
 
 
-@pytest.mark.slow
-def test_other_rules(loaded: Cli) -> None:
-    for row in loaded("whatif", "--json").json:
-        assert (row["decided"], row["undecided"]) == (0, len(STRATEGIES)), row
-    for name in STRATEGIES:
-        assert {row["decision"] for row in loaded("whatif", name, "--json").json} == {None}
-
-
 def test_what_leaves_the_desk(loaded: Cli, tmp_path: Path) -> None:
     assert f"{len(STRATEGIES)} no decision" in loaded("export", "markdown").out
     page, again = tmp_path / "page.html", tmp_path / "again.json"

@@ -127,24 +127,21 @@ def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
 
 
 def test_a_page_for_a_terminal_goes_into_a_file(
-    loaded: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loaded: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     done = loaded("export", "html")
     assert (done.code, done.out) == (0, "")
     assert done.lines[-1] == "run: written to run.html"
-    assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (folder / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     # It does not replace a file, and a pipe gets the page itself.
     assert loaded("export", "html").code == 2
     monkeypatch.setattr("sys.stdout.isatty", lambda: False)
     assert loaded("export", "html").out.startswith("<!doctype html>")
 
 
-def test_a_diagram_is_svg_or_png_by_its_name(
-    loaded: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_a_diagram_is_svg_or_png_by_its_name(loaded: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded("label", "agreed", "pass")
     assert loaded("export", "diagram", "-o", "d.svg").code == 0
     assert loaded("export", "diagram").out == Path("d.svg").read_text(encoding="utf-8")

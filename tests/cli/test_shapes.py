@@ -64,6 +64,7 @@ def test_show(loaded: Cli, name: str) -> None:
     assert re.fullmatch("[0-9a-f]{64}", found["item_hash"])
     assert (found["run"], found["id"], found["input"]) == ("run", name, f"question {name}")
     assert found["votes"]["seated"] == len(found["jurors"])
+    assert (found["label_vote"], found["label_reported"]) == (None, None)
 
 
 def test_show_names_the_kinds_of_mismatch(cli: Cli, write: Write) -> None:
@@ -107,9 +108,6 @@ def test_show_lists_the_labels(loaded: Cli) -> None:
 def test_ingest(cli: Cli, write: Write) -> None:
     path = write("report.json", numbered(9))
     first, again = cli("ingest", path, "--json").json, cli("ingest", path, "--json").json
-    assert first[0].keys() >= keys(
-        "file, format, run, new, verdicts, ballots, flagged, failed_ballots, skipped, notes"
-    )
     # v0, v4 and v8 of the nine are flagged; each has three jurors.
     expected = {
         "file": str(path),
@@ -208,8 +206,3 @@ def test_show_gives_the_consensus_of_labels(cli: Cli, write: Write) -> None:
     assert vote["avg_confidence"] == pytest.approx(0.6)
     assert (found["label_reported"], found["decision"]) == ("SPLIT", None)
     assert [juror["status"] for juror in found["jurors"]] == ["ok", "ok", "ok", "error"]
-
-
-def test_show_has_no_consensus_of_labels_elsewhere(loaded: Cli) -> None:
-    found = loaded("show", "agreed", "--json").json
-    assert (found["label_vote"], found["label_reported"]) == (None, None)

@@ -105,52 +105,23 @@ def test_the_version(cli: Cli) -> None:
     assert (done.code, done.out, done.err) == (0, f"reviewdesk, version {__version__}\n", "")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("frobnicate",),
-        ("--frobnicate",),
-        ("queue", "--frobnicate"),
-        ("queue", "surplus"),
-        ("label",),
-        ("label", "v1"),
-        ("label", "v1", "maybe"),
-        ("ingest",),
-        ("runs", "frobnicate"),
-        ("desk", "verify", "--expect-head", "x"),
-        ("queue", "--order", "size"),
-        ("queue", "--filter", "esc nonsense:"),
-        ("labels", "export", "--format", "xml"),
-        ("calibrate", "--confidence", "luck"),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_is_2(cli: Cli, write: Write, arguments: tuple[str, ...]) -> None:
+WRONG = """
+    frobnicate, --frobnicate, queue --frobnicate, queue surplus, label, label v1, label v1 maybe,
+    ingest, runs frobnicate, desk verify --expect-head x, queue --order size,
+    queue --filter nonsense:, labels export --format xml, calibrate --confidence luck,
+    ingest r.json --threshold nan, ingest r.json --threshold 1.1, ingest r.json --quorum 0,
+    ingest r.json --quorum 3/2, ingest r.json --quorum nan, ingest r.json --max-size x,
+    ingest r.json --max-size 1, ingest r.json --strategy luck, ingest r.json --format docx"""
+
+
+@pytest.mark.parametrize("command", [one.strip() for one in WRONG.split(",")])
+def test_wrong_usage_is_2(cli: Cli, write: Write, folder: Path, command: str) -> None:
     cli("ingest", write("report.json", numbered(3)))
-    done = cli(*arguments)
+    (folder / "r.json").write_bytes(numbered(3, report_id="new"))
+    done = cli(*command.split())
     assert (done.code, done.out) == (2, "")
     assert done.err
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--threshold", "nan"),
-        ("--threshold", "1.1"),
-        ("--quorum", "0"),
-        ("--quorum", "3/2"),
-        ("--quorum", "nan"),
-        ("--max-size", "x"),
-        ("--max-size", "1"),
-        ("--strategy", "luck"),
-        ("--format", "docx"),
-    ],
-    ids=" ".join,
-)
-def test_wrong_loading_options_are_2(cli: Cli, write: Write, options: tuple[str, ...]) -> None:
-    done = cli("ingest", write("report.json", numbered(3)), *options)
-    assert (done.code, done.out) == (2, "")
-    assert cli("ingest", write("report.json", numbered(3)), "--json").json[0]["new"] is True
+    assert len(cli("runs", "--json").json) == 1
 
 
 def test_what_click_quotes_is_harmless(cli: Cli) -> None:
@@ -327,9 +298,3 @@ def test_a_desk_that_is_not_there_is_not_made(
         assert (found.code, found.out) == (2, "")
         assert found.err.startswith(f"{path}: there is no desk. Name another with --desk")
         assert not path.exists()
-
-
-def test_a_new_desk_is_filled_by_its_name(cli: Cli, write: Write, tmp_path: Path) -> None:
-    new = tmp_path / "new.db"
-    assert cli("--desk", new, "ingest", write("report.json", numbered(2))).code == 0
-    assert len(cli("--desk", new, "queue", "--json").json) == 2

@@ -41,15 +41,17 @@ def test_the_navigation_names_every_page() -> None:
     assert sorted(named) == sorted(one.relative_to(DOCS).as_posix() for one in DOCS.rglob("*.md"))
 
 
+def built(folder: Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "zensical", "build", "--strict"]
+    return subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("zensical") is None, reason="the extra docs is not installed")
 def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     shutil.copytree(DOCS, tmp_path / "docs")
     shutil.copy(CONFIG, tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict"],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    done = built(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "arning" not in done.stdout + done.stderr
     site = tmp_path / "site"
@@ -76,8 +78,5 @@ def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs" / "README.md").write_text("# A\n\n[x](#nowhere)\n", encoding="utf-8")
     kept = CONFIG.read_text(encoding="utf-8").partition("\nnav:\n")[0]
     (tmp_path / "mkdocs.yml").write_text(kept, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict"],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    done = built(tmp_path)
     assert done.returncode != 0

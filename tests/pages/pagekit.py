@@ -35,7 +35,6 @@ class Page(HTMLParser):
 
     source: str
     elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    ends: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
 
@@ -74,11 +73,6 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return "".join(self.texts)
-
-    @property
-    def shape(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The elements and the names of their attributes, whatever they say."""
-        return [(tag, tuple(sorted(attrs))) for tag, attrs in self.elements]
 
 
 def faults(page: Page) -> list[str]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import answer, asked_keys
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import Run, Truth
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent, append
 from reviewdesk.store.figures import QUESTION as KIND
@@ -24,6 +25,13 @@ def run(cli: Cli, tmp_path: Path) -> Cli:
     return cli
 
 
+def label_all(desk: Desk, run: Run) -> None:
+    """Label what a question asks for, each as the panel decided."""
+    while keys := [key for key in asked_keys(desk, run) if key not in desk.decided(run)]:
+        for row in desk.rows(keys):
+            desk.label(row.key, Truth(row.decision or ""))
+
+
 def test_a_question_is_asked_answered_and_closed(run: Cli, desk_path: Path) -> None:
     empty = run("ask")
     assert empty.code == 2
@@ -33,10 +41,7 @@ def test_a_question_is_asked_answered_and_closed(run: Cli, desk_path: Path) -> N
     assert (asked["low"], asked["high"], asked["safe_to_stop"]) == (0.0, 1.0, False)
     with closing(open_desk(desk_path)) as desk:
         (one,) = desk.runs()
-        while keys := [key for key in asked_keys(desk, one) if key not in desk.decided(one)]:
-            for key in keys:
-                (row,) = desk.rows([key])
-                desk.label(key, Truth(row.decision or ""))
+        label_all(desk, one)
         found = answer(desk, one)
         assert found is not None
         assert found.look.labels == 40
@@ -219,10 +224,7 @@ def test_a_gate_holds_on_the_interval_of_the_question(
     assert gate(0.5)[0] == 1
     with closing(open_desk(desk_path)) as desk:
         (one,) = desk.runs()
-        while keys := [key for key in asked_keys(desk, one) if key not in desk.decided(one)]:
-            for key in keys:
-                (row,) = desk.rows([key])
-                desk.label(key, Truth(row.decision or ""))
+        label_all(desk, one)
     # Every label says what the panel decided: the accuracy is 1.
     assert gate(0.99)[0] == 0
     # The same words once more are a look. Asked anew after labels, the question keeps its level and

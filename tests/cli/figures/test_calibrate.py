@@ -10,15 +10,15 @@ CALIBRATE = """n, confidence_source, design, ess, ece, brier, gap, accuracy, tp,
     corrected_rate_low, corrected_rate_high, corrected_status, warnings"""
 
 
-def test_calibrate(loaded: Cli) -> None:
-    empty = loaded("calibrate", "--json").json
-    assert empty.keys() >= keys(CALIBRATE)
-    assert (empty["n"], empty["ece"], empty["brier"]) == (0, 0, None)
-    assert (empty["design"], empty["confidence_source"]) == ("none", "support")
-    assert empty["warnings"]
+@pytest.fixture
+def labelled(loaded: Cli) -> Cli:
     for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
         loaded("label", name, truth)
-    found = loaded("calibrate", "--json").json
+    return loaded
+
+
+def test_calibrate(labelled: Cli) -> None:
+    found = labelled("calibrate", "--json").json
     assert (found["n"], found["design"], found["warnings"]) == (3, "census", [])
     # agreed passed rightly, split passed wrongly, failed failed rightly.
     assert [found[name] for name in ("tp", "fn", "tn", "fp")] == [1, 0, 1, 1]
@@ -34,13 +34,6 @@ JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, f
     accuracy_high, sensitivity, specificity,
     false_passes, false_fails, kappa, weight, lone_dissents, lone_right, dissent_precision, seats,
     seats_failed, parse_failed, parse_failure_rate, offset, offset_n, drift"""
-
-
-@pytest.fixture
-def labelled(loaded: Cli) -> Cli:
-    for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
-        loaded("label", name, truth)
-    return loaded
 
 
 def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
@@ -178,6 +171,10 @@ def test_a_labels_file_has_gates_and_no_jurors(cli: Cli, write: Write) -> None:
 
 def test_what_no_label_defines_is_null_and_says_why(loaded: Cli) -> None:
     found = loaded("calibrate", "--json").json
+    assert found.keys() >= keys(CALIBRATE)
+    assert (found["n"], found["ece"], found["brier"]) == (0, 0, None)
+    assert (found["design"], found["confidence_source"]) == ("none", "support")
+    assert found["warnings"]
     undefined = "auroc, log_loss, ece_expected, ece_p, brier_low, gap_high, accuracy_low"
     assert {found[name] for name in keys(undefined)} == {None}
     assert (found["bins"], found["spiegelhalter"]) == (

@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
-from tests.helpers import controls, report, verdict
+from tests.helpers import report, verdict
 
 KEYS = {"policy", "flipped", "pass_rate", "inconclusive", "n_labelled", "accuracy", "brier", "ece"}
 
@@ -89,13 +89,3 @@ def test_what_cannot_be_is_one_line(loaded: Cli, arguments: tuple[str, ...]) -> 
     told = [line for line in done.lines if not line.startswith("run: ")]
     assert len(told) == 1
     assert ".." not in told[0]
-
-
-def test_names_from_a_report_are_harmless(cli: Cli, write: Write) -> None:
-    body = verdict("torn", 0.9, 0.9, 0.0)
-    body["jurors"][0]["id"] = "evil\x1b[2J\u202ename"
-    assert cli("ingest", write("report.json", report(body))).code == 0
-    for arguments in ((), ("torn",), ("--drop", "nobody")):
-        done = cli("whatif", *arguments)
-        assert controls(done.out + done.err) == set()
-        assert "name" in done.out + done.err

@@ -127,22 +127,7 @@ def test_every_shared_broken_file_is_one_line_or_loads(cli: Cli, name: str) -> N
         refused(cli, "ingest", BROKEN / name)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        b'{"confidence": true, "correct": true}',
-        b'{"confidence": 1.01, "correct": true}',
-        b'{"confidence": -0.01, "correct": true}',
-        b'{"confidence": NaN, "correct": true}',
-        b'{"confidence": 0.5, "correct": 1}',
-        b'{"confidence": "0.5", "correct": true}',
-        b'{"confidence": 0.5}',
-        b'{"confidence": 0.5, "correct": tru',
-        b"[1]",
-        b"0.5",
-        b"\x1b[31m",
-    ],
-)
+@pytest.mark.parametrize("row", [b'{"confidence": NaN, "correct": true}', b"\x1b[31m"])
 def test_a_bad_row_names_file_and_line(cli: Cli, write: Write, row: bytes) -> None:
     path = write("labels.jsonl", b'{"confidence": 0.5, "correct": true}\n' + row + b"\n")
     line = refused(cli, "calibrate", path)

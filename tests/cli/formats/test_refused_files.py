@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 
+pytestmark = pytest.mark.usefixtures("folder")
 HTML = b"<!DOCTYPE html>\n<html></html>"
 NOTEBOOK = json.dumps({"cells": [{"source": []}], "nbformat": 4}).encode()
 LOG = b"2026-01-02 10:00:00 INFO judge: started\n"
@@ -76,10 +77,7 @@ def _told(cli: Cli, name: str, data: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", WITH_A_COMMAND)
-def test_a_file_is_named_with_the_command_that_takes_it(
-    name: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_file_is_named_with_the_command_that_takes_it(name: str, cli: Cli) -> None:
     data, what, command = WITH_A_COMMAND[name]
     line = _told(cli, name, data)
     assert what in line
@@ -91,18 +89,12 @@ def test_a_file_is_named_with_the_command_that_takes_it(
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-def test_a_file_that_no_command_takes_is_named(
-    name: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_file_that_no_command_takes_is_named(name: str, cli: Cli) -> None:
     data, what = WITHOUT[name]
     assert what in _told(cli, name, data)
 
 
-def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_map_of_unknown_json_says_what_to_edit_and_then_opens_it(cli: Cli) -> None:
     rows = [
         {"k": f"item {n}", "who": {"x": "ann"}, "mark": {"y": {"z": [n, "told"]}}} for n in (0, 1)
     ]

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Cli
 from tests.helpers import SAMPLES
 
@@ -51,19 +49,9 @@ def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
     assert [juror["score"] for juror in shown["jurors"]] == [0.75, 0.0, 1.0, 0.25]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "item,judge,score\na,j,fine\n",
-        'item,judge,score\na,"j,1\n',
-        "item,judge,score\na,j,1\na,j,1\n",
-    ],
-)
-def test_a_broken_table_is_one_line_and_nothing_is_kept(
-    cli: Cli, tmp_path: Path, text: str
-) -> None:
+def test_a_broken_table_is_one_line_and_nothing_is_kept(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "broken.csv"
-    path.write_text(text, encoding="utf-8")
+    path.write_text('item,judge,score\na,"j,1\n', encoding="utf-8")
     refused = cli("ingest", path)
     assert (refused.code, refused.out, len(refused.lines)) == (2, "", 1)
     assert cli("runs", "--json").json == []
