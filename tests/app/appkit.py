@@ -2,9 +2,10 @@
 
 import asyncio
 import unicodedata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +41,9 @@ __all__ = [
     "jury_lines",
     "open_run",
     "report",
+    "same_cells",
     "seeds",
+    "showing",
     "staged",
     "verdict",
 ]
@@ -152,6 +155,11 @@ class Stage:
         self.app.act(lambda: self.controller.run(text))
 
     @property
+    def item(self) -> Item:
+        assert self.session.item is not None
+        return self.session.item
+
+    @property
     def current(self) -> str | None:
         return self.session.item.verdict.id if self.session.item else None
 
@@ -232,6 +240,32 @@ async def staged(
             await stage.settle()
         yield stage
     desk.close()
+
+
+@asynccontextmanager
+async def showing(folder: Path, *verdicts: dict[str, Any], **more: Any) -> AsyncIterator[Stage]:
+    """Start the app on a new desk with a run of these verdicts, or of two small ones."""
+    opened = open_run(folder / "d.db", report(verdicts or (verdict(1), verdict(2))))
+    async with staged(*opened, **more) as stage:
+        yield stage
+
+
+async def same_cells(
+    twins: Iterable[tuple[Desk, Run]],
+    steps: Sequence[Any],
+    step: Callable[[Stage, Any], Awaitable[None]],
+    **more: Any,
+) -> None:
+    """Do the same on two desks, each of which begins when the other has ended, and compare."""
+    seen: list[list[object]] = []
+    for desk, run in twins:
+        seen.append([])
+        async with staged(desk, run, **more) as stage:
+            for one in steps:
+                await step(stage, one)
+                seen[-1].append(stage.styled())
+    for one, first, second in zip(steps, *seen, strict=True):
+        assert first == second, one
 
 
 def jury_lines(item: Item, width: int, **more: Any) -> list[Content]:

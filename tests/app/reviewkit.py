@@ -94,8 +94,6 @@ class Review:
             self.controller.settle()
             self.after()
 
-    # what happens
-
     def after(self) -> None:
         """Do what the front end does after each event: take requests, draw, hear of jobs."""
         self._take()

@@ -228,9 +228,6 @@ def test_tags_are_counted(desk: Desk) -> None:
         assert "tone 2   wrong-date 1" in text(found, blind=blind)
 
 
-# Blind: nothing of what the panels said of verdicts without a label
-
-
 def twin(number: int, *, labelled: bool, other: bool) -> dict[str, Any]:
     if labelled or not other:
         scores = (0.9, 0.8, 0.4) if number % 2 else (0.3, 0.7, 0.1)
@@ -272,9 +269,6 @@ def test_a_blind_page_says_what_it_leaves_out(tmp_path: Path) -> None:
         assert word not in drawn
     for word in ("HOW RIGHT", "WHICH GATES", "WHICH JUROR", "BLIND OR OPEN", "4 labels"):
         assert word in drawn
-
-
-# Whatever a report holds
 
 
 @pytest.mark.slow

@@ -39,7 +39,6 @@ def run_page(folder: Path, size: int, labels: list[str], **more: Any) -> Calibra
 
 
 def told(page: CalibrationPage, *, blind: bool = False) -> str:
-    """The conclusion, and the sentences below it."""
     sections = calibration(page, blind=blind).sections
     blocks = [one for section in sections for one in section.blocks]
     return " ".join(plain(one.text) for one in blocks if isinstance(one, Paragraph))

@@ -17,19 +17,7 @@ from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.safetext import show
 from reviewdesk.pages.html import fragment
 from reviewdesk.pages.markdown import document_markdown
-from reviewdesk.views.document import (
-    Block,
-    Document,
-    Facts,
-    Flow,
-    Gap,
-    Paragraph,
-    Quote,
-    ReliabilityDiagram,
-    ScorePlot,
-    Table,
-    plain,
-)
+from reviewdesk.views import document as doc
 from tests.views.documents import documents
 
 WIDTH = 4000
@@ -38,46 +26,45 @@ DECORATION = str.maketrans("", "", "·:()─")
 """What a renderer may set between the texts of a document."""
 
 
-def said(document: Document) -> str:
-    """All that a document says, in the order in which it is read."""
+def said(document: doc.Document) -> str:
     return "".join(
         text
         for section in document.every
         for part in (
-            [section.title, plain(section.note)],
+            [section.title, doc.plain(section.note)],
             *(of_block(one) for one in section.blocks),
         )
         for text in part
     )
 
 
-def of_block(one: Block) -> list[str]:
+def of_block(one: doc.Block) -> list[str]:
     match one:
-        case Paragraph():
-            return [plain(one.lead), plain(one.text)]
-        case Quote():
-            return [plain(one.lead), show(one.text, one.limit)]
-        case Facts():
+        case doc.Paragraph():
+            return [doc.plain(one.lead), doc.plain(one.text)]
+        case doc.Quote():
+            return [doc.plain(one.lead), show(one.text, one.limit)]
+        case doc.Facts():
             return [
                 text
                 for fact in one.rows
-                for text in (fact.mark.text if fact.mark else "", fact.name, plain(fact.text))
+                for text in (fact.mark.text if fact.mark else "", fact.name, doc.plain(fact.text))
             ]
-        case Flow():
-            return list(map(plain, one.groups))
-        case Table():
+        case doc.Flow():
+            return list(map(doc.plain, one.groups))
+        case doc.Table():
             return list(of_table(one))
-    assert isinstance(one, Gap | ReliabilityDiagram | ScorePlot)
+    assert isinstance(one, doc.Gap | doc.ReliabilityDiagram | doc.ScorePlot)
     return []
 
 
-def of_table(one: Table) -> Iterator[str]:
-    heads = [plain(one.title or one.columns[0].title)]
-    heads += [plain(head.title) for head in one.columns[1:]]
+def of_table(one: doc.Table) -> Iterator[str]:
+    heads = [doc.plain(one.title or one.columns[0].title)]
+    heads += [doc.plain(head.title) for head in one.columns[1:]]
     rows = [
         [
             row.mark.text if row.mark else "",
-            *map(plain, row.cells),
+            *map(doc.plain, row.cells),
             *(text for quote in row.below for text in of_block(quote)),
         ]
         for row in one.rows
@@ -92,16 +79,16 @@ def bare(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
-def without_figures(document: Document) -> Document:
+def without_figures(document: doc.Document) -> doc.Document:
     """The document in one column, without the figures that a table beside them repeats."""
-    return Document(
+    return doc.Document(
         tuple(
             replace(
                 section,
                 blocks=tuple(
                     one
                     for one in section.blocks
-                    if not isinstance(one, ReliabilityDiagram | ScorePlot)
+                    if not isinstance(one, doc.ReliabilityDiagram | doc.ScorePlot)
                 ),
             )
             for section in document.every
@@ -109,7 +96,7 @@ def without_figures(document: Document) -> Document:
     )
 
 
-def in_terminal(document: Document) -> str:
+def in_terminal(document: doc.Document) -> str:
     return "\n".join(line.plain for line in document_lines(document, WIDTH))
 
 
@@ -135,11 +122,11 @@ class ShownText(HTMLParser):
             self.parts.append(data)
 
 
-def in_html(document: Document) -> str:
+def in_html(document: doc.Document) -> str:
     return "".join(ShownText(fragment(document).partition("</style>")[2]).parts)
 
 
-def in_markdown(document: Document) -> str:
+def in_markdown(document: doc.Document) -> str:
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(document_markdown(document)))
     assert "html_block" not in {token.type for token in tokens}
     return "".join(
@@ -149,7 +136,7 @@ def in_markdown(document: Document) -> str:
     )
 
 
-RENDERERS: dict[str, Callable[[Document], str]] = {
+RENDERERS: dict[str, Callable[[doc.Document], str]] = {
     "terminal": in_terminal,
     "shell": document_text,
     "HTML": in_html,
@@ -157,7 +144,7 @@ RENDERERS: dict[str, Callable[[Document], str]] = {
 }
 
 
-def lost(document: Document, renderer: str) -> str:
+def lost(document: doc.Document, renderer: str) -> str:
     """Where a renderer first says something else than the document; empty if it never does."""
     document = without_figures(document)
     wanted = bare(said(document))
@@ -179,7 +166,7 @@ def test_a_renderer_says_all_of_every_document_and_nothing_else(renderer: str) -
 
 def test_every_kind_of_block_and_document_is_walked() -> None:
     blocks = {type(one) for made in documents().values() for s in made.every for one in s.blocks}
-    assert blocks == set(Block.__args__)
+    assert blocks == set(doc.Block.__args__)
     names = [one.name for one in pkgutil.walk_packages(views.__path__, f"{views.__name__}.")]
     modules = [import_module(name) for name in names]
     made = {

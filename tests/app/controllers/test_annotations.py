@@ -207,9 +207,6 @@ def test_from_the_line_the_tags_of_the_same_item_are_typed(review: Review) -> No
     assert review.item.tags == ()
 
 
-# the item just labelled
-
-
 def test_before_a_label_and_after_its_undo_one_line_says_so(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
         for action in ("tags.labelled", "note.labelled"):
@@ -285,9 +282,6 @@ def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> No
     review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
     assert form.changed("xy") == "draft kept, not saved as a note yet"
     assert edits.draft(review.desk, review.item.row.key) == "xy"
-
-
-# signs
 
 
 def test_the_queue_shows_whose_notes_there_are(review: Review) -> None:

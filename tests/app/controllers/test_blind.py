@@ -17,38 +17,35 @@ from tests.app.reviewkit import Review, dialog_events, reviewing
 
 
 @pytest.mark.parametrize("opened_by", ["reveal", "label.pass"])
-def test_a_blind_label_is_blind_until_its_panel_was_seen(tmp_path: Path, opened_by: str) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        first = review.current
-        review.press(opened_by)
-        if opened_by == "label.pass":
-            # Scores 0.9, 0.8, 0.3 against 0.7 pass by quorum; their mean is 0.667.
-            assert review.notice == f"{first}: the panel said pass 0.67 (2 of 3 pass)"
-            review.press("back")
-        assert not review.session.hidden
-        review.press("label.fail")
-        details = [event.detail for event in review.events()]
-        assert [detail["blind"] for detail in details] == (
-            [False] if opened_by == "reveal" else [True, False]
-        )
-        assert bool(details[-1].get("revealed_at")) is (opened_by == "reveal")
+def test_a_blind_label_is_blind_until_its_panel_was_seen(blind: Review, opened_by: str) -> None:
+    first = blind.current
+    blind.press(opened_by)
+    if opened_by == "label.pass":
+        # Scores 0.9, 0.8, 0.3 against 0.7 pass by quorum; their mean is 0.667.
+        assert blind.notice == f"{first}: the panel said pass 0.67 (2 of 3 pass)"
+        blind.press("back")
+    assert not blind.session.hidden
+    blind.press("label.fail")
+    details = [event.detail for event in blind.events()]
+    assert [detail["blind"] for detail in details] == (
+        [False] if opened_by == "reveal" else [True, False]
+    )
+    assert bool(details[-1].get("revealed_at")) is (opened_by == "reveal")
 
 
-def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(order="file")) as review:
-        review.controller.listed(review.session.keys[:2])
-        review.press("blind")
-        assert review.session.hidden
-        review.press("label.pass", "label.pass", "label.pass")
-        # The first was open, the second had its decision in the list beside it; the third had not.
-        assert [event.detail["blind"] for event in review.events()] == [False, False, True]
+def test_an_item_seen_open_is_not_blind_afterwards(filed: Review) -> None:
+    filed.controller.listed(filed.session.keys[:2])
+    filed.press("blind")
+    assert filed.session.hidden
+    filed.press("label.pass", "label.pass", "label.pass")
+    # The first was open, the second had its decision in the list beside it; the third had not.
+    assert [event.detail["blind"] for event in filed.events()] == [False, False, True]
 
 
-def test_rows_of_a_blind_list_tell_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.controller.listed(review.session.keys)
-        review.press("label.pass")
-        assert [event.detail["blind"] for event in review.events()] == [True]
+def test_rows_of_a_blind_list_tell_nothing(blind: Review) -> None:
+    blind.controller.listed(blind.session.keys)
+    blind.press("label.pass")
+    assert [event.detail["blind"] for event in blind.events()] == [True]
 
 
 def test_an_open_label_is_not_blind(review: Review) -> None:
@@ -105,17 +102,16 @@ def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
         assert review.session.hidden
 
 
-def test_an_item_that_another_labelled_meanwhile_stays_blind(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        other = Desk.open(tmp_path / "d.db", reviewer="bob")
-        other.label(review.item.row.key, Truth.PASS)
-        other.close()
-        review.controller.poll()
-        review.after()
-        # Neither the panel's answer nor the other label is told before one's own.
-        assert review.session.hidden
-        review.press("label.fail")
-        assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [True]
+def test_an_item_that_another_labelled_meanwhile_stays_blind(tmp_path: Path, blind: Review) -> None:
+    other = Desk.open(tmp_path / "d.db", reviewer="bob")
+    other.label(blind.item.row.key, Truth.PASS)
+    other.close()
+    blind.controller.poll()
+    blind.after()
+    # Neither the panel's answer nor the other label is told before one's own.
+    assert blind.session.hidden
+    blind.press("label.fail")
+    assert [e.detail["blind"] for e in blind.events() if e.author == "ann"] == [True]
 
 
 def test_what_an_agent_suggests_is_hidden_until_the_persons_own_label(tmp_path: Path) -> None:
@@ -146,12 +142,11 @@ def painted(review: Review, *, hidden: bool = True) -> str:
     return "\n".join(line.plain for line in item_lines(review.item, 80, hidden=hidden))
 
 
-def test_nothing_of_a_hidden_jury_unfolds(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        for action in ("jury.whole", "what.if"):
-            review.press(action)
-            assert "hidden" in review.state.notice.text
-            assert not review.state.reading.open_sections
-        assert not review.hint("deeper")
-        review.press("reveal", "jury.whole")
-        assert review.state.reading.open_sections == FIGURES | {REASONS}
+def test_nothing_of_a_hidden_jury_unfolds(blind: Review) -> None:
+    for action in ("jury.whole", "what.if"):
+        blind.press(action)
+        assert "hidden" in blind.state.notice.text
+        assert not blind.state.reading.open_sections
+    assert not blind.hint("deeper")
+    blind.press("reveal", "jury.whole")
+    assert blind.state.reading.open_sections == FIGURES | {REASONS}

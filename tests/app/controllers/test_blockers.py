@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from reviewdesk.domain.records import Truth, View
-from tests.app.appkit import SMALL, open_run, report, staged, verdict
-from tests.app.reviewkit import Review, question_of, reviewing
+from reviewdesk.domain.records import Truth
+from tests.app.appkit import SMALL, open_run, report, showing, verdict
+from tests.app.reviewkit import Review, question_of
 
 
 def opened(folder: Path, count: int = 12, **more: object) -> Review:
@@ -65,21 +65,19 @@ def test_an_item_deferred_twice_may_be_closed(tmp_path: Path) -> None:
     assert waiting(review) == [1]
 
 
-def test_a_blind_session_names_what_was_skipped_and_no_strata(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        skipped = review.current
-        review.press("defer", "label.pass", "label.fail")
-        (one,) = review.state.figures.blockers
-        assert (one.id, one.waiting, one.before) == (skipped, 2, True)
-        review.press("blocker")
-        assert review.current == skipped
-        assert review.notice == f"decide {skipped}: until then, up to 2 labels may not count"
+def test_a_blind_session_names_what_was_skipped_and_no_strata(blind: Review) -> None:
+    skipped = blind.current
+    blind.press("defer", "label.pass", "label.fail")
+    (one,) = blind.state.figures.blockers
+    assert (one.id, one.waiting, one.before) == (skipped, 2, True)
+    blind.press("blocker")
+    assert blind.current == skipped
+    assert blind.notice == f"decide {skipped}: until then, up to 2 labels may not count"
 
 
 async def test_the_strip_and_the_page_of_an_empty_queue_name_it(tmp_path: Path) -> None:
     bodies = [verdict(at, (0.9, 0.8, 0.9), escalate_for_review=False) for at in range(1, 7)]
-    desk, run = open_run(tmp_path / "desk.db", report(bodies))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(tmp_path, *bodies, size=SMALL) as stage:
         name = stage.current
         await stage.press("s", "p", "p")
         assert f"B decide {name}: until then, 2 labels do not count" in stage.drawn()

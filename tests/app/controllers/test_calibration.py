@@ -162,17 +162,16 @@ def test_the_screen_starts_anew_with_figures_of_its_own(review: Review) -> None:
     assert list(page(review).found) == ["figures"]
 
 
-def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.press("label.pass", "screen.calibration", "section.previous")
-        assert "verdicts that have no label" in " ".join(text(review).split())
-        assert "page what-if" not in reads(review)
-        review.press("section.next", "section.next")
-        assert "RELIABILITY" in text(review)
-        assert review.hint("drill") is False
-        review.press("drill")
-        assert "would tell of the panel" in review.notice
-        assert review.dialogs == []
+def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(blind: Review) -> None:
+    blind.press("label.pass", "screen.calibration", "section.previous")
+    assert "verdicts that have no label" in " ".join(text(blind).split())
+    assert "page what-if" not in reads(blind)
+    blind.press("section.next", "section.next")
+    assert "RELIABILITY" in text(blind)
+    assert blind.hint("drill") is False
+    blind.press("drill")
+    assert "would tell of the panel" in blind.notice
+    assert blind.dialogs == []
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ LONG = "\n".join(f"line {number}" for number in range(1, 101))
 
 
 def judged(response: int, name: str | None, **more: Any) -> dict[str, Any]:
-    """A verdict on one criterion of a response."""
     case = {"test": f"test {response}"} | ({} if name is None else {"dimension": name})
     made = {
         "id": f"r{response} / {name}", "case": case, "output": f"answer {response}\n{LONG}",
@@ -52,7 +51,6 @@ def line(review: Review) -> str:
 
 
 def read(review: Review) -> None:
-    """Bring all of a response on screen."""
     for _ in range(12):
         review.scroll(10)
 

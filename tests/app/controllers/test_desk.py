@@ -22,9 +22,6 @@ def a_report(path: Path, *numbers: int) -> str:
     return str(path)
 
 
-# screens and panes
-
-
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
 def test_screens_change_by_keys_from_anywhere(tmp_path: Path, size: tuple[int, int]) -> None:
     with reviewing(tmp_path, size=size) as review:
@@ -58,35 +55,34 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
         assert review.desk.verify().ok
 
 
-def test_levels_on_a_small_terminal(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        assert review.state.panes.current == "item"
-        review.press("deeper")
-        assert review.state.panes.current == "jury"
-        # In the last pane the key opens what is cut there.
-        assert review.hint("deeper") == "in full"
-        review.press("deeper")
-        assert review.state.panes.current == "jury"
-        assert review.state.reading.open_sections == {REASONS} | FIGURES
-        review.press("jury.whole")
-        assert review.state.reading.open_sections == set()
-        # One key shows what other rules decide, at its section, and folds it again.
-        review.press("shallower", "what.if")
-        assert review.state.panes.current == "jury"
-        assert review.state.reading.open_sections == {WHAT_IF}
-        assert Do("jump", WHAT_IF.upper()) in review.requests
-        review.press("what.if")
-        assert review.state.reading.open_sections == set()
-        # After a label the next item's texts are in view, and not its jury alone.
-        review.press("label.pass")
-        assert review.state.panes.current == "item"
-        review.press("shallower", "shallower", "shallower")
-        assert review.state.panes.current == "queue"
-        # tab gives the keys to the queue, then to the jury, and back to the item.
-        review.press("pane.next")
-        assert review.state.panes.current == "jury"
-        review.press("pane.previous", "pane.previous")
-        assert review.state.panes.current == "item"
+def test_levels_on_a_small_terminal(small: Review) -> None:
+    assert small.state.panes.current == "item"
+    small.press("deeper")
+    assert small.state.panes.current == "jury"
+    # In the last pane the key opens what is cut there.
+    assert small.hint("deeper") == "in full"
+    small.press("deeper")
+    assert small.state.panes.current == "jury"
+    assert small.state.reading.open_sections == {REASONS} | FIGURES
+    small.press("jury.whole")
+    assert small.state.reading.open_sections == set()
+    # One key shows what other rules decide, at its section, and folds it again.
+    small.press("shallower", "what.if")
+    assert small.state.panes.current == "jury"
+    assert small.state.reading.open_sections == {WHAT_IF}
+    assert Do("jump", WHAT_IF.upper()) in small.requests
+    small.press("what.if")
+    assert small.state.reading.open_sections == set()
+    # After a label the next item's texts are in view, and not its jury alone.
+    small.press("label.pass")
+    assert small.state.panes.current == "item"
+    small.press("shallower", "shallower", "shallower")
+    assert small.state.panes.current == "queue"
+    # tab gives the keys to the queue, then to the jury, and back to the item.
+    small.press("pane.next")
+    assert small.state.panes.current == "jury"
+    small.press("pane.previous", "pane.previous")
+    assert small.state.panes.current == "item"
 
 
 def _alone(review: Review) -> bool:
@@ -156,9 +152,6 @@ def test_closing_saves_the_view_even_where_it_cannot(review: Review) -> None:
     assert review.closed
 
 
-# commands
-
-
 def test_a_command_that_cannot_be_read_is_refused_by_the_field(review: Review) -> None:
     review.press("command")
     form = form_of(review)
@@ -200,9 +193,6 @@ def test_a_command_that_fails_again_says_so_again_and_other_notices_stay(review:
     assert review.state.saved.startswith("saved ✓ pass")
 
 
-# notices
-
-
 def test_what_is_told_of_an_item_is_not_told_of_the_next(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True, order="file")) as review:
         for action, notice in (
@@ -235,9 +225,6 @@ def test_each_screen_has_a_notice_of_its_own(review: Review) -> None:
     assert review.notice == ""
     review.press("leave")
     assert review.notice == told
-
-
-# loading and export
 
 
 def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path, review: Review) -> None:
@@ -281,13 +268,12 @@ def test_a_report_that_cannot_be_turned_to_is_one_line(tmp_path: Path, review: R
     assert review.session.run.hash == review.run.hash
 
 
-def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
+def test_a_bad_file_is_one_line(tmp_path: Path, review: Review) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"schema": "reviewdesk.report/1", "verdicts": [{}]}', encoding="utf-8")
-    with reviewing(tmp_path) as review:
-        review.command(f"open {bad}")
-        assert "$.verdicts[0]" in review.notice
-        assert review.session.run.hash == review.run.hash
+    review.command(f"open {bad}")
+    assert "$.verdicts[0]" in review.notice
+    assert review.session.run.hash == review.run.hash
 
 
 def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path, review: Review) -> None:
@@ -300,21 +286,20 @@ def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path, review: Review) ->
     assert review.notice == "nothing runs in the background"
 
 
-def test_labels_leave_by_a_command(tmp_path: Path) -> None:
+def test_labels_leave_by_a_command(tmp_path: Path, review: Review) -> None:
     target = tmp_path / "labels.jsonl"
-    with reviewing(tmp_path) as review:
-        review.press("label.pass", "label.fail")
-        review.command(f"export {target}")
-        assert review.notice.startswith("2 rows written to ")
-        assert len(target.read_text(encoding="utf-8").splitlines()) == 2
-        target.write_text("mine", encoding="utf-8")
-        review.command(f"export {target}")
-        review.answer(False)
-        assert target.read_text(encoding="utf-8") == "mine"
-        review.command(f"export {target}")
-        review.answer(True)
-        assert len(target.read_text(encoding="utf-8").splitlines()) == 2
-        review.command(f"export {target.with_suffix('.yaml')}")
+    review.press("label.pass", "label.fail")
+    review.command(f"export {target}")
+    assert review.notice.startswith("2 rows written to ")
+    assert len(target.read_text(encoding="utf-8").splitlines()) == 2
+    target.write_text("mine", encoding="utf-8")
+    review.command(f"export {target}")
+    review.answer(False)
+    assert target.read_text(encoding="utf-8") == "mine"
+    review.command(f"export {target}")
+    review.answer(True)
+    assert len(target.read_text(encoding="utf-8").splitlines()) == 2
+    review.command(f"export {target.with_suffix('.yaml')}")
     rows = yaml.safe_load(target.with_suffix(".yaml").read_text(encoding="utf-8"))
     assert [row.keys() for row in rows] == [{"confidence", "correct"}] * 2
 
@@ -328,16 +313,15 @@ def test_labels_leave_by_a_command(tmp_path: Path) -> None:
         ("run.md", "### `run`"),
     ],
 )
-def test_a_run_leaves_by_a_command(tmp_path: Path, name: str, start: str) -> None:
+def test_a_run_leaves_by_a_command(tmp_path: Path, review: Review, name: str, start: str) -> None:
     target = tmp_path / name
-    with reviewing(tmp_path) as review:
-        review.command(f"export {target}")
-        assert target.read_text(encoding="utf-8").startswith(start)
-        assert review.notice.endswith(f"{name}: written")
-        target.write_text("mine", encoding="utf-8")
-        review.command(f"export {target}")
-        review.answer(True)
-        assert target.read_text(encoding="utf-8").startswith(start)
+    review.command(f"export {target}")
+    assert target.read_text(encoding="utf-8").startswith(start)
+    assert review.notice.endswith(f"{name}: written")
+    target.write_text("mine", encoding="utf-8")
+    review.command(f"export {target}")
+    review.answer(True)
+    assert target.read_text(encoding="utf-8").startswith(start)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """What ``e`` explains: the flags and the rule of the item, and the figures in view."""
 
-from pathlib import Path
-
 from reviewdesk.app.controllers.state import Do
-from reviewdesk.domain.records import View
-from tests.app.reviewkit import Review, dialog_lines, reviewing
+from tests.app.reviewkit import Review, dialog_lines
 
 STRIP = ["labelled  n 20 ECE 0.100 Brier 0.200 · census"]
 
@@ -29,11 +26,10 @@ def test_the_flags_and_the_rule_of_the_item_come_first(review: Review) -> None:
     assert words[-4:] == ["accuracy", "false passes", "flagged", "random check"]
 
 
-def test_a_hidden_verdict_is_not_told_of(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        assert explained(review, ["labelled  1 pass or fail"]) == ["blind"]
-        review.press("reveal")
-        assert "quorum" in explained(review, [])
+def test_a_hidden_verdict_is_not_told_of(blind: Review) -> None:
+    assert explained(blind, ["labelled  1 pass or fail"]) == ["blind"]
+    blind.press("reveal")
+    assert "quorum" in explained(blind, [])
 
 
 def test_calibration_explains_its_page_from_the_top(review: Review) -> None:

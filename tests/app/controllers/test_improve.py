@@ -44,7 +44,6 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 
 def step(review: Review, name: str, at: int = 1) -> None:
-    """Choose the line of the page that begins with a word."""
     lines = dialog_lines(review, at)
     place = next(n for n, text in enumerate(lines) if text.startswith(name))
     review.answer(dialog_page(review, at).choices[place].answer)

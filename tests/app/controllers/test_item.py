@@ -18,9 +18,6 @@ def tags(review: Review) -> tuple[str, ...]:
     return review.item.tags
 
 
-# notes and tags
-
-
 def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review) -> None:
     first, key = review.current, review.item.row.key
     review.press("note")
@@ -98,9 +95,6 @@ def test_a_mark_is_set_filtered_for_and_taken_away(review: Review) -> None:
     assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
 
 
-# history and other runs
-
-
 def test_history_tells_of_the_item(review: Review) -> None:
     review.press("label.pass", "label.fail", "undo", "history")
     assert [(e.label, e.undone) for e in dialog_events(review) if e.label] == [("fail", True)]
@@ -120,24 +114,22 @@ def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
 
 
 def lead(page: DialogPage) -> str:
-    """The line with which a comparison begins."""
     assert isinstance(page.document, Document)
     (first,) = page.document.sections[0].blocks
     assert isinstance(first, Paragraph)
     return plain(first.text)
 
 
-def test_two_runs_of_one_content_are_compared(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(order="file")) as review:
-        second_run(review.desk)
-        review.press("diff")
-        page = dialog_page(review)
-        # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
-        assert lead(page) == "with again"
-        assert page.note == "1 of 1 other runs"
-        review.answer(page.answers["f"])
-        assert review.session.view.filter == "flip:again"
-        assert len(review.session.keys) == 2
+def test_two_runs_of_one_content_are_compared(filed: Review) -> None:
+    second_run(filed.desk)
+    filed.press("diff")
+    page = dialog_page(filed)
+    # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
+    assert lead(page) == "with again"
+    assert page.note == "1 of 1 other runs"
+    filed.answer(page.answers["f"])
+    assert filed.session.view.filter == "flip:again"
+    assert len(filed.session.keys) == 2
 
 
 @pytest.mark.parametrize("name", ["a|b", "two words", 'said "so"', "@kept", "!not"])
@@ -149,13 +141,12 @@ def test_a_run_of_any_name_leads_to_what_it_turned(review: Review, name: str) ->
     assert len(review.session.keys) == 2
 
 
-def test_a_blind_comparison_waits_for_the_label(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        second_run(review.desk)
-        review.press("diff")
-        assert "hidden until the item is labelled" in review.notice
-        review.press("label.pass", "back", "diff")
-        assert lead(dialog_page(review)) == "with again"
+def test_a_blind_comparison_waits_for_the_label(blind: Review) -> None:
+    second_run(blind.desk)
+    blind.press("diff")
+    assert "hidden until the item is labelled" in blind.notice
+    blind.press("label.pass", "back", "diff")
+    assert lead(dialog_page(blind)) == "with again"
 
 
 def test_nothing_to_compare_with_says_so(review: Review) -> None:
@@ -163,27 +154,23 @@ def test_nothing_to_compare_with_says_so(review: Review) -> None:
     assert review.notice == "no other loaded run judged this content"
 
 
-# copying and reading
-
-
 def test_the_item_is_copied_as_json_and_told_where(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with reviewing(tmp_path) as review:
-        review.press("copy.json")
-        shape = json.loads(review.copied)
-        assert shape["id"] == review.current
-        assert len(shape["jurors"]) == 3
-        path = tmp_path / "cache" / "reviewdesk" / "copied.json"
-        assert json.loads(path.read_text(encoding="utf-8")) == shape
-        assert path.stat().st_mode & 0o077 == 0
-        assert "copied.json" in review.notice
-        review.press("blind", "item.next", "copy.json")
-        assert set(json.loads(review.copied)) == {
-            "run", "id", "test", "item_hash", "rubric", "input", "output", "alternative",
-            "reference", "checks",
-        }  # fmt: skip
+    review.press("copy.json")
+    shape = json.loads(review.copied)
+    assert shape["id"] == review.current
+    assert len(shape["jurors"]) == 3
+    path = tmp_path / "cache" / "reviewdesk" / "copied.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == shape
+    assert path.stat().st_mode & 0o077 == 0
+    assert "copied.json" in review.notice
+    review.press("blind", "item.next", "copy.json")
+    assert set(json.loads(review.copied)) == {
+        "run", "id", "test", "item_hash", "rubric", "input", "output", "alternative",
+        "reference", "checks",
+    }  # fmt: skip
 
 
 def test_an_answer_that_never_came_changes_nothing(review: Review) -> None:

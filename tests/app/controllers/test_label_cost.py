@@ -47,7 +47,6 @@ def costs(path: Path, labelled: int, *, blind: bool) -> dict[str, tuple[int, int
 
 
 def cost(review: Review, name: str) -> tuple[int, int]:
-    """Return the statements, and the steps of SQLite's machine, of one key."""
     statements: list[str] = []
     steps = 0
 

@@ -118,17 +118,16 @@ def test_keys_below_a_dialog_do_nothing(review: Review) -> None:
     assert len(review.dialogs) == 1
 
 
-def test_a_label_is_given_where_the_item_can_be_read(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        review.press("shallower", "label.pass")
-        # The key opens the item, which then has just come into view.
-        assert review.notice == "The item is open. Press p to label it pass."
-        assert review.state.panes.current == "item"
-        assert not any(review.labels)
-        review.press("label.pass", wait=0.01)
-        assert not any(review.labels)
-        review.press("label.pass")
-        assert review.labels.count(Truth.PASS) == 1
+def test_a_label_is_given_where_the_item_can_be_read(small: Review) -> None:
+    small.press("shallower", "label.pass")
+    # The key opens the item, which then has just come into view.
+    assert small.notice == "The item is open. Press p to label it pass."
+    assert small.state.panes.current == "item"
+    assert not any(small.labels)
+    small.press("label.pass", wait=0.01)
+    assert not any(small.labels)
+    small.press("label.pass")
+    assert small.labels.count(Truth.PASS) == 1
 
 
 def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(review: Review) -> None:
@@ -144,22 +143,21 @@ def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(review: R
 
 
 def test_a_failing_desk_keeps_the_item_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_args: object, **_more: object) -> None:
         raise DeskError("the desk is locked by another program", "Try again.")
 
-    with reviewing(tmp_path) as review:
-        first = review.current
-        monkeypatch.setattr(Edit, "__call__", broken)
-        review.press("label.pass")
-        assert "the desk is locked" in review.notice
-        assert review.current == first
-        assert review.state.saved == ""
-        review.press("note")
-        review.answer("x")
-        review.press("note")
-        assert getattr(review.dialog, "value", None) == "x"
+    first = review.current
+    monkeypatch.setattr(Edit, "__call__", broken)
+    review.press("label.pass")
+    assert "the desk is locked" in review.notice
+    assert review.current == first
+    assert review.state.saved == ""
+    review.press("note")
+    review.answer("x")
+    review.press("note")
+    assert getattr(review.dialog, "value", None) == "x"
 
 
 def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> None:
@@ -180,9 +178,6 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
         review._take()
         assert getattr(review.dialog, "value", None) == "kept"
         assert not (tmp_path / "d.db").exists()
-
-
-# chosen by name
 
 
 def test_a_label_chosen_by_name_asks_and_no_is_the_default(review: Review) -> None:
@@ -221,9 +216,6 @@ def test_a_confirmed_label_is_not_given_to_an_item_that_moved_in(review: Review)
     review.controller.review.step(1)
     review.answer(True)
     assert not any(review.labels)
-
-
-# deferrals, undo and redo
 
 
 def test_a_deferred_item_comes_back_last(tmp_path: Path) -> None:
@@ -273,9 +265,6 @@ def test_undo_in_a_removed_run_says_so_and_stays(review: Review) -> None:
     assert "in a run that was removed" in review.notice
 
 
-# the end of the queue
-
-
 def test_the_done_page_offers_no_item(tmp_path: Path) -> None:
     with reviewing(tmp_path, 2) as review:
         review.press("defer", "label.pass", "label.unsure")
@@ -302,9 +291,6 @@ def test_a_filter_that_drops_the_labelled_item_keeps_the_queue_whole(review: Rev
     review.command("filter label:none")
     assert len(review.session.keys) == 5
     assert review.session.item is not None
-
-
-# the strip
 
 
 @pytest.mark.parametrize("blind", [False, True])

@@ -30,8 +30,6 @@ def word_of(item: str, reviewer: str) -> str:
 
 
 class Worker:
-    """One reviewer at work, who labels what comes next."""
-
     def __init__(self, desk: Desk, double: float) -> None:
         settings = Settings(double=Share(double))
         self.review = Review(desk, desk.run(), settings=settings, claims=True)

@@ -12,7 +12,7 @@ from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk import core
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.records import Truth, View
+from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
 from tests.app.builders import SMALL
 from tests.app.controllers.second_run import second_run
@@ -34,7 +34,6 @@ def locked(review: Review) -> Iterator[None]:
 
 
 def given(review: Review) -> list[tuple[str, Truth | None]]:
-    """The labels in the order of the log, by verdict."""
     return [(event.verdict or "", event.label) for event in review.events()]
 
 
@@ -74,179 +73,169 @@ def test_the_next_undecided_item_is_none_that_is_being_saved(tmp_path: Path) -> 
         assert review.item.row.deferred
 
 
-def test_u_takes_back_what_is_not_saved_and_capital_u_puts_it_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 5) as review:
-        review.press("label.pass")
-        with locked(review):
-            second = review.current
-            review.press("label.fail")
-            third = review.current
-            review.press("label.fail", "undo")
-            assert review.current == third
-            assert "before it was saved" in review.notice
-            review.press("undo")
-            assert review.current == second
-            assert review.state.saved == f"saved ✓ pass {given(review)[0][0]}"
-            review.press("redo")
-            assert review.state.saved == "saving 1"
-        assert [label for _, label in given(review)] == [Truth.PASS, Truth.FAIL]
-        # The third stays taken back, and comes after the second.
+def test_u_takes_back_what_is_not_saved_and_capital_u_puts_it_back(review: Review) -> None:
+    review.press("label.pass")
+    with locked(review):
+        second = review.current
+        review.press("label.fail")
+        third = review.current
+        review.press("label.fail", "undo")
+        assert review.current == third
+        assert "before it was saved" in review.notice
+        review.press("undo")
+        assert review.current == second
+        assert review.state.saved == f"saved ✓ pass {given(review)[0][0]}"
         review.press("redo")
-        assert given(review)[2:] == [(third, Truth.FAIL)]
-        review.press("undo", "undo", "undo")
-        assert review.labels[:3] == [None] * 3
+        assert review.state.saved == "saving 1"
+    assert [label for _, label in given(review)] == [Truth.PASS, Truth.FAIL]
+    # The third stays taken back, and comes after the second.
+    review.press("redo")
+    assert given(review)[2:] == [(third, Truth.FAIL)]
+    review.press("undo", "undo", "undo")
+    assert review.labels[:3] == [None] * 3
 
 
-def test_an_undo_of_the_desk_waits_its_turn(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 5) as review:
-        first = review.current
-        review.press("label.pass")
-        with locked(review):
-            review.press("label.fail", "undo", "undo")
-            assert review.state.saved == "saving 1"
-            assert "waits" in review.notice
-        assert review.current == first
-        assert "undo: label pass" in review.notice
-        assert review.labels[0] is None
-        # What was undone last comes back first.
-        review.press("redo", "redo")
-        assert review.labels[:2] == [Truth.PASS, Truth.FAIL]
+def test_an_undo_of_the_desk_waits_its_turn(review: Review) -> None:
+    first = review.current
+    review.press("label.pass")
+    with locked(review):
+        review.press("label.fail", "undo", "undo")
+        assert review.state.saved == "saving 1"
+        assert "waits" in review.notice
+    assert review.current == first
+    assert "undo: label pass" in review.notice
+    assert review.labels[0] is None
+    # What was undone last comes back first.
+    review.press("redo", "redo")
+    assert review.labels[:2] == [Truth.PASS, Truth.FAIL]
 
 
-def test_a_new_label_clears_what_was_taken_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 5) as review:
-        with locked(review):
-            review.press("label.pass", "undo", "label.fail")
-        review.press("redo")
-        assert [label for _, label in given(review)] == [Truth.FAIL]
-        assert review.notice == "Nothing to redo."
+def test_a_new_label_clears_what_was_taken_back(review: Review) -> None:
+    with locked(review):
+        review.press("label.pass", "undo", "label.fail")
+    review.press("redo")
+    assert [label for _, label in given(review)] == [Truth.FAIL]
+    assert review.notice == "Nothing to redo."
 
 
-def test_blind_feedback_waits_for_the_label_to_be_saved(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4, view=View(blind=True)) as review:
-        first = review.current
-        with locked(review):
-            review.press("label.pass", "back")
-            assert review.notice == ""
-            assert review.session.hidden
-            review.press("undo", "label.fail")
-        assert f"{first}: the panel said" in review.notice
-        # Nothing was told before the second press.
-        assert [event.detail["blind"] for event in review.events()] == [True]
+def test_blind_feedback_waits_for_the_label_to_be_saved(blind: Review) -> None:
+    first = blind.current
+    with locked(blind):
+        blind.press("label.pass", "back")
+        assert blind.notice == ""
+        assert blind.session.hidden
+        blind.press("undo", "label.fail")
+    assert f"{first}: the panel said" in blind.notice
+    # Nothing was told before the second press.
+    assert [event.detail["blind"] for event in blind.events()] == [True]
 
 
-def test_a_reveal_that_waits_makes_the_next_label_not_blind(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4, view=View(blind=True)) as review:
-        with locked(review):
-            review.press("reveal")
-            assert not review.session.hidden
-            review.press("label.pass")
-        found = review.events()[0]
-        assert (found.detail["blind"], "revealed_at" in found.detail) == (False, True)
-        assert review.events("reveal")[0].at == found.detail["revealed_at"]
+def test_a_reveal_that_waits_makes_the_next_label_not_blind(blind: Review) -> None:
+    with locked(blind):
+        blind.press("reveal")
+        assert not blind.session.hidden
+        blind.press("label.pass")
+    found = blind.events()[0]
+    assert (found.detail["blind"], "revealed_at" in found.detail) == (False, True)
+    assert blind.events("reveal")[0].at == found.detail["revealed_at"]
 
 
-def test_notes_tags_and_marks_of_what_waits_are_shown_and_saved(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4) as review:
-        with locked(review):
-            first = review.item
-            review.press("label.fail", "tags.labelled")
-            assert review.state.reasons is not None
-            assert review.state.reasons.name == first.verdict.id
-            review.typed("tags", "vague, wrong")
-            review.press("note.labelled")
-            review.answer("because")
-            review.press("mark")
-            assert (review.item.tags, review.item.marked) == (("vague", "wrong"), True)
-            review.press("back")
-            assert review.item.note == "because"
-            assert review.state.saved == "saving 4"
-            # The newest of them goes first.
-            review.press("undo")
-            assert (review.item.marked, review.item.row.marked) == (False, False)
-        assert [event.kind for event in review.desk.item(first.row.key).history] == [
-            "label", "note",
-        ]  # fmt: skip
-        assert review.desk.item(first.row.key).note == "because"
-        assert review.item.tags == ("vague", "wrong")
+def test_notes_tags_and_marks_of_what_waits_are_shown_and_saved(review: Review) -> None:
+    with locked(review):
+        first = review.item
+        review.press("label.fail", "tags.labelled")
+        assert review.state.reasons is not None
+        assert review.state.reasons.name == first.verdict.id
+        review.typed("tags", "vague, wrong")
+        review.press("note.labelled")
+        review.answer("because")
+        review.press("mark")
+        assert (review.item.tags, review.item.marked) == (("vague", "wrong"), True)
+        review.press("back")
+        assert review.item.note == "because"
+        assert review.state.saved == "saving 4"
+        # The newest of them goes first.
+        review.press("undo")
+        assert (review.item.marked, review.item.row.marked) == (False, False)
+    assert [event.kind for event in review.desk.item(first.row.key).history] == [
+        "label", "note",
+    ]  # fmt: skip
+    assert review.desk.item(first.row.key).note == "because"
+    assert review.item.tags == ("vague", "wrong")
 
 
-def test_a_draft_that_waits_is_not_lost(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4) as review:
-        with locked(review):
-            review.press("note")
-            form = form_of(review)
-            assert "once another process" in str(form.changed("half a tho"))
-            form.changed("half a thought")
-            assert review.state.saved == ""
-            review.leave("half a thought")
-            assert "continues it" in review.notice
-            review.press("note")
-            assert getattr(review.dialog, "value", "") == "half a thought"
-            review.leave("half a thought")
+def test_a_draft_that_waits_is_not_lost(review: Review) -> None:
+    with locked(review):
+        review.press("note")
+        form = form_of(review)
+        assert "once another process" in str(form.changed("half a tho"))
+        form.changed("half a thought")
+        assert review.state.saved == ""
+        review.leave("half a thought")
+        assert "continues it" in review.notice
         review.press("note")
         assert getattr(review.dialog, "value", "") == "half a thought"
+        review.leave("half a thought")
+    review.press("note")
+    assert getattr(review.dialog, "value", "") == "half a thought"
 
 
 def test_an_error_that_is_no_lock_is_told_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_args: object, **_more: object) -> None:
         raise DeskError("the disk is full", "Free some space.")
 
-    with reviewing(tmp_path, 4) as review:
-        with monkeypatch.context() as broken:
-            with locked(review):
-                review.press("label.pass", "label.fail")
-                broken.setattr(Edit, "__call__", full)
-            assert "the disk is full" in review.notice
-            assert review.state.saved == "not saved 2"
-            review.press("undo")
-            assert review.state.saved == "not saved 1"
-        review.controller.poll()
-        review.finish(SAVING)
-        review.after()
-        assert [label for _, label in given(review)] == [Truth.PASS]
-        assert review.state.saved.startswith("saved ✓ pass")
-
-
-def test_closing_asks_while_something_is_being_saved(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4) as review:
+    with monkeypatch.context() as broken:
         with locked(review):
-            first = review.current
-            review.press("label.pass", "quit")
-            assert "1 change is not saved" in question_of(review)[0]
-            review.answer(False)
-            assert review.state.saved == "saving 1"
-            review.press("quit")
-            review.answer(True)
-            assert review.closed
-            assert review.controller.flush(0).kept == (f"pass {first}",)
-        assert review.controller.flush(1).kept == ()
-        assert given(review) == [(first, Truth.PASS)]
-        # Where the review stands, which was kept back too.
-        kept = review.desk.view(review.run)
-        assert kept is not None
-        assert kept.item == review.current
+            review.press("label.pass", "label.fail")
+            broken.setattr(Edit, "__call__", full)
+        assert "the disk is full" in review.notice
+        assert review.state.saved == "not saved 2"
+        review.press("undo")
+        assert review.state.saved == "not saved 1"
+    review.controller.poll()
+    review.finish(SAVING)
+    review.after()
+    assert [label for _, label in given(review)] == [Truth.PASS]
+    assert review.state.saved.startswith("saved ✓ pass")
+
+
+def test_closing_asks_while_something_is_being_saved(review: Review) -> None:
+    with locked(review):
+        first = review.current
+        review.press("label.pass", "quit")
+        assert "1 change is not saved" in question_of(review)[0]
+        review.answer(False)
+        assert review.state.saved == "saving 1"
+        review.press("quit")
+        review.answer(True)
+        assert review.closed
+        assert review.controller.flush(0).kept == (f"pass {first}",)
+    assert review.controller.flush(1).kept == ()
+    assert given(review) == [(first, Truth.PASS)]
+    # Where the review stands, which was kept back too.
+    kept = review.desk.view(review.run)
+    assert kept is not None
+    assert kept.item == review.current
 
 
 def test_a_label_of_another_run_is_saved_for_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    with reviewing(tmp_path, 4) as review:
-        other = second_run(review.desk)
-        with locked(review):
-            first = review.current
-            review.press("label.fail")
-            # What runs in the background would wait for the lock here.
-            monkeypatch.setattr(core, "BUSY_SECONDS", 0.001)
-            review.command(f"run {other.name}")
-            assert review.session.run.hash == other.hash
-            review.press("undo")
-            assert (review.session.run.hash, review.current) == (review.run.hash, first)
-            review.press("redo")
-        assert given(review) == [(first, Truth.FAIL)]
+    other = second_run(review.desk)
+    with locked(review):
+        first = review.current
+        review.press("label.fail")
+        # What runs in the background would wait for the lock here.
+        monkeypatch.setattr(core, "BUSY_SECONDS", 0.001)
+        review.command(f"run {other.name}")
+        assert review.session.run.hash == other.hash
+        review.press("undo")
+        assert (review.session.run.hash, review.current) == (review.run.hash, first)
+        review.press("redo")
+    assert given(review) == [(first, Truth.FAIL)]
 
 
 def marks_of(review: Review) -> list[str]:
@@ -254,22 +243,20 @@ def marks_of(review: Review) -> list[str]:
     return [label_mark(row)[0] for row in review.controller.review.listed(review.session.keys)]
 
 
-def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 5) as review:
-        with locked(review):
-            review.press("label.pass", "label.fail", "defer", "mark")
-            assert marks_of(review) == ["p~", "f~", "z~", "·~", "·"]
-            assert [row.marked for row in review.controller.review.listed(review.session.keys)][3]
-            review.press("undo", "undo")
-            assert marks_of(review) == ["p~", "f~", "·", "·", "·"]
-        assert marks_of(review) == ["p", "f", "·", "·", "·"]
+def test_the_lines_of_the_queue_tell_what_is_being_saved(review: Review) -> None:
+    with locked(review):
+        review.press("label.pass", "label.fail", "defer", "mark")
+        assert marks_of(review) == ["p~", "f~", "z~", "·~", "·", "·"]
+        assert [row.marked for row in review.controller.review.listed(review.session.keys)][3]
+        review.press("undo", "undo")
+        assert marks_of(review) == ["p~", "f~", "·", "·", "·", "·"]
+    assert marks_of(review) == ["p", "f", "·", "·", "·", "·"]
 
 
-def test_what_is_not_kept_for_later_says_so_at_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 5) as review:
-        second_run(review.desk)
-        with locked(review):
-            review.press("screen.runs", "up", "run.remove")
-            review.answer(True)
-            assert "another process is writing" in review.notice
-        assert len(review.desk.runs()) == 2
+def test_what_is_not_kept_for_later_says_so_at_once(review: Review) -> None:
+    second_run(review.desk)
+    with locked(review):
+        review.press("screen.runs", "up", "run.remove")
+        review.answer(True)
+        assert "another process is writing" in review.notice
+    assert len(review.desk.runs()) == 2

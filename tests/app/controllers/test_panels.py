@@ -70,18 +70,17 @@ def test_a_command_compares_with_the_newest_run_of_the_same_items(review: Review
     assert review.dialogs == []
 
 
-def test_a_blind_session_compares_the_labelled_items_alone(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        second_run(review.desk)
-        review.press("label.pass", "label.fail")
-        review.command("compare again")
-        titles = [one.title for one in shown(review).every]
-        assert titles == ["", "Right by the labels"]
-        review.answer(True)
-        assert len(dialog_lines(review)) == 2
-        review.answer(0)
-        # What differs tells the panels' answers: that is asked about, as any filter is.
-        assert question_of(review)
+def test_a_blind_session_compares_the_labelled_items_alone(blind: Review) -> None:
+    second_run(blind.desk)
+    blind.press("label.pass", "label.fail")
+    blind.command("compare again")
+    titles = [one.title for one in shown(blind).every]
+    assert titles == ["", "Right by the labels"]
+    blind.answer(True)
+    assert len(dialog_lines(blind)) == 2
+    blind.answer(0)
+    # What differs tells the panels' answers: that is asked about, as any filter is.
+    assert question_of(blind)
 
 
 def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: Path) -> None:

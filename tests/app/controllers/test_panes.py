@@ -6,7 +6,6 @@ import pytest
 
 from reviewdesk.app.controllers.item import drag
 from reviewdesk.app.controllers.state import LEAST, WIDE, Panes
-from reviewdesk.domain.records import View
 from tests.app.builders import SMALL
 from tests.app.reviewkit import Review, reviewing
 
@@ -29,36 +28,34 @@ def test_the_default_split_in_columns() -> None:
     assert Panes(width=220).columns == {"queue": 60, "item": 94, "jury": 64}
 
 
-def test_blind_gives_the_place_of_the_jury_to_the_item(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        # 160 columns without the queue's 47 and one rule.
-        assert widths(review) == {"queue": 47, "item": 112}
-        assert review.state.panes.names == ("queue", "item")
-        review.press("deeper", "deeper")
-        assert review.state.panes.current == "item"
-        assert "hidden until you label" in review.notice
-        assert not review.hint("deeper")
-        review.press("pane.next")
-        assert review.state.panes.current == "queue"
-        review.press("reveal")
-        assert widths(review) == {"queue": 47, "item": 68, "jury": 43}
-        review.press("next")
-        assert widths(review) == {"queue": 47, "item": 112}
-        review.press("label.pass", wait=1)
-        review.press("back")
-        assert review.item.row.label is not None
-        assert "jury" in widths(review)
+def test_blind_gives_the_place_of_the_jury_to_the_item(blind: Review) -> None:
+    # 160 columns without the queue's 47 and one rule.
+    assert widths(blind) == {"queue": 47, "item": 112}
+    assert blind.state.panes.names == ("queue", "item")
+    blind.press("deeper", "deeper")
+    assert blind.state.panes.current == "item"
+    assert "hidden until you label" in blind.notice
+    assert not blind.hint("deeper")
+    blind.press("pane.next")
+    assert blind.state.panes.current == "queue"
+    blind.press("reveal")
+    assert widths(blind) == {"queue": 47, "item": 68, "jury": 43}
+    blind.press("next")
+    assert widths(blind) == {"queue": 47, "item": 112}
+    blind.press("label.pass", wait=1)
+    blind.press("back")
+    assert blind.item.row.label is not None
+    assert "jury" in widths(blind)
 
 
-def test_the_keys_of_a_jury_that_is_hidden_are_the_items(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        review.press("deeper")
-        assert review.state.panes.current == "jury"
-        review.press("blind", "next")
-        assert review.session.hidden
-        assert review.state.panes.current == "item"
-        review.press("label.pass", wait=1)
-        assert len(review.events()) == 1
+def test_the_keys_of_a_jury_that_is_hidden_are_the_items(small: Review) -> None:
+    small.press("deeper")
+    assert small.state.panes.current == "jury"
+    small.press("blind", "next")
+    assert small.session.hidden
+    assert small.state.panes.current == "item"
+    small.press("label.pass", wait=1)
+    assert len(small.events()) == 1
 
 
 def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
@@ -119,25 +116,23 @@ def test_widths_follow_the_terminal_and_come_back(review: Review) -> None:
     assert widths(review) == before
 
 
-def test_a_pane_that_stands_alone_has_no_width(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        before = review.state.panes
-        review.press("pane.wider")
-        assert "from 140 columns on" in review.notice
-        drag(review.controller, "item", 20)
-        assert review.state.panes == before
-        review.resize((160, 48))
-        review.press("zoom", "pane.wider")
-        assert "is zoomed" in review.notice
-        assert review.state.panes.columns == Panes(width=160).columns
+def test_a_pane_that_stands_alone_has_no_width(small: Review) -> None:
+    before = small.state.panes
+    small.press("pane.wider")
+    assert "from 140 columns on" in small.notice
+    drag(small.controller, "item", 20)
+    assert small.state.panes == before
+    small.resize((160, 48))
+    small.press("zoom", "pane.wider")
+    assert "is zoomed" in small.notice
+    assert small.state.panes.columns == Panes(width=160).columns
 
 
-def test_a_click_on_a_row_shows_the_item_and_one_on_the_same_row_opens_it(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        review.press("shallower")
-        for _ in range(2):
-            assert review.state.panes.current == "queue"
-            review.controller.choose_row(3)
-            assert review.session.index == 3
-        assert review.state.panes.current == "item"
-        assert review.events() == []
+def test_a_click_on_a_row_shows_the_item_and_one_on_the_same_row_opens_it(small: Review) -> None:
+    small.press("shallower")
+    for _ in range(2):
+        assert small.state.panes.current == "queue"
+        small.controller.choose_row(3)
+        assert small.session.index == 3
+    assert small.state.panes.current == "item"
+    assert small.events() == []

@@ -32,9 +32,6 @@ def walked(review: Review, presses: int, action: str = "search.next") -> set[str
     return found
 
 
-# filter, order, blind
-
-
 def test_a_filter_is_checked_applied_and_cleared(tmp_path: Path) -> None:
     with reviewing(tmp_path, 30) as review:
         review.press("filter")
@@ -77,35 +74,33 @@ def test_the_order_is_asked_for_and_applied(review: Review) -> None:
 
 
 def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
-    tmp_path: Path,
+    blind: Review,
 ) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.typed("filter", "esc")
-        assert question_of(review)
-        review.answer(None)
-        assert review.session.view.filter == ""
-        assert review.notice == "kept as it was"
-        review.typed("filter", "esc")
-        review.answer(True)
-        assert review.session.view.filter == "esc"
-        review.press("label.pass")
-        assert review.events()[0].detail["blind"] is False
-        review.command("order agreement")
-        assert review.dialogs == []
+    blind.typed("filter", "esc")
+    assert question_of(blind)
+    blind.answer(None)
+    assert blind.session.view.filter == ""
+    assert blind.notice == "kept as it was"
+    blind.typed("filter", "esc")
+    blind.answer(True)
+    assert blind.session.view.filter == "esc"
+    blind.press("label.pass")
+    assert blind.events()[0].detail["blind"] is False
+    blind.command("order agreement")
+    assert blind.dialogs == []
 
 
-def test_turning_blind_says_what_it_comes_too_late_for(tmp_path: Path) -> None:
+def test_turning_blind_says_what_it_comes_too_late_for(review: Review) -> None:
     assert mode_notice(True, 0) == "blind: the panel's answers are hidden until you label"
     for seen, items in ((1, "1 item"), (2, "2 items"), (12_000, "12,000 items")):
         found = mode_notice(True, seen)
         assert f"labels on {items} seen before are not blind" in found
         # Whole on the narrowest usual terminal, behind the space in front.
         assert len(found) < 80
-    with reviewing(tmp_path) as review:
-        review.press("blind")
-        assert review.notice == mode_notice(True, 1)
-        review.press("blind")
-        assert review.notice == "open: the panel's answers are in view"
+    review.press("blind")
+    assert review.notice == mode_notice(True, 1)
+    review.press("blind")
+    assert review.notice == "open: the panel's answers are in view"
 
 
 @pytest.mark.parametrize(
@@ -141,9 +136,6 @@ def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_k
     assert "no such table" in review.notice
 
 
-# other writers
-
-
 def test_another_writer_is_followed(tmp_path: Path) -> None:
     with reviewing(tmp_path, 2) as review:
         start, rows = review.state.start, review.state.rows
@@ -168,9 +160,6 @@ def test_a_desk_that_cannot_be_looked_at_is_one_line_on_the_review(review: Revie
     assert review.notice == ""
     review.press("leave")
     assert "no such table" in review.notice
-
-
-# search and jumps
 
 
 def test_search_goes_through_what_it_found_and_round(opened: Opened) -> None:
@@ -261,9 +250,6 @@ def test_moves_stay_within_the_queue(opened: Opened) -> None:
 def test_the_way_back_ends(review: Review) -> None:
     review.press("back")
     assert review.notice == "No item was seen before this one."
-
-
-# saved filters
 
 
 def test_a_saved_filter_is_recalled(opened: Opened) -> None:

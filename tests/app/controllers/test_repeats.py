@@ -55,7 +55,6 @@ def until_repeat(review: Review) -> Item:
 
 
 def log_of(review: Review) -> WorkLog:
-    """The reviewer's work in the run, read anew."""
     found = WorkLog(review.desk, review.run)
     found.read()
     return found
@@ -124,7 +123,6 @@ def test_a_repeat_is_no_label(review: Review) -> None:
 
 
 def facts(desk: Desk, run: Run) -> tuple[object, ...]:
-    """All that is read from labels."""
     rows = [
         {name: value for name, value in row.items() if name != "head"}
         for row in full_rows(desk, run, None).rows
@@ -298,7 +296,6 @@ def test_leaving_blind_review_shows_the_item_in_its_place(review: Review) -> Non
 
 
 def prompt(review: Review, action: str) -> PromptForm:
-    """Open what an action asks for, a note or tags."""
     review.press(action)
     return form_of(review)
 

@@ -59,16 +59,12 @@ async def ask(review: Review, job: Job | None = None) -> None:
 
 
 async def asked(review: Review, reply: Reply = said, index: int | None = None) -> list[str]:
-    """Ask about the item in view, and return the models that were asked."""
     async with Server(reply=reply) as server:
         panel_file(Path(review.controller.settings.panel), server.url)
         review.press("rerun")
         agree(review, index)
         await ask(review)
         return [call.payload["model"] for call in server.calls]
-
-
-# ballots
 
 
 def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> None:
@@ -170,9 +166,6 @@ def _written(review: Review) -> tuple[list[Any], list[Any]]:
     bodies = [tuple(row) for row in conn.execute("SELECT * FROM verdicts ORDER BY key")]
     rows = conn.execute("SELECT * FROM label_events WHERE kind = 'label' ORDER BY key")
     return bodies, [tuple(row) for row in rows]
-
-
-# what is shown of them
 
 
 def reruns(review: Review) -> Sequence[object]:

@@ -16,7 +16,6 @@ def shown(review: Review) -> list[str]:
 
 
 def at(review: Review, row: int) -> None:
-    """Choose a row of the queue."""
     review.controller.choose_row(row)
     review.after()
 
@@ -25,65 +24,62 @@ FILTERS = ["wrong", "wrong:pass", "label:fail", "tag:x", "(wrong|label:fail)"]
 
 
 @pytest.mark.parametrize("text", FILTERS)
-def test_a_label_goes_to_the_next_row_and_its_own_row_stays(tmp_path: Path, text: str) -> None:
-    with reviewing(tmp_path, 6) as review:
-        # The panel passes all six; three are labelled against it, and two have no label.
-        for _ in range(3):
-            review.typed("tags", "x")
-            review.press("label.fail")
-        review.press("label.pass")
-        review.command(f"filter {text}")
-        rows = shown(review)
-        assert len(rows) == 3
-        assert review.current == rows[0]
-        review.press("label.pass")
-        # The new label does not fit a filter of mistakes any more; its row stays all the same.
-        assert (shown(review), review.current) == (rows, rows[1])
-        review.press("undo")
-        assert (shown(review), review.current) == (rows, rows[0])
-        # Undone further, the item has no label at all: it is still one of a list to look through.
-        review.press("undo", "undo", "undo", "undo", "undo", "undo")
-        at(review, 0)
-        assert review.item.row.label is None
-        review.press("label.pass", "label.pass")
-        assert review.current == rows[2]
-        # After the last row the two undecided items of the run are not in the list: it is done.
+def test_a_label_goes_to_the_next_row_and_its_own_row_stays(review: Review, text: str) -> None:
+    # The panel passes all six; three are labelled against it, and two have no label.
+    for _ in range(3):
+        review.typed("tags", "x")
         review.press("label.fail")
-        assert review.session.page is Page.DONE
-        review.press("back")
-        assert review.current == rows[2]
+    review.press("label.pass")
+    review.command(f"filter {text}")
+    rows = shown(review)
+    assert len(rows) == 3
+    assert review.current == rows[0]
+    review.press("label.pass")
+    # The new label does not fit a filter of mistakes any more; its row stays all the same.
+    assert (shown(review), review.current) == (rows, rows[1])
+    review.press("undo")
+    assert (shown(review), review.current) == (rows, rows[0])
+    # Undone further, the item has no label at all: it is still one of a list to look through.
+    review.press("undo", "undo", "undo", "undo", "undo", "undo")
+    at(review, 0)
+    assert review.item.row.label is None
+    review.press("label.pass", "label.pass")
+    assert review.current == rows[2]
+    # After the last row the two undecided items of the run are not in the list: it is done.
+    review.press("label.fail")
+    assert review.session.page is Page.DONE
+    review.press("back")
+    assert review.current == rows[2]
 
 
-def test_the_next_of_a_mixed_list_depends_on_when_the_item_was_decided(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 6) as review:
-        review.press("label.pass", "label.pass", "label.fail")
-        review.command("filter decision:pass")
-        rows = shown(review)
-        at(review, 0)
-        # Decided before the list was read: a second look, which goes on row by row.
-        review.press("label.fail")
-        assert review.current == rows[1]
-        # Decided in this pass and corrected: back to where the work is.
-        at(review, 3)
-        review.press("label.pass", "back", "label.fail")
-        assert review.current == rows[4]
+def test_the_next_of_a_mixed_list_depends_on_when_the_item_was_decided(review: Review) -> None:
+    review.press("label.pass", "label.pass", "label.fail")
+    review.command("filter decision:pass")
+    rows = shown(review)
+    at(review, 0)
+    # Decided before the list was read: a second look, which goes on row by row.
+    review.press("label.fail")
+    assert review.current == rows[1]
+    # Decided in this pass and corrected: back to where the work is.
+    at(review, 3)
+    review.press("label.pass", "back", "label.fail")
+    assert review.current == rows[4]
 
 
-def test_the_whole_queue_goes_to_the_next_undecided_while_there_is_one(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 4) as review:
-        rows = shown(review)
-        review.press("label.pass", "label.pass", "label.pass")
-        again = Review(review.desk, review.run)
-        at(again, 0)
-        again.press("label.fail")
-        assert again.current == rows[3]
-        again.press("label.pass")
-        assert again.session.page is Page.DONE
-        # All decided: going through them once more is not thrown out after each label.
-        last = Review(review.desk, review.run)
-        at(last, 0)
-        last.press("label.pass")
-        assert last.current == rows[1]
+def test_the_whole_queue_goes_to_the_next_undecided_while_there_is_one(review: Review) -> None:
+    rows = shown(review)
+    review.press(*["label.pass"] * 5)
+    again = Review(review.desk, review.run)
+    at(again, 0)
+    again.press("label.fail")
+    assert again.current == rows[5]
+    again.press("label.pass")
+    assert again.session.page is Page.DONE
+    # All decided: going through them once more is not thrown out after each label.
+    last = Review(review.desk, review.run)
+    at(last, 0)
+    last.press("label.pass")
+    assert last.current == rows[1]
 
 
 def test_a_filter_of_decided_items_opens_on_them(tmp_path: Path) -> None:

@@ -108,7 +108,6 @@ def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) ->
 
 
 def fresh(review: Review) -> None:
-    """Forget what was on screen, and begin the item at its start."""
     forget(review)
     review.controller.show()
     review.after()

@@ -12,30 +12,29 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
-from tests.app.builders import SMALL, open_run, report, verdict
+from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review, question_of, reviewing
 
 
-def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 6) as review:
-        review.press("select", "select", "item.next", "select")
-        assert len(review.session.chosen) == 3
-        assert review.hint("label.fail") == "fail 3"
-        review.press("label.fail")
-        assert review.labels == [None] * 6
-        assert question_of(review)[0] == "Label 3 verdicts fail?"
-        review.answer(True)
-        fail = Truth.FAIL
-        assert review.labels == [fail, fail, None, fail, None, None]
-        assert not review.session.chosen
-        # The current item, the fifth, was not selected.
-        assert review.session.index == 4
-        assert review.state.saved == "saved ✓ fail, 3 verdicts"
-        review.press("undo")
-        assert review.labels == [None] * 6
-        assert review.notice.startswith("undo: 3 labels")
-        review.press("redo")
-        assert review.labels == [fail, fail, None, fail, None, None]
+def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(review: Review) -> None:
+    review.press("select", "select", "item.next", "select")
+    assert len(review.session.chosen) == 3
+    assert review.hint("label.fail") == "fail 3"
+    review.press("label.fail")
+    assert review.labels == [None] * 6
+    assert question_of(review)[0] == "Label 3 verdicts fail?"
+    review.answer(True)
+    fail = Truth.FAIL
+    assert review.labels == [fail, fail, None, fail, None, None]
+    assert not review.session.chosen
+    # The current item, the fifth, was not selected.
+    assert review.session.index == 4
+    assert review.state.saved == "saved ✓ fail, 3 verdicts"
+    review.press("undo")
+    assert review.labels == [None] * 6
+    assert review.notice.startswith("undo: 3 labels")
+    review.press("redo")
+    assert review.labels == [fail, fail, None, fail, None, None]
 
 
 def test_no_leaves_all_as_it_was(review: Review) -> None:
@@ -58,16 +57,15 @@ def test_a_range_and_the_whole_queue(tmp_path: Path) -> None:
         assert not review.session.chosen
 
 
-def test_v_takes_out_and_escape_forgets_the_selection_first(tmp_path: Path) -> None:
-    with reviewing(tmp_path, size=SMALL) as review:
-        review.press("select.all", "select")
-        assert review.session.keys[0] not in review.session.chosen
-        assert review.state.panes.current == "item"
-        review.press("shallower")
-        assert not review.session.chosen
-        assert review.state.panes.current == "item"
-        review.press("shallower")
-        assert review.state.panes.current == "queue"
+def test_v_takes_out_and_escape_forgets_the_selection_first(small: Review) -> None:
+    small.press("select.all", "select")
+    assert small.session.keys[0] not in small.session.chosen
+    assert small.state.panes.current == "item"
+    small.press("shallower")
+    assert not small.session.chosen
+    assert small.state.panes.current == "item"
+    small.press("shallower")
+    assert small.state.panes.current == "queue"
 
 
 def test_another_queue_has_no_selection(review: Review) -> None:
@@ -109,12 +107,11 @@ def test_verdicts_of_one_content_get_one_label(tmp_path: Path) -> None:
         assert first.item_hash != second.item_hash
 
 
-def test_too_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_are_refused(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "MOST", 4)
-    with reviewing(tmp_path, 5) as review:
-        review.press("select.all")
-        assert not review.session.chosen
-        assert review.notice == "at most 4 can be labelled together: filter the queue first"
+    review.press("select.all")
+    assert not review.session.chosen
+    assert review.notice == "at most 4 can be labelled together: filter the queue first"
 
 
 def test_chosen_by_name_it_asks_once(review: Review) -> None:

@@ -86,13 +86,11 @@ class Label:
 
 
 def texts(item: Item) -> set[tuple[str, str]]:
-    """The responses of an item."""
     names = ["output"] + ["alternative"] * (item.verdict.body.get("alternative") is not None)
     return {(item.item_hash, name) for name in names}
 
 
 def open_on(review: Review) -> bool:
-    """Whether the item's texts are in view."""
     return review.state.where == "review" and review.state.panes.readable
 
 
@@ -129,7 +127,6 @@ class Walk:
         return [Label(verdict, item, seen == 1, bool(bulk)) for verdict, item, seen, bulk in rows]
 
     def step(self) -> None:
-        """Do something, and compare what became of it."""
         review, core, given = self.review, self.review.controller, self.labels()
         item, open_ = review.session.item, not review.dialogs and review.state.where == "review"
         seen = item is not None and texts(item) <= self.witness.enough

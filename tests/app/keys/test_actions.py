@@ -11,13 +11,12 @@ from reviewdesk.app.keys.actions import ACTIONS, ROWS, by_group, real_key, rows
 from reviewdesk.app.keys.commands import matching
 from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.screens.review import DeskScreen
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, showing, verdict
 
 SCREENS = ("review", "calibration", "runs")
 
 
 def there(name: str) -> set[str]:
-    """The actions that have keys on a screen."""
     return {a.id for a in ACTIONS.values() if a.keys and name in a.where}
 
 
@@ -52,7 +51,7 @@ async def on(stage: Stage, name: str) -> DeskScreen:
 
 
 async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
+    async with showing(tmp_path, verdict(1), size=SMALL) as stage:
         for name in SCREENS:
             screen = await on(stage, name)
             assert {*screen.bound.values()} == there(name)
@@ -75,8 +74,7 @@ async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path) as stage:
         for name in ("jury.whole", "label.fail"):
             await stage.press("question_mark")
             options = stage.app.screen.query_one(OptionList)
@@ -91,16 +89,18 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
         await stage.press("enter")
         assert "Question" in stage.drawn()
         await stage.press("enter")
-        assert not any(row.label for row in desk.rows(desk.queue(run)))
+        assert not any(row.label for row in stage.desk.rows(stage.desk.queue(stage.session.run)))
         stage.app.act(lambda: stage.controller.do("label.fail"))
         await stage.press("y")
-        assert [row.label for row in desk.rows(desk.queue(run))] == ["fail", None]
+        assert [row.label for row in stage.desk.rows(stage.desk.queue(stage.session.run))] == [
+            "fail",
+            None,
+        ]
 
 
 async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     done: list[str] = []
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path) as stage:
         monkeypatch.setattr(stage.controller, "handle", lambda action, _late: done.append(action))
         for name in SCREENS:
             await on(stage, name)
@@ -131,7 +131,7 @@ def test_the_palette_finds_words_in_any_order(typed: str, first: str) -> None:
 
 
 async def test_every_action_is_in_the_palette(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))) as stage:
+    async with showing(tmp_path) as stage:
         for action in ACTIONS.values():
             assert matching(action.title, ACTIONS.values())[0] == action
         await stage.press("ctrl+p", *"calibr", "enter")

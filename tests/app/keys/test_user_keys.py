@@ -7,11 +7,10 @@ import pytest
 from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, FIXED, NEEDED, Action, Keymap
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, load_settings
-from tests.app.appkit import open_run, report, staged, verdict
+from tests.app.appkit import showing, verdict
 
 
 def deed(name: str, keys: str = "", where: frozenset[str] = EVERYWHERE) -> Action:
-    """An action of a small registry."""
     return Action(name, "", "", keys, where)
 
 
@@ -172,8 +171,7 @@ async def test_the_desk_with_other_keys(tmp_path: Path, monkeypatch: pytest.Monk
     overrides = {"label.pass": ["0"], "next": ["p", "space"], "filter": ["'"], "redo": []}
     keys = {name: tuple(given) for name, given in overrides.items()}
     found = Keymap.of(ACTIONS, overrides)
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, settings=Settings(keys=keys)) as stage:
+    async with showing(tmp_path, verdict(1), settings=Settings(keys=keys)) as stage:
         # The notice of the first look and the footer tell the keys that are in force.
         assert " 0 pass " in stage.drawn()
         done: list[str] = []

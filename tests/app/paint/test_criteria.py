@@ -76,7 +76,6 @@ def talk(path: Path, messages: list[Any]) -> Item:
 
 
 def drawn(item: Item, height: int | None, *opened: str, find: tuple[str, ...] = ()) -> list[str]:
-    """The lines of the input."""
     reading = ReadingOptions(open_sections=frozenset(opened), find=find)
     made = painted_item(item, 80, height, hidden=True, reading=reading, key=";")
     part = made.layout.part("input")

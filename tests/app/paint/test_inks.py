@@ -20,7 +20,7 @@ from reviewdesk.app.paint.inks import (
     fallback,
     ink_styles,
 )
-from tests.app.appkit import SMALL, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, showing
 
 PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]
 LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
@@ -42,7 +42,6 @@ def _luminance(colour: Color) -> float:
 
 
 def variables(theme: Theme) -> dict[str, str]:
-    """What the app hands to the stylesheets."""
     return DEFAULTS | theme.to_color_system().generate() | theme.variables
 
 
@@ -56,7 +55,6 @@ def colours(theme: Theme) -> dict[str, Color]:
 
 
 def folded(colour: Color) -> Color:
-    """The colour as a terminal with 256 of them shows it."""
     return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
 
 
@@ -145,8 +143,7 @@ async def test_the_cursor_line_is_reversed(
         monkeypatch.setenv("NO_COLOR", "1")
     else:
         monkeypatch.setenv("REVIEWDESK_THEME", name)
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(tmp_path, size=SMALL) as stage:
         await stage.press("escape")
         rows = [[segment for segment in row if segment.text.strip()] for row in stage.strips()]
         lines = [row for row in rows if "item/00" in "".join(part.text for part in row)]

@@ -49,7 +49,6 @@ def section(title: str, text: str, width: int) -> list[Content]:
 
 
 def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:
-    """The lines below a section's title."""
     start = next(at for at, text in enumerate(lines) if text.startswith(title)) + 1
     end = lines.index("", start) if until is None else len(lines)
     return lines[start:end]

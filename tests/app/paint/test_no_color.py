@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.color import Color
 
 from reviewdesk.app.paint.inks import Colourless
-from tests.app.appkit import open_run, report, staged, verdict
+from tests.app.appkit import open_run, report, showing, verdict
 from tests.app.screens.test_theme_screens import SCENES
 from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until
 from tests.helpers import POSIX, environment
@@ -98,8 +98,7 @@ async def test_no_dialog_and_no_theme_brings_colour_back(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("REVIEWDESK_THEME", "desk")
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         for scene in SCENES:
             await scene(stage)
             for row in stage.strips():

@@ -26,7 +26,6 @@ def item(tmp_path: Path, **more: Any) -> Item:
 
 
 def told(found: Item) -> str:
-    """The pane with its line breaks undone."""
     return " ".join(" ".join(line.plain for line in section_lines(provenance(found), 100)).split())
 
 

@@ -160,9 +160,6 @@ def test_no_line_is_too_wide() -> None:
             check(points_lines(found, "weighted, n 1234567", width), width)
 
 
-# What a page draws
-
-
 def test_the_page_names_its_design(tmp_path: Path) -> None:
     found = census(tmp_path)
     assert "by how sure it is, 4 labels, every" in cells(page_lines(found, 78, blind=False))[0]

@@ -10,18 +10,8 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.keys.actions import ACTIONS, Keymap, hints
-from reviewdesk.app.paint import styled
+from reviewdesk.app.paint import frame, styled
 from reviewdesk.app.paint.document import document_lines, strip_plot
-from reviewdesk.app.paint.frame import (
-    Header,
-    done_lines,
-    footer_line,
-    header_line,
-    nothing_lines,
-    status_lines,
-    strip_lines,
-    tiny_lines,
-)
 from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
@@ -99,20 +89,21 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(jury_lines(item, width), width)
         twin = replace(item, run=rude_session.run)
         check(document_lines(comparison(item, twin), width), width)
-        check(done_lines(rude_session, Figures(pace=pace), keymap, width), width)
-        check(nothing_lines(rude_session, keymap, width), width)
-        check(tiny_lines(width), width)
+        check(frame.done_lines(rude_session, Figures(pace=pace), keymap, width), width)
+        check(frame.nothing_lines(rude_session, keymap, width), width)
+        check(frame.tiny_lines(width), width)
         for page in ("", "Runs"):
-            header = Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page)
-            check([header_line(header, width)], width)
+            header = frame.Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page)
+            check([frame.header_line(header, width)], width)
         for most in (1, 3):
-            shown = status_lines(styled.inline(HOSTILE), "", most, width)
+            shown = frame.status_lines(styled.inline(HOSTILE), "", most, width)
             check(shown, width)
             assert len(shown) <= most
-        check([footer_line(everything, keymap.first, width)], width)
+        check([frame.footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
             check(
-                strip_lines(mode, Figures(blockers=(Blocker(1, HOSTILE, 42),)), "B", width), width
+                frame.strip_lines(mode, Figures(blockers=(Blocker(1, HOSTILE, 42),)), "B", width),
+                width,
             )
             check([queue_line(item.row, width, current=True, blind=mode is blind)], width)
 
@@ -235,10 +226,10 @@ def test_the_note_of_a_heading_ends_with_a_whole_word() -> None:
 
 def test_an_error_wraps_on_the_status_line_and_its_end_is_marked() -> None:
     error = "filter, column 1: no fact 'lable'. Write label:none."
-    shown = [content.plain for content in status_lines(error, "", 3, 30)]
+    shown = [content.plain for content in frame.status_lines(error, "", 3, 30)]
     assert shown == [" filter, column 1: no fact", " 'lable'. Write label:none."]
-    shown = [content.plain for content in status_lines(error, "", 1, 30)]
+    shown = [content.plain for content in frame.status_lines(error, "", 1, 30)]
     assert shown == [" filter, column 1: no fact 'l…"]
-    shown = [content.plain for content in status_lines(error * 9, "", 3, 30)]
+    shown = [content.plain for content in frame.status_lines(error * 9, "", 3, 30)]
     assert len(shown) == 3
     assert shown[-1].endswith("…")

@@ -9,9 +9,19 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.domain.records import View
+from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import WIDE, Stage, juror, open_run, report, staged, verdict
+from tests.app.appkit import (
+    WIDE,
+    Stage,
+    juror,
+    open_run,
+    report,
+    same_cells,
+    showing,
+    staged,
+    verdict,
+)
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -38,7 +48,7 @@ def twin(number: int, *, other: bool) -> dict[str, Any]:
     )
 
 
-STEPS = """
+KEYS = """
 |J|enter|escape escape|tab|greater_than_sign|tab less_than_sign|equals_sign|s|full_stop|comma|e
 escape question_mark|pagedown|escape|m|m|T|escape|C|escape|t|escape|c|escape|d|y|R|escape
 u|u|ctrl+p|=wr|escape|backslash|=wr|tab|escape|backslash|=juror:|tab|escape|backslash|=tag:|tab
@@ -53,8 +63,10 @@ d|escape|j|tab|escape
 compared after each step."""
 
 
+STEPS = re.split(r"[|\n]", KEYS.strip())
+
+
 async def step(stage: Stage, keys: str) -> None:
-    """Press the keys of one step."""
     found = re.fullmatch(r"(\w*) ?=(.*?)( enter)?", keys)
     before, text, after = found.groups() if found else (keys, "", None)
     await stage.press(*before.split())
@@ -66,23 +78,19 @@ async def step(stage: Stage, keys: str) -> None:
 
 @pytest.mark.slow
 async def test_twins_draw_the_same_cells(tmp_path: Path) -> None:
-    steps = re.split(r"[|\n]", STEPS.strip())
-    seen: list[list[object]] = [[], []]
-    path = tmp_path / "desk.db"
-    for other in (False, True):
+    def made(other: bool) -> tuple[Desk, Run]:
         # The file is named on the screen of runs, the time in the history.
+        path = tmp_path / "desk.db"
         path.unlink(missing_ok=True)
-        bodies = [[twin(i, other=one) for i in range(1, 13)] for one in (other, not other)]
         desk = Desk.open(path, reviewer="ann", clock=lambda: NOON)
-        for name, body in zip(("first", "second"), bodies, strict=True):
-            source = Source.from_bytes(f"{name}.json", json.dumps(report(body)).encode())
+        for name, one in (("first", other), ("second", not other)):
+            body = report([twin(i, other=one) for i in range(1, 13)])
+            source = Source.from_bytes(f"{name}.json", json.dumps(body).encode())
             desk.load(source, LoadOptions(seed="same"))
-        async with staged(desk, desk.run("first"), size=WIDE, view=View(blind=True)) as stage:
-            for keys in steps:
-                await step(stage, keys)
-                seen[other].append(stage.styled())
-    for keys, one, twin_ in zip(steps, *seen, strict=True):
-        assert one == twin_, keys
+        return desk, desk.run("first")
+
+    twins = map(made, (False, True))
+    await same_cells(twins, STEPS, step, size=WIDE, view=View(blind=True))
 
 
 async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
@@ -96,8 +104,9 @@ async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
 
 
 async def test_progress_is_one_number(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 6)]))
-    async with staged(desk, run, view=View(blind=True)) as stage:
+    async with showing(
+        tmp_path, *(verdict(i) for i in range(1, 6)), view=View(blind=True)
+    ) as stage:
         head = stage.cells()[0]
         assert "blind · 0 of 5 done" in head
         assert "flagged" not in head

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from reviewdesk.app.screens.dialogs import PageDialog
-from tests.app.appkit import open_run, report, staged, verdict
+from tests.app.appkit import showing, verdict
 
 
 async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
-    run = open_run(tmp_path / "d.db", report([verdict(2)]))
-    async with staged(*run, size=(40, 10)) as stage:
+    async with showing(tmp_path, verdict(2), size=(40, 10)) as stage:
         header = stage.cells()[0]
         await stage.press("e")
         assert isinstance(stage.app.screen, PageDialog)
@@ -19,8 +18,7 @@ async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
 
 
 async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
-    run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
-    async with staged(*run, size=(100, 30)) as stage:
+    async with showing(tmp_path, *(verdict(i) for i in range(1, 4)), size=(100, 30)) as stage:
         await stage.press("p", "f", "p", "f4", "e")
         for word in ("accuracy", "ECE", "Brier"):
             assert word in stage.drawn()

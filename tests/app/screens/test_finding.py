@@ -10,7 +10,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import HELP
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, juror, open_run, report, showing, staged, verdict
 from tests.app.builders import refunds
 
 Opened = tuple[Desk, Run]
@@ -29,7 +29,7 @@ async def typed(stage: Stage, key: str, text: str) -> None:
 
 async def test_a_found_word_is_in_view_and_marked(tmp_path: Path) -> None:
     long = verdict(1, output="\n".join([*["filler"] * 200, "here is the needle", "end"]))
-    async with staged(*open_run(tmp_path / "d.db", report([long])), size=SMALL) as stage:
+    async with showing(tmp_path, long, size=SMALL) as stage:
         assert "needle" not in stage.drawn()
         await typed(stage, "slash", "needle")
         assert "here is the needle" in stage.drawn()
@@ -83,7 +83,7 @@ async def test_a_filter_is_completed_and_a_saved_one_recalled(opened: Opened) ->
 
 async def test_what_other_rules_decide_is_brought_into_view(tmp_path: Path) -> None:
     long = verdict(1, jurors=[juror(f"j{n}", 0.9, reason="so many words " * 40) for n in range(9)])
-    async with staged(*open_run(tmp_path / "d.db", report([long])), size=SMALL) as stage:
+    async with showing(tmp_path, long, size=SMALL) as stage:
         await stage.press("w")
         assert any("▿ WHAT IF" in row for row in stage.review.text("jury").in_view)
         await stage.press("g")

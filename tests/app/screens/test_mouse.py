@@ -9,15 +9,14 @@ import pytest
 from textual import events
 
 from reviewdesk.domain.records import Truth
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, showing, verdict
 
 
 @asynccontextmanager
 async def opened(path: Path, count: int = 60, **more: object) -> AsyncIterator[Stage]:
     long = "\n".join(f"line {i} of the answer" for i in range(90))
-    body = report([verdict(i, rubric=long) for i in range(1, count + 1)])
-    desk, run = open_run(path / "d.db", body)
-    async with staged(desk, run, **more) as stage:  # type: ignore[arg-type]
+    bodies = [verdict(i, rubric=long) for i in range(1, count + 1)]
+    async with showing(path, *bodies, **more) as stage:
         yield stage
 
 
@@ -49,8 +48,7 @@ async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
         await click(stage, 3, 3)
         assert stage.app.asking
         await stage.press("enter")
-        assert stage.session.item is not None
-        assert stage.session.item.tags == ("tone",)
+        assert stage.item.tags == ("tone",)
         await stage.press("f4")
         assert stage.controller.state.where == "calibration"
         await click_hint(stage, "help")
@@ -59,8 +57,6 @@ async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
 
 async def test_a_clicked_label_goes_through_the_guard(tmp_path: Path) -> None:
     async with opened(tmp_path) as stage:
-        first = stage.session.item
-        assert first is not None
         await click_hint(stage, "pass")
         assert labels(stage) == [Truth.PASS]
         # The next item has just come on screen.

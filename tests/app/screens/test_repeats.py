@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.settings import Settings, Share
-from tests.app.appkit import SMALL, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, same_cells, verdict
 from tests.helpers import Clock, mark, tag
 
 LABELLED = 60
@@ -57,20 +56,13 @@ def never_labelled(path: Path) -> tuple[Desk, Run]:
 
 @pytest.mark.slow
 async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(tmp_path: Path) -> None:
-    more: dict[str, Any] = {
-        "size": SMALL,
-        "view": View(blind=True, order="file"),
-        "settings": Settings(repeat=Share("5%")),
-    }
-    seen: list[list[object]] = [[], []]
-    for which, made in enumerate((came_back, never_labelled)):
-        desk, run = made(tmp_path / f"{which}.db")
-        async with staged(desk, run, **more) as stage:
+    async def step(stage: Stage, keys: list[str]) -> None:
+        if not keys:
             stage.run("go item/060")
             await stage.press("space")
             assert stage.current == "item/001"
-            for keys in STEPS:
-                await stage.press(*keys)
-                seen[which].append(stage.styled())
-    for keys, one, other in zip(STEPS, *seen, strict=True):
-        assert one == other, keys
+        await stage.press(*keys)
+
+    twins = (came_back(tmp_path / "0.db"), never_labelled(tmp_path / "1.db"))
+    view, settings = View(blind=True, order="file"), Settings(repeat=Share("5%"))
+    await same_cells(twins, STEPS, step, size=SMALL, view=view, settings=settings)

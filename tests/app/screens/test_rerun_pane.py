@@ -1,6 +1,5 @@
 """What the jury pane, the diff and the history tell of re-runs, and what a blind one does not."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.views import verdict as views
 from reviewdesk.views.document import Document
-from tests.app.appkit import SMALL, jury_lines, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, jury_lines, open_run, report, same_cells, staged, verdict
 from tests.app.rerunkit import NAMES, panel_file
 from tests.helpers import controls
 from tests.live.server import Reply, Seen, Server
@@ -39,7 +38,6 @@ def failing(seen: Seen) -> str:
 async def asked(
     desk: Desk, run: Run, tmp_path: Path, reply: Reply = failing, wish: RerunRequest | None = None
 ) -> None:
-    """Ask about the first item again."""
     key = desk.find(run, "item/001")
     async with Server(reply=reply) as server:
         path = panel_file(tmp_path / "p.yaml", server.url)
@@ -205,19 +203,13 @@ STEPS: list[list[str]] = [[], ["enter"], ["escape", "d"], ["f2", "at"], ["tab"],
 
 @pytest.mark.slow
 async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(tmp_path: Path) -> None:
-    seen: list[list[object]] = [[], []]
-    for other in (False, True):
-        folder = tmp_path / str(other)
-        await asyncio.to_thread(folder.mkdir)
-        desk, run = open_run(folder / "d.db", report([verdict(1)]), seed="same")
-        if other:
-            await asked(desk, run, folder)
-        async with staged(desk, run, size=SMALL, view=View(blind=True)) as stage:
-            for keys in STEPS:
-                await stage.press(*keys)
-                seen[other].append(stage.styled())
-    for keys, one, twin in zip(STEPS, *seen, strict=True):
-        assert one == twin, keys
+    twins = [open_run(tmp_path / name, report([verdict(1)]), seed="same") for name in "ab"]
+    await asked(*twins[1], tmp_path)
+
+    async def step(stage: Stage, keys: list[str]) -> None:
+        await stage.press(*keys)
+
+    await same_cells(twins, STEPS, step, size=SMALL, view=View(blind=True))
 
 
 def whole(item: Item, **more: Any) -> str:

@@ -9,7 +9,7 @@ from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth
-from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, WIDE, open_run, report, showing, staged, verdict
 
 
 @pytest.fixture
@@ -32,8 +32,7 @@ async def test_the_first_look_has_flags_table_and_item(opened: tuple[Desk, Run])
 async def test_the_text_has_the_keys_until_the_queue_is_given_them(tmp_path: Path) -> None:
     long = "\n".join(f"line {number}" for number in range(200))
     bodies = [verdict(i, output=long) for i in range(1, 9)]
-    desk, run = open_run(tmp_path / "d.db", report(bodies))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(tmp_path, *bodies, size=SMALL) as stage:
         first = stage.current
         item = stage.review.item
         for key, way in (("j", 1), ("ctrl+d", 1), ("k", -1), ("pagedown", 1), ("ctrl+u", -1)):
@@ -82,9 +81,7 @@ async def test_typing_in_a_field_never_labels(opened: tuple[Desk, Run]) -> None:
         await stage.press("escape")
         assert stage.current == first
         assert not any(labels(*opened))
-        item = stage.session.item
-        assert item is not None
-        assert item.note == "pfi123\np"
+        assert stage.item.note == "pfi123\np"
 
 
 @pytest.mark.slow
@@ -105,7 +102,7 @@ async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk
 @pytest.mark.slow
 async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
     long = [verdict(i, output="word " * 3000) for i in range(1, 31)]
-    async with staged(*open_run(tmp_path / "d.db", report(long))) as stage:
+    async with showing(tmp_path, *long) as stage:
         await stage.press("J", "J", "J", "ctrl+d", "ctrl+d")
         pane, place = stage.review.query_one("#item", Pane), stage.session.index
         top = pane.scroll_offset.y

@@ -10,7 +10,7 @@ from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.styled import block, inline
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, open_run, report, seeds, staged, verdict
+from tests.app.appkit import SMALL, open_run, report, seeds, showing, staged, verdict
 
 DIALOGS = ("at", "ctrl+p", "question_mark", "backslash", "c")
 
@@ -91,7 +91,7 @@ def test_emoji_are_painted_with_a_width_that_terminals_agree_on() -> None:
 @pytest.mark.slow
 async def test_a_page_key_before_a_list_has_lines_is_harmless(tmp_path: Path) -> None:
     # On two lines no list has room, as in the moment before it is laid out.
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=(30, 2)) as stage:
+    async with showing(tmp_path, verdict(1), size=(30, 2)) as stage:
         for dialog in ("ctrl+p", "question_mark"):
             await stage.press(dialog, "pageup", "pagedown")
             assert stage.app.asking

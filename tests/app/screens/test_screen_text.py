@@ -12,7 +12,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, showing, staged, verdict
 from tests.helpers import ROOT
 
 
@@ -58,8 +58,7 @@ async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REVIEWDESK_THEME", "ansi-dark")
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         assert stage.app.theme == "ansi-dark"
         for name in THEMES:
             stage.run(f"theme {name}")
@@ -69,7 +68,7 @@ async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn
 
 
 async def test_selected_text_is_copied(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         pane = stage.review.query_one("#item", Pane)
         await stage.pilot.mouse_down(pane, offset=(1, 0))
         await stage.pilot.hover(pane, offset=(7, 0))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.domain.records import Truth, View
+from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings, Share
-from tests.app.appkit import SMALL, WIDE, report, staged, verdict
+from tests.app.appkit import SMALL, WIDE, report, same_cells, verdict
 from tests.app.screens.test_blind import step
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ colon =compare second enter|escape|f4|tab|tab|tab|v|i|e|escape|enter|escape|f2|r
 runs is left out, as it shows the head of the log, a hash over all that anybody did."""
 
 
-def twin(path: Path, truth: Truth) -> Desk:
+def twin(path: Path, truth: Truth) -> tuple[Desk, Run]:
     """A desk on which bob gave each of the first items this label, with a note and tags of it."""
     path.unlink(missing_ok=True)
     desk = Desk.open(path, reviewer="ann", clock=lambda: NOON)
@@ -45,7 +45,7 @@ def twin(path: Path, truth: Truth) -> Desk:
         note, tag = ("lovely", "pleasing") if passed else ("terrible", "awful")
         bob.label(key, truth, note=note, tags=[tag])
     bob.close()
-    return desk
+    return desk, desk.run("first")
 
 
 @pytest.mark.slow
@@ -54,15 +54,6 @@ async def test_twins_draw_the_same_cells(
     tmp_path: Path, size: tuple[int, int], blind: bool
 ) -> None:
     steps = re.split(r"[|\n]", STEPS.strip())
-    seen: list[list[object]] = [[], []]
-    for other, truth in enumerate((Truth.PASS, Truth.FAIL)):
-        desk = twin(tmp_path / "desk.db", truth)
-        settings, view = Settings(double=Share(1)), View(blind=blind)
-        async with staged(
-            desk, desk.run("first"), size=size, view=view, settings=settings
-        ) as stage:
-            for keys in steps:
-                await step(stage, keys)
-                seen[other].append(stage.styled())
-    for keys, one, twin_ in zip(steps, *seen, strict=True):
-        assert one == twin_, keys
+    twins = (twin(tmp_path / "desk.db", truth) for truth in (Truth.PASS, Truth.FAIL))
+    settings, view = Settings(double=Share(1)), View(blind=blind)
+    await same_cells(twins, steps, step, size=size, view=view, settings=settings)

@@ -1,21 +1,21 @@
 """What counts as seen is what was drawn: a frame below a dialog, or one never drawn, is not."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reviewdesk.app.controllers.exposure import SeenItems
 from reviewdesk.domain.records import View
-from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, key_event, showing, verdict
 
+FILE: dict[str, Any] = {"size": SMALL, "view": View(order="file")}
 LONG = "\n".join(f"line {number}" for number in range(1, 101))
 
 
 def seen_lines(stage: Stage) -> int | None:
     """The first line of the response that was not on screen, ``None`` if enough was."""
-    item = stage.session.item
-    assert item is not None
-    found = stage.controller.seen.unseen(item)
+    found = stage.controller.seen.unseen(stage.item)
     if found is None:
         return None
     part = stage.review.item.layout_of_item.part(found.part)
@@ -23,7 +23,6 @@ def seen_lines(stage: Stage) -> int | None:
 
 
 def labels(stage: Stage) -> int:
-    """How many verdicts have a label."""
     return sum(row.label is not None for row in stage.desk.rows(stage.session.keys))
 
 
@@ -34,13 +33,11 @@ def first_below(stage: Stage) -> int:
 
 
 def forget(stage: Stage) -> None:
-    """Forget what was on screen."""
     stage.controller.seen = SeenItems()
 
 
 async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, verdict(1, output=LONG), verdict(2), **FILE) as stage:
         assert seen_lines(stage) == first_below(stage)
         await stage.press("j", "j")
         assert seen_lines(stage) == first_below(stage)
@@ -53,8 +50,7 @@ async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:
 
 
 async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, verdict(1, output=LONG), **FILE) as stage:
         before = seen_lines(stage)
         pane = stage.review.item
         pane.move(12)
@@ -73,8 +69,7 @@ async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> Non
 
 
 async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, verdict(1, output=LONG), **FILE) as stage:
         await stage.press("ctrl+d")
         left = stage.cells()[2:-4]
         for size in ((1, 1), SMALL):
@@ -94,8 +89,7 @@ async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
     items = [verdict(1, output=LONG), verdict(2, output=LONG)]
-    opened = open_run(tmp_path / "d.db", report(items))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, *items, **FILE) as stage:
         await stage.press("ctrl+d")
         left = stage.cells()[2:-4]
         for way in (("J", "K"), ("space", "backspace"), ("question_mark", "escape")):
@@ -111,8 +105,7 @@ async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
 
 async def test_keys_jump_between_the_texts_and_unfold_them(tmp_path: Path) -> None:
     long = verdict(1, output=LONG, input=LONG.replace("line", "ask"), reference="right")
-    opened = open_run(tmp_path / "d.db", report([long]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, long, **FILE) as stage:
         assert "lines …" in stage.drawn()
         assert "RESPONSE" in stage.drawn()
         tops = []
@@ -133,8 +126,7 @@ async def test_keys_jump_between_the_texts_and_unfold_them(tmp_path: Path) -> No
 
 
 async def test_held_keys_do_not_outrun_the_screen(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, verdict(1, output=LONG), verdict(2), **FILE) as stage:
         stage.clock.wait(1)
         # Both are in the queue before a frame can be drawn.
         for key in ("ctrl+d", "p"):
@@ -145,8 +137,7 @@ async def test_held_keys_do_not_outrun_the_screen(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_an_item_is_reported_again_whenever_it_is_painted(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, size=SMALL, view=View(order="file")) as stage:
         pane = stage.review.item
         # The list of lines may stand where an earlier one stood in memory.
         lines = pane._lines
@@ -168,9 +159,8 @@ async def test_criteria_stand_above_a_text_that_stays_where_it_is(
         )
         for name, asks in (("tone", "Is it kind?"), ("facts", "Is it right?"))
     ]
-    opened = open_run(tmp_path / "d.db", report([*made, verdict(2)]))
     view = View(order="file", blind=blind)
-    async with staged(*opened, size=SMALL, view=view) as stage:
+    async with showing(tmp_path, *made, verdict(2), size=SMALL, view=view) as stage:
         assert stage.cells()[2].rstrip() == " CRITERIA  ▶tone ·  facts ·   Is it kind?"
         await stage.press("G")
         text = stage.cells()[3:-4]
@@ -187,8 +177,7 @@ async def test_criteria_stand_above_a_text_that_stays_where_it_is(
 async def test_a_conversation_shows_its_turns_first_and_then_its_tools(tmp_path: Path) -> None:
     turns = "\n\n".join(f"user: turn {n}" for n in range(20))
     talk = f"{turns}\n\ntool: {LONG}\n\nuser: go on"
-    opened = open_run(tmp_path / "d.db", report([verdict(1, input=talk, output=LONG)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+    async with showing(tmp_path, verdict(1, input=talk, output=LONG), **FILE) as stage:
         shown = []
         for _ in range(4):
             text = stage.review.item.text

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.app.screens.review import DeskScreen
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, showing, staged, verdict
 
 LABELS = {
     "p": "pass", "1": "pass",
@@ -31,13 +32,10 @@ KEYS = [
 ]  # fmt: skip
 
 
-def given(path: Path) -> list[str]:
-    conn = sqlite3.connect(path)
-    try:
+def given(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "d.db")) as conn:
         rows = conn.execute("SELECT label FROM label_events WHERE kind = 'label' ORDER BY key")
         return [row[0] for row in rows]
-    finally:
-        conn.close()
 
 
 async def burst(stage: Stage, *keys: str) -> None:
@@ -52,9 +50,7 @@ async def burst(stage: Stage, *keys: str) -> None:
 async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run, size=size) as stage:
+    async with showing(tmp_path, size=size) as stage:
         for opener in (*OPENERS, "f4", "f5"):
             stage.clock.wait(1.0)
             await burst(stage, opener, "p", "f", "i")
@@ -62,15 +58,13 @@ async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
                 await stage.press(opener)
             assert stage.app.screen is not stage.review, opener
             await stage.press(*LABELS)
-            assert given(path) == [], opener
+            assert given(tmp_path) == [], opener
             while stage.app.screen is not stage.review:
                 await stage.press("escape")
 
 
 async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path) as stage:
         await stage.press("c", *LABELS)
         assert isinstance(stage.app.screen, NoteDialog)
         assert stage.app.screen.text == "".join(LABELS)
@@ -78,12 +72,12 @@ async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
         assert isinstance(stage.app.screen, PromptField)
         assert stage.app.screen.field.value == "".join(LABELS)
         await stage.press("escape")
-        assert given(path) == []
+        assert given(tmp_path) == []
 
 
 @pytest.mark.slow
 async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         for opener in OPENERS:
             await stage.press("f5", opener)
             await burst(stage, "escape", "escape", "escape", "enter")
@@ -96,8 +90,7 @@ async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("seed", seeds(2))
 async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(i) for i in range(1, 20)]))
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 20)]))
     dice, pressed = random.Random(seed), []  # noqa: S311 - dice, not secrets
     async with staged(desk, run, size=dice.choice([WIDE, SMALL])) as stage:
         for _ in range(150):
@@ -116,9 +109,8 @@ async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int)
                 await stage.pilot.press(key)
     # Every label, in order, is one of the keys, in order.
     keys = iter(pressed)
-    assert all(any(key == label for key in keys) for label in given(path))
-    fresh = desk.open(path)
-    assert fresh.verify().ok
+    assert all(any(key == label for key in keys) for label in given(tmp_path))
+    assert desk.open(desk.path).verify().ok
 
 
 @pytest.mark.slow
@@ -147,75 +139,89 @@ def test_a_fault_ends_the_app_and_is_kept_without_a_report(
 
 
 async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(tmp_path, size=SMALL) as stage:
         for opener in ("enter", "f3"):
             await stage.press("f2")
             stage.clock.wait(1.0)
             await burst(stage, opener, "p")
-            assert given(path) == []
+            assert given(tmp_path) == []
         stage.clock.wait(1.0)
         await stage.press("p")
-        assert given(path) == ["pass"]
+        assert given(tmp_path) == ["pass"]
 
 
 async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         await stage.press("c")
         await burst(stage, *"hello", "enter")
-        item = stage.session.item
-        assert item is not None
-        assert item.note == "hello"
+        assert stage.item.note == "hello"
 
 
 @pytest.mark.parametrize("text", ["pass fail", "\x1b[31mpass fail\x1b[0m", "pfip", "smuxqpfi"])
 async def test_a_paste_outside_a_text_does_nothing_and_says_so(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run, size=SMALL) as stage:
-        head = desk.head()
+    async with showing(tmp_path, size=SMALL) as stage:
+        head = stage.desk.head()
         stage.clock.wait(1.0)
         await stage.write(text)
         assert stage.notice == "A paste does nothing outside a text field."
         stage.clock.wait(1.0)
         await burst(stage, *text.replace("\x1b", "^"))
         assert stage.notice.startswith("Several keys came at once, as from a paste")
-        assert desk.head() == head
+        assert stage.desk.head() == head
         assert stage.current == "item/002"
         # A hand's key counts again.
         await stage.press("p")
-        assert given(path) == ["pass"]
+        assert given(tmp_path) == ["pass"]
 
 
 async def test_a_burst_on_the_heels_of_a_label_does_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2), verdict(3)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path, *map(verdict, (1, 2, 3))) as stage:
         await stage.press("p")
         stage.clock.wait(0.2)
         await burst(stage, "f", "a", "i", "l")
-        assert given(path) == ["pass"]
+        assert given(tmp_path) == ["pass"]
 
 
 async def test_a_burst_answers_no_question(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run) as stage:
+    async with showing(tmp_path) as stage:
         await stage.press("v", "v", "p")
         assert stage.app.screen is not stage.review
         stage.clock.wait(1.0)
         await burst(stage, *"may you")
         assert stage.app.screen is not stage.review
-        assert given(path) == []
+        assert given(tmp_path) == []
         await stage.press("y")
-        assert len(given(path)) == 2
+        assert len(given(tmp_path)) == 2
 
 
 async def test_a_paste_that_comes_with_the_key_of_a_field_stands_in_it(tmp_path: Path) -> None:
-    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
+    async with showing(tmp_path, verdict(1)) as stage:
         stage.app.post_message(events.Key("c", "c"))
         stage.app.post_message(events.Paste("hello"))
         await stage.settle()
         assert isinstance(stage.app.screen, NoteDialog)
         assert stage.app.screen.text == "hello"
+
+
+@pytest.mark.parametrize("opener", ["colon", "slash", "backslash", "t", "c"])
+async def test_what_is_typed_at_once_stands_in_the_field(tmp_path: Path, opener: str) -> None:
+    async with showing(tmp_path) as stage:
+        await burst(stage, opener, "p", "f", "i", "x", "q")
+        screen = stage.app.screen
+        assert isinstance(screen, PromptField | NoteDialog)
+        text = screen.text if isinstance(screen, NoteDialog) else screen.field.value
+        assert text == "pfixq"
+        assert given(tmp_path) == []
+
+
+async def test_keys_after_a_text_that_does_not_open_are_no_labels(tmp_path: Path) -> None:
+    async with showing(tmp_path, verdict(1)) as stage:
+        await stage.press("p", wait=1)
+        assert len(given(tmp_path)) == 1
+        # The queue is done: there is no item to write about.
+        await burst(stage, "c", "f", "f", "u")
+        assert stage.app.screen is stage.review
+        assert len(given(tmp_path)) == 1
+        # The next key counts again.
+        await stage.press("u")
+        assert stage.controller.session.progress.labelled == 0

@@ -7,14 +7,18 @@ from textual import events
 
 from reviewdesk.domain.records import View
 from reviewdesk.domain.tags import USUAL
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, showing, verdict
 
 FILE = View(order="file")
+THREE = [verdict(i) for i in range(1, 4)]
 
 
 def tagging(stage: Stage) -> bool:
-    """Return True if the line of reasons is open."""
     return any("Reasons for" in line for line in stage.cells())
+
+
+def labels(stage: Stage) -> list[str | None]:
+    return [row.label for row in stage.desk.rows(stage.session.keys)]
 
 
 @pytest.mark.slow
@@ -22,9 +26,7 @@ def tagging(stage: Stage) -> bool:
 async def test_digits_in_the_line_tag_and_never_label(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
-    keys = desk.queue(run, "", "file")
-    async with staged(desk, run, size=size, view=FILE) as stage:
+    async with showing(tmp_path, *THREE, size=size, view=FILE) as stage:
         # In the smallest pane the first press scrolls to the response.
         await stage.press("f3", *"F" * (2 if size == (40, 10) else 1), "1", "3")
         assert tagging(stage)
@@ -35,19 +37,19 @@ async def test_digits_in_the_line_tag_and_never_label(
         for text in ("123", "pf1\n2"):
             stage.app.post_message(events.Paste(text))
             await stage.settle()
-        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
-        assert desk.item(keys[0]).tags == (USUAL[0], USUAL[2])
+        assert labels(stage) == ["fail", None, None]
+        assert stage.desk.item(stage.session.keys[0]).tags == (USUAL[0], USUAL[2])
         await stage.press("escape")
         assert not tagging(stage)
         # Right after the line a digit is a label key again, and waits as after every dialog.
         await stage.press("1", wait=0.1)
-        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
+        assert labels(stage) == ["fail", None, None]
         await stage.press(*"1" * (2 if size == (40, 10) else 1))
-        assert [row.label for row in desk.rows(keys)] == ["fail", "pass", None]
+        assert labels(stage) == ["fail", "pass", None]
         # The key that opens the line does not close it: a digit after it must not label.
         await stage.press("T", "T", "2", "t")
-        assert [row.label for row in desk.rows(keys)] == ["fail", "pass", None]
-        assert desk.item(keys[1]).tags == (USUAL[1],)
+        assert labels(stage) == ["fail", "pass", None]
+        assert stage.desk.item(stage.session.keys[1]).tags == (USUAL[1],)
         assert any("Tags of item/002" in line for line in stage.cells())
         await stage.press("escape", "C")
         assert any("Note on item/002" in line for line in stage.cells())
@@ -56,13 +58,11 @@ async def test_digits_in_the_line_tag_and_never_label(
 
 
 async def test_digits_that_come_right_after_a_label_give_no_other(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
-    keys = desk.queue(run, "", "file")
-    async with staged(desk, run, view=FILE) as stage:
+    async with showing(tmp_path, *THREE, view=FILE) as stage:
         stage.clock.wait(1.0)
         # Three keys at once are no burst.
         for key in ("F", "1", "2"):
             stage.app.post_message(events.Key(key, key))
         await stage.settle()
-        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
+        assert labels(stage) == ["fail", None, None]
         assert tagging(stage)

@@ -8,15 +8,14 @@ from textual.content import Content
 
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.widgets.lines import Pane
-from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, juror, showing, verdict
 
 WORDS = "0123456789" * 12
 
 
 @asynccontextmanager
 async def pane_of(path: Path, lines: Lines) -> AsyncIterator[tuple[Stage, Pane]]:
-    desk, run = open_run(path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(path, verdict(1), size=SMALL) as stage:
         pane = stage.review.query_one("#item", Pane)
         pane.paint(lambda _width: lines)
         await stage.settle()
@@ -54,8 +53,7 @@ async def test_a_selection_is_what_was_pointed_at(tmp_path: Path) -> None:
 async def test_the_jury_stops_at_each_juror(tmp_path: Path) -> None:
     seats = [juror(name, 0.9, reason=f"so says {name}") for name in "abcdefghijklmnopqrst"]
     items = [verdict(number, jurors=seats) for number in (1, 2)]
-    desk, run = open_run(tmp_path / "d.db", report(items))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with showing(tmp_path, *items, size=SMALL) as stage:
         await stage.press("enter")
         jury = stage.review.text("jury")
         tops = []

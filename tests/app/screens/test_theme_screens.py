@@ -11,7 +11,7 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.state import question_form
 from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.widgets.lines import Pane
-from tests.app.appkit import WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import WIDE, Stage, showing, verdict
 from tests.app.paint.test_inks import contrast
 
 LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
@@ -111,8 +111,7 @@ async def test_everything_on_screen_reads(
     monkeypatch.setenv("REVIEWDESK_THEME", name)
     tagged = {"test": "t", "tags": ["x"]}
     body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="fail", case=tagged)
-    desk, run = open_run(tmp_path / "d.db", report([body, verdict(2)]))
-    async with staged(desk, run, size=WIDE) as stage:
+    async with showing(tmp_path, body, verdict(2), size=WIDE) as stage:
         for scene in SCENES:
             await scene(stage)
             seen = 0

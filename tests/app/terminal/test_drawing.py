@@ -16,7 +16,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
+from tests.app.appkit import SMALL, WIDE, Stage, seeds, showing, staged, verdict
 from tests.app.drawkit import Terminal, WireDriver, sent, wire
 from tests.helpers import ROOT
 
@@ -63,8 +63,7 @@ async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path
 
 async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path: Path) -> None:
     long = "\n".join(f"line {number} of an answer" for number in range(200))
-    desk, run = open_run(tmp_path / "desk.db", report([verdict(1, output=long)]))
-    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+    async with showing(tmp_path, verdict(1, output=long), size=WIDE, driver=WireDriver) as stage:
         column = stage.review.query_one("#item-column").region
         moves = re.findall(r"\x1b\[\d+;(\d+)H", await sent(stage, "ctrl+d"))
         # The last puts the cursor where it is kept.
@@ -74,8 +73,7 @@ async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path:
 
 async def test_a_step_draws_its_two_lines_and_the_title(tmp_path: Path) -> None:
     verdicts = [verdict(number) for number in range(100)]
-    desk, run = open_run(tmp_path / "desk.db", report(verdicts))
-    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+    async with showing(tmp_path, *verdicts, size=WIDE, driver=WireDriver) as stage:
         await stage.press("f2", "j")
         place, begun = stage.review.queue.region.y, len(wire(stage).asked)
         await stage.press("j")

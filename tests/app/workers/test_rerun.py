@@ -13,7 +13,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Rerun
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import Settings
-from tests.app.appkit import Stage, open_run, report, staged, verdict
+from tests.app.appkit import Stage, open_run, report, showing, staged, verdict
 from tests.app.rerunkit import KEY, ended, panel_file
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
@@ -178,15 +178,14 @@ async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
         raise RuntimeError(f"headers {KEY}")
 
     monkeypatch.setattr(rerun, "carry_out", failing)
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
-    async with staged(desk, run, settings=settings) as stage:
+    async with showing(tmp_path, verdict(1), settings=settings) as stage:
         await start(stage)
         await ended(stage)
         assert "asking failed: RuntimeError" in stage.drawn()
         assert KEY not in stage.drawn()
         await stage.press("p")
-        assert desk.item(desk.find(run, "item/001")).row.label == "pass"
+        assert stage.desk.item(stage.desk.find(stage.session.run, "item/001")).row.label == "pass"
 
 
 @pytest.mark.slow
