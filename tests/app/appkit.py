@@ -175,6 +175,10 @@ class Stage:
         self.app.post_message(events.Paste(text))
         await self.settle()
 
+    async def resize(self, size: tuple[int, int]) -> None:
+        await self.pilot.resize_terminal(*size)
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until every worker has ended and everything is handled and drawn."""
         await self.pilot.pause()

@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.core import now
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import Item, Run
 from reviewdesk.reports.bytes.source import Source
 
 WIDE, SMALL = (160, 48), (80, 24)
@@ -61,6 +62,14 @@ def verdict(number: int, scores: Sequence[float] = (0.9, 0.8, 0.3), **more: Any)
 def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     policy = {"threshold": 0.7, "quorum": 0.5, "strategy": "quorum"}
     return {"schema": "reviewdesk.report/1", "defaults": policy, "verdicts": list(verdicts)}
+
+
+def item_of(folder: Path, **fields: Any) -> Item:
+    """A verdict with these fields, as a desk has it."""
+    folder.mkdir(exist_ok=True)
+    desk, run = open_run(folder / "d.db", report([verdict(1, **fields)]))
+    with closing(desk):
+        return desk.item(desk.queue(run)[0])
 
 
 def refunds() -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The controller of the review without Textual: actions in, states and requests out."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,13 @@ def session_of(desk: Desk, run: Run, view: View) -> ReviewSession:
     return ReviewSession(
         desk, run, view, outbox=outbox, settings=Settings(), claims=ItemClaims(desk)
     )
+
+
+def session_on(folder: Path, *verdicts: dict[str, Any]) -> Session:
+    """The session of a review of these verdicts as it begins."""
+    desk, run = open_run(folder / "d.db", report(verdicts))
+    with closing(desk):
+        return session_of(desk, run, View()).session
 
 
 class Review:
@@ -276,6 +283,15 @@ def reviewing(path: Path, count: int = 6, **more: Any) -> Iterator[Review]:
     review = Review(desk, run, **more)
     yield review
     desk.close()
+
+
+@contextmanager
+def beside(review: Review, name: str = "bob") -> Iterator[Desk]:
+    """The desk as another reviewer has it; what they did is followed."""
+    with closing(Desk.open(review.desk.path, reviewer=name)) as other:
+        yield other
+    review.controller.poll()
+    review.after()
 
 
 def dialog_page(review: Review, at: int = 0) -> DialogPage:

@@ -85,12 +85,6 @@ def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_o
     assert review.closed
 
 
-HOSTILE = (
-    '"no-such-theme"', "null", "[]", "{}", "1e999", "NaN", "-1", "0", "1", "2.5", '"\\u001b[31m"',
-    "true ", "[" * 100_000, "", "\x00", '["a", 1]', '{"a": "b"}',
-)  # fmt: skip
-
-
 async def test_the_app_starts_with_the_kept_theme(tmp_path: Path) -> None:
     body = report([verdict(i) for i in range(1, 4)])
     desk, run = open_run(tmp_path / "d.db", body)

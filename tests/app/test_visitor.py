@@ -37,8 +37,10 @@ def run(tmp_path: Path) -> Run:
 
 
 @asynccontextmanager
-async def visiting(path: Path, run: Run, *, shared: bool = False) -> AsyncIterator[Visit]:
-    """Run a console on a desk; one that only reads has no door."""
+async def visiting(
+    path: Path, run: Run, *, shared: bool = False, inside: bool = False
+) -> AsyncIterator[Visit]:
+    """Run a console on a desk, behind its door if bea went in; one that only reads has none."""
     desks: list[Desk] = []
 
     def enter(typed: str) -> Opening:
@@ -54,6 +56,9 @@ async def visiting(path: Path, run: Run, *, shared: bool = False) -> AsyncIterat
     async with app.run_test(size=WIDE):
         on = Visit(app, QuickPilot(app, clock), clock)
         await on.settle()
+        if inside:
+            await on.pilot.press("b", "e", "a", "enter")
+            await on.settle()
         yield on
     for desk in desks:
         desk.close()
@@ -84,9 +89,7 @@ async def test_whoever_comes_is_asked_for_a_name(tmp_path: Path, run: Run) -> No
 
 
 async def test_the_review_behind_the_door_is_the_whole_one(tmp_path: Path, run: Run) -> None:
-    async with visiting(tmp_path / "desk.db", run) as on:
-        await on.pilot.press("b", "e", "a", "enter")
-        await on.settle()
+    async with visiting(tmp_path / "desk.db", run, inside=True) as on:
         await on.press("f4", "escape")
         assert on.app.top is on.app.review
         first = on.current
@@ -96,9 +99,7 @@ async def test_the_review_behind_the_door_is_the_whole_one(tmp_path: Path, run: 
 
 
 async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run) -> None:
-    async with visiting(tmp_path / "desk.db", run) as on:
-        await on.pilot.press("b", "e", "a", "enter")
-        await on.settle()
+    async with visiting(tmp_path / "desk.db", run, inside=True) as on:
         for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}", "improve"):
             on.run(command)
             assert "not in a browser" in on.notice
@@ -124,9 +125,7 @@ async def test_no_key_of_a_visitor_writes_a_file_of_the_machine(
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.chdir(tmp_path)
-    async with visiting(tmp_path / "desk.db", run) as on:
-        await on.pilot.press("b", "e", "a", "enter")
-        await on.settle()
+    async with visiting(tmp_path / "desk.db", run, inside=True) as on:
         before = beside(tmp_path)
         await on.press("y")
         assert "copied" in on.notice

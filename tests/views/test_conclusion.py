@@ -145,7 +145,6 @@ def test_one_kind_of_label_is_not_enough(desk: Desk) -> None:
 def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 60)
     assert page.such is not None
-    assert page.fit is not None
     wide = replace(page, such=replace(page.such, brier=Estimate(0.1, 0.0, 0.3)))
     assert told(wide).startswith("May this judge decide alone? Not yet: Brier may be over 0.25.")
     bare = replace(page, such=replace(page.such, brier=None))
@@ -169,9 +168,3 @@ def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) 
     assert told(page, blind=True).startswith(
         "May this judge decide alone? A blind session does not say"
     )
-
-
-def test_every_document_of_calibration_begins_with_it(tmp_path: Path) -> None:
-    page = run_page(tmp_path, 60, ["right"] * 20)
-    for made in (calibration(page),):
-        assert document_text(made).startswith("May this judge decide alone? Not yet: 20 labels")

@@ -18,6 +18,7 @@ from reviewdesk.domain.safetext import show
 from reviewdesk.pages.html import fragment
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import document as doc
+from tests.app.paint.test_styled import WIDTHS, check
 from tests.views.documents import documents
 
 WIDTH = 4000
@@ -188,3 +189,10 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "run.run", "run.run_lines", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS[::3])
+def test_no_line_of_any_document_is_too_wide_or_acts_on_the_terminal(width: int) -> None:
+    for made in documents().values():
+        check(document_lines(made, width), width)

@@ -1,11 +1,10 @@
 """What other rules would have decided, of a run and of an item."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from reviewdesk.app.paint.document import document_lines, section_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
@@ -14,11 +13,8 @@ from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif.policies import Variant
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import whatif
-from tests.app.appkit import jury_lines
-from tests.helpers import controls, load, open_desk, report, verdict
-
-WIDTHS = (1, 2, 8, 17, 18, 24, 39, 60, 79, 119, 120, 159)
-EVIL = "evil\x1b[2J\u202e[bold]名前\n name"
+from reviewdesk.views.document import Document
+from tests.helpers import load, open_desk, report, verdict
 
 
 def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
@@ -26,10 +22,11 @@ def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, 
     return desk, load(desk, report(*verdicts, **header))
 
 
-def named(name: str, *scores: float | None, **more: Any) -> dict[str, Any]:
-    body = verdict("one", *scores, **more)
-    body["jurors"][0]["id"] = name
-    return body
+def table(
+    path: Path, *verdicts: dict[str, Any], asked: Sequence[Variant] | None = None
+) -> Document:
+    desk, run = opened(path, *verdicts)
+    return whatif.what_if(what_if(desk, run, asked))
 
 
 def item(path: Path, *scores: float | None, **more: Any) -> Item:
@@ -41,22 +38,8 @@ def text(one: Item) -> list[str]:
     return section_text(whatif.item_what_if(one)).splitlines()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_line_is_too_wide_and_nothing_acts(tmp_path: Path, width: int) -> None:
-    desk, run = opened(tmp_path, named(EVIL, 0.9, 0.9, 0.0))
-    table, one = what_if(desk, run), desk.item(desk.find(run, "one"))
-    for lines in (
-        document_lines(whatif.what_if(table), width),
-        section_lines(whatif.item_what_if(one), width),
-    ):
-        assert max(line.cell_length for line in lines) <= width
-        assert all("\n" not in line.plain for line in lines)
-        assert controls("".join(line.plain for line in lines)) == set()
-
-
 def test_figures_give_way_whole(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
-    found = whatif.what_if(what_if(desk, run))
+    found = table(tmp_path, verdict("one", 0.9, 0.9, 0.0))
     heads = {width: document_lines(found, width)[1].plain.split() for width in (30, 45, 79)}
     assert heads[79] == ["flips", "none", "pass", "n", "acc", "Brier", "ECE", "diff."]
     assert heads[45] == ["flips", "none", "pass", "n"]
@@ -64,8 +47,9 @@ def test_figures_give_way_whole(tmp_path: Path) -> None:
 
 
 def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.8), verdict("votes", score=None))
-    drawn = document_text(whatif.what_if(what_if(desk, run)))
+    drawn = document_text(
+        table(tmp_path, verdict("one", 0.9, 0.9, 0.8), verdict("votes", score=None))
+    )
     assert "no labels" in drawn
     assert "need labels that say pass or fail" in drawn
     assert "None of these policies turns" not in drawn
@@ -74,8 +58,7 @@ def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
 
 
 def test_a_run_that_nothing_turns(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 1.0, 1.0, 1.0))
-    drawn = document_text(whatif.what_if(what_if(desk, run)))
+    drawn = document_text(table(tmp_path, verdict("one", 1.0, 1.0, 1.0)))
     assert "None of these policies turns" in drawn
     assert "▲" not in drawn.split("● the run's own")[0]
     assert "● mean" in drawn
@@ -87,8 +70,7 @@ def test_an_empty_run_is_one_line(tmp_path: Path) -> None:
 
 
 def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
-    lines = document_lines(whatif.what_if(what_if(desk, run)), 160)
+    lines = document_lines(table(tmp_path, verdict("one", 0.9, 0.9, 0.0)), 160)
     left = [line.plain[:78] for line in lines]
     heads = [line for line in left if "flips" in line and "none" in line]
     assert [line.split("  ")[0] for line in heads] == ["", "RULE", "QUORUM", "THRESHOLD"]
@@ -101,16 +83,14 @@ def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_pat
 
 
 def test_marks_stand_apart_from_names_in_markdown(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
-    lines = [*document_markdown(whatif.what_if(what_if(desk, run)))]
+    lines = [*document_markdown(table(tmp_path, verdict("one", 0.9, 0.9, 0.0)))]
     assert any(line.startswith("| ● **mean** | 0 |") for line in lines)
     assert any(line.startswith("| ▲ **lowest** | **1** |") for line in lines)
 
 
 def test_policies_that_were_asked_for_have_their_whole_names(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
     asked = (Variant(threshold=0.65, dropped="j3"), Variant(rounding=Rounding.UP))
-    lines = document_text(whatif.what_if(what_if(desk, run, asked))).splitlines()
+    lines = document_text(table(tmp_path, verdict("one", 0.9, 0.9, 0.0), asked=asked)).splitlines()
     names = [line[2:].split("  ")[0] for line in lines[5:8]]
     assert names == ["Policy", "threshold 0.65, without j3", "up"]
 
@@ -147,9 +127,3 @@ def test_a_verdict_that_is_none_is_turned_into_either(tmp_path: Path) -> None:
     assert "what would turn this no decision" in text(one)[0]
     assert any("pass: " in line for line in text(one)[1:])
     assert any("fail: " in line for line in text(one)[1:])
-
-
-def test_it_stands_in_the_jury_pane(tmp_path: Path) -> None:
-    drawn = [line.plain for line in jury_lines(item(tmp_path, 0.9, 0.9, 0.3), 70)]
-    heads = [line.split("  ")[0].split(" ─")[0] for line in drawn if line[:1].isupper()]
-    assert heads.index("JURORS") < heads.index("NUMBERS") < heads.index("WHAT IF")

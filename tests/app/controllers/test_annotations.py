@@ -16,7 +16,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, form_of, reviewing
+from tests.app.reviewkit import Review, beside, form_of, reviewing
 
 FILE = View(order="file")
 
@@ -130,11 +130,10 @@ def test_the_last_fail_of_a_queue_is_tagged_over_the_page_that_says_done(tmp_pat
 def test_digits_go_to_configured_tags_then_to_the_own_ones(tmp_path: Path) -> None:
     settings = Settings(tags=("Wrong Policy", "tone"))
     with reviewing(tmp_path, view=FILE, settings=settings) as review:
-        bob = Desk.open(review.desk.path, reviewer="bob")
         keys = review.desk.queue(review.run, "", "file")
-        for key in keys:
-            edits.tags(key, ["of-bob"])(bob)
-        bob.close()
+        with beside(review) as bob:
+            for key in keys:
+                edits.tags(key, ["of-bob"])(bob)
         edits.tags(keys[3], ["rare", "often"])(review.desk)
         edits.tags(keys[4], ["often", "tone"])(review.desk)
         review.press("label.fail", "tags.labelled")
@@ -223,9 +222,8 @@ def test_before_a_label_and_after_its_undo_one_line_says_so(tmp_path: Path) -> N
 
 def test_the_item_just_labelled_is_the_reviewers_own_by_hand(review: Review) -> None:
     review.press("label.pass")
-    bob = Desk.open(review.desk.path, reviewer="bob")
-    bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
-    bob.close()
+    with beside(review) as bob:
+        bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
     review.press("item.next", "note.labelled")
     assert isinstance(review.dialog, PromptForm)
     assert review.dialog.name == "item/001"
@@ -286,10 +284,9 @@ def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> No
 
 def test_the_queue_shows_whose_notes_there_are(review: Review) -> None:
     keys = review.desk.queue(review.run, "", "file")
-    bob = Desk.open(review.desk.path, reviewer="bob")
-    bob.note(keys[1], "mine")
-    bob.label(keys[2], Truth.FAIL, note="with the label")
-    bob.close()
+    with beside(review) as bob:
+        bob.note(keys[1], "mine")
+        bob.label(keys[2], Truth.FAIL, note="with the label")
     review.typed("note", "as I see it")
     review.press("item.next", "item.next", "item.next")
     review.typed("note", "soon gone")

@@ -1,6 +1,5 @@
 """Blind review: which labels are blind, and when the panel's answers are told."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import open_run, report, verdict
 from tests.app.panekit import item_lines
-from tests.app.reviewkit import Review, dialog_events, reviewing
+from tests.app.reviewkit import Review, beside, dialog_events, reviewing
 
 
 @pytest.mark.parametrize("opened_by", ["reveal", "label.pass"])
@@ -102,12 +101,9 @@ def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
         assert review.session.hidden
 
 
-def test_an_item_that_another_labelled_meanwhile_stays_blind(tmp_path: Path, blind: Review) -> None:
-    other = Desk.open(tmp_path / "d.db", reviewer="bob")
-    other.label(blind.item.row.key, Truth.PASS)
-    other.close()
-    blind.controller.poll()
-    blind.after()
+def test_an_item_that_another_labelled_meanwhile_stays_blind(blind: Review) -> None:
+    with beside(blind) as other:
+        other.label(blind.item.row.key, Truth.PASS)
     # Neither the panel's answer nor the other label is told before one's own.
     assert blind.session.hidden
     blind.press("label.fail")
@@ -119,10 +115,8 @@ def test_what_an_agent_suggests_is_hidden_until_the_persons_own_label(tmp_path: 
     with reviewing(tmp_path, view=View(blind=True), settings=settings) as review:
         key, name = review.item.row.key, review.current
         before = review.item
-        with closing(Desk.open(tmp_path / "d.db", reviewer="bob")) as other:
+        with beside(review) as other:
             suggest(other, key, Truth.FAIL, "day 31", "checker")
-        review.controller.poll()
-        review.after()
         assert review.current == name
         assert review.session.hidden
         assert painted(review) == "\n".join(

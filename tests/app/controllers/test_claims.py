@@ -1,10 +1,11 @@
 """Claims: what one reviewer has open, the others on the desk skip."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from reviewdesk.app.controllers.jobs import CLAIMS
 from reviewdesk.desk import Desk
@@ -29,9 +30,9 @@ class Hands:
             review.clock.wait(60 * minutes)
 
 
-@contextmanager
-def both(path: Path, count: int = 6) -> Iterator[Hands]:
-    with reviewing(path, count, view=FILE, claims=True) as ann:
+@pytest.fixture
+def hands(tmp_path: Path) -> Iterator[Hands]:
+    with reviewing(tmp_path, view=FILE, claims=True) as ann:
         desk = Desk.open(ann.desk.path, reviewer="bob")
         hands = Hands(
             ann, Review(desk, desk.run(), view=FILE, claims=True), datetime(2026, 1, 2, tzinfo=UTC)
@@ -62,42 +63,40 @@ def test_the_open_item_and_the_next_are_held(tmp_path: Path) -> None:
         assert open_items(review) == set()
 
 
-def test_others_skip_what_is_held_and_see_with_whom(tmp_path: Path) -> None:
-    with both(tmp_path) as hands:
-        bob = hands.bob
-        assert bob.current == "item/003"
-        rows = bob.controller.review.listed(list(bob.session.keys))
-        assert [row.open_with for row in rows] == ["ann", "ann", "", "", "", ""]
-        hands.ann.press("label.pass")
-        assert hands.ann.current == "item/002"
-        hands.ann.press("label.pass")
-        # Bob holds the third and the fourth.
-        assert hands.ann.current == "item/005"
-        bob.press("label.fail")
-        assert bob.current == "item/004"
-        bob.press("label.fail")
-        assert bob.session.item is None
-        assert "ann" in bob.notice
-        hands.ann.press("quit")
-        bob.press("next")
-        assert bob.current == "item/005"
+def test_others_skip_what_is_held_and_see_with_whom(hands: Hands) -> None:
+    bob = hands.bob
+    assert bob.current == "item/003"
+    rows = bob.controller.review.listed(list(bob.session.keys))
+    assert [row.open_with for row in rows] == ["ann", "ann", "", "", "", ""]
+    hands.ann.press("label.pass")
+    assert hands.ann.current == "item/002"
+    hands.ann.press("label.pass")
+    # Bob holds the third and the fourth.
+    assert hands.ann.current == "item/005"
+    bob.press("label.fail")
+    assert bob.current == "item/004"
+    bob.press("label.fail")
+    assert bob.session.item is None
+    assert "ann" in bob.notice
+    hands.ann.press("quit")
+    bob.press("next")
+    assert bob.current == "item/005"
 
 
-def test_a_held_item_can_be_labelled_on_purpose(tmp_path: Path) -> None:
-    with both(tmp_path) as hands:
-        bob = hands.bob
-        bob.command("go item/001")
-        bob.controller.poll()
-        bob.after()
-        assert bob.current == "item/001"
-        assert "this item is open with ann" in bob.notice
-        assert bob.item.row.open_with == "ann"
-        bob.press("label.fail")
-        hands.ann.press("label.pass")
-        found = hands.ann.desk.item(hands.ann.session.keys[0])
-        assert {(e.author, e.label) for e in found.history} == {
-            ("ann", Truth.PASS), ("bob", Truth.FAIL)
-        }  # fmt: skip
+def test_a_held_item_can_be_labelled_on_purpose(hands: Hands) -> None:
+    bob = hands.bob
+    bob.command("go item/001")
+    bob.controller.poll()
+    bob.after()
+    assert bob.current == "item/001"
+    assert "this item is open with ann" in bob.notice
+    assert bob.item.row.open_with == "ann"
+    bob.press("label.fail")
+    hands.ann.press("label.pass")
+    found = hands.ann.desk.item(hands.ann.session.keys[0])
+    assert {(e.author, e.label) for e in found.history} == {
+        ("ann", Truth.PASS), ("bob", Truth.FAIL)
+    }  # fmt: skip
 
 
 def test_of_two_at_once_one_goes_on(tmp_path: Path) -> None:
@@ -116,17 +115,16 @@ def test_of_two_at_once_one_goes_on(tmp_path: Path) -> None:
         desk.close()
 
 
-def test_a_claim_ends_by_itself_and_a_key_renews_it(tmp_path: Path) -> None:
-    with both(tmp_path) as hands:
-        hands.pass_by(6)
-        hands.ann.press("mark")
-        hands.pass_by(6)
-        hands.bob.press("next", "next", "next", "next")
-        # Twelve minutes after the first claim, six after a key: still with ann.
-        assert hands.bob.current == "item/003"
-        hands.pass_by(5)
-        hands.bob.press("next", "next", "next", "next")
-        assert hands.bob.current == "item/001"
+def test_a_claim_ends_by_itself_and_a_key_renews_it(hands: Hands) -> None:
+    hands.pass_by(6)
+    hands.ann.press("mark")
+    hands.pass_by(6)
+    hands.bob.press("next", "next", "next", "next")
+    # Twelve minutes after the first claim, six after a key: still with ann.
+    assert hands.bob.current == "item/003"
+    hands.pass_by(5)
+    hands.bob.press("next", "next", "next", "next")
+    assert hands.bob.current == "item/001"
 
 
 def test_held_keys_write_little_and_a_step_is_claimed_when_it_rests(tmp_path: Path) -> None:

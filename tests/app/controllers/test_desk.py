@@ -10,7 +10,6 @@ from reviewdesk.app.controllers.item import enter_pane
 from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
-from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
 from reviewdesk.views.verdict import FIGURES, REASONS, WHAT_IF
 from tests.app.builders import SMALL, WIDE, report, verdict
@@ -150,18 +149,6 @@ def test_closing_saves_the_view_even_where_it_cannot(review: Review) -> None:
     review.desk.conn.execute("DROP TABLE views")
     review.press("quit")
     assert review.closed
-
-
-def test_a_command_that_cannot_be_read_is_refused_by_the_field(review: Review) -> None:
-    review.press("command")
-    form = form_of(review)
-    with pytest.raises(UsageError, match="no command 'fliter'") as error:
-        form.check("fliter")
-    assert "Did you mean filter" in str(error.value)
-    assert form.complete is not None
-    assert form.complete("ord", 3).options[0].text == "order"
-    review.answer("order score")
-    assert review.session.view.order == "score"
 
 
 def test_arrows_recall_what_was_typed_before(review: Review) -> None:

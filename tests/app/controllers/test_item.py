@@ -11,7 +11,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, dialog_events, dialog_page, form_of, reviewing
+from tests.app.reviewkit import Review, beside, dialog_events, dialog_page, form_of, reviewing
 
 
 def tags(review: Review) -> tuple[str, ...]:
@@ -102,10 +102,8 @@ def test_history_tells_of_the_item(review: Review) -> None:
 
 def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True, order="draw")) as review:
-        other = Desk(review.desk.path, "bob", review.desk.clock)
-        other.note(review.item.row.key, "the panel is right")
-        other.close()
-        review.controller.poll()
+        with beside(review) as other:
+            other.note(review.item.row.key, "the panel is right")
         review.press("history")
         assert dialog_events(review) == []
         review.answer(None)

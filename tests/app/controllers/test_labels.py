@@ -8,15 +8,14 @@ import pytest
 from reviewdesk.app.controllers.jobs import UNDO
 from reviewdesk.app.controllers.state import FieldInput, Page
 from reviewdesk.app.keys.actions import GIVES_LABEL
-from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
-from tests.app.builders import SMALL, WIDE
+from tests.app.builders import WIDE
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, question_of, reviewing
+from tests.app.reviewkit import Review, beside, question_of, reviewing
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row
 
@@ -47,12 +46,6 @@ def test_the_label_is_on_disk_when_its_mark_is_shown(tmp_path: Path, review: Rev
     found = review.state.figures.calibration
     assert found is not None
     assert found.labelled.n == 1
-
-
-def test_twenty_quick_presses_label_twenty(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 30, size=SMALL) as review:
-        review.press(*["label.pass"] * 20)
-        assert review.labels.count(Truth.PASS) == 20
 
 
 def test_a_held_key_labels_once(tmp_path: Path) -> None:
@@ -202,10 +195,8 @@ def test_a_label_by_name_from_another_screen_only_goes_to_the_item(review: Revie
 def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(review: Review) -> None:
     key = review.item.row.key
     review.choose("label.fail")
-    other = Desk.open(review.desk.path, reviewer="bob")
-    other.note(key, "seen")
-    other.close()
-    review.controller.poll()
+    with beside(review) as other:
+        other.note(key, "seen")
     review.answer(True)
     assert review.desk.item(key).row.label is Truth.FAIL
 
@@ -310,21 +301,7 @@ def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool)
         assert page.counts.labelled == 3
 
 
-def test_only_the_newest_figures_count(review: Review) -> None:
-    review.clock.wait(1)
-    review.controller.handle("label.pass")
-    first = review.runner.waiting["calibration"]
-    review.controller.recalibrate()
-    # The runner drops the older job; what is waiting is the newer one alone.
-    assert review.runner.waiting["calibration"] is not first
-    review.after()
-    found = review.state.figures.calibration
-    assert found is not None
-    assert found.labelled.n == 1
-
-
 def test_figures_that_cannot_be_read_are_one_line(review: Review) -> None:
-    job = None
     review.controller.recalibrate()
     job = review.runner.waiting.pop("calibration")
     review.press("screen.runs")

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from reviewdesk.app.controllers.state import Page
-from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review
+from tests.app.reviewkit import Review, beside
 
 MOVES = (
     "next", "back", "item.next", "item.previous", "down", "up", "first", "last", "half.down",
@@ -105,12 +104,9 @@ class ReviewMachine(RuleBasedStateMachine):
 
     @rule(place=st.integers(0, 3), truth=st.sampled_from([Truth.PASS, Truth.FAIL]))
     def another_writes(self, place: int, truth: Truth) -> None:
-        other = Desk.open(self.folder / "d.db", reviewer="bob")
-        keys = other.queue(self.review.session.run)
-        other.label(keys[place % len(keys)], truth)
-        other.close()
-        self.review.controller.poll()
-        self.review.after()
+        with beside(self.review) as other:
+            keys = other.queue(self.review.session.run)
+            other.label(keys[place % len(keys)], truth)
 
     @rule()
     def undo_and_redo_are_inverse(self) -> None:

@@ -1,6 +1,5 @@
 """Filters, orders, blind review, search and jumps: what the queue then holds, and what is told."""
 
-from array import array
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
 from tests.app.builders import open_run, refunds, report
-from tests.app.reviewkit import Review, form_of, question_of, reviewing
+from tests.app.reviewkit import Review, beside, form_of, question_of, reviewing
 
 Opened = tuple[Desk, Run]
 
@@ -139,11 +138,8 @@ def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_k
 def test_another_writer_is_followed(tmp_path: Path) -> None:
     with reviewing(tmp_path, 2) as review:
         start, rows = review.state.start, review.state.rows
-        other = Desk.open(tmp_path / "d.db", reviewer="bob")
-        other.label(review.session.keys[1], Truth.FAIL)
-        other.close()
-        review.controller.poll()
-        review.after()
+        with beside(review) as other:
+            other.label(review.session.keys[1], Truth.FAIL)
         figures = review.state.figures.calibration
         assert figures is not None
         assert figures.labelled.n == 1
@@ -250,31 +246,6 @@ def test_moves_stay_within_the_queue(opened: Opened) -> None:
 def test_the_way_back_ends(review: Review) -> None:
     review.press("back")
     assert review.notice == "No item was seen before this one."
-
-
-def test_a_saved_filter_is_recalled(opened: Opened) -> None:
-    review = Review(*opened)
-    filters.save(review.desk, "todo", "label:none")
-    review.typed("filter", "@todo")
-    assert review.session.view.filter == "label:none"
-    filters.forget(review.desk, "todo")
-    review.press("filter")
-    form = form_of(review)
-    with pytest.raises(UsageError):
-        form.check("@todo")
-
-
-def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) -> None:
-    review = Review(*opened)
-    for action, text in (("command", "go it"), ("filter", "esc lab"), ("search", "re")):
-        review.press(action)
-        review.leave(text)
-        review.press(action)
-        form = form_of(review)
-        assert (form.value, list(form.past)) == ("", [text])
-        review.leave()
-    assert review.session.view.filter == ""
-    assert review.session.keys == array("q", review.desk.queue(review.run))
 
 
 @pytest.mark.parametrize(("count", "filter_"), [(0, ""), (3, "label:pass")], ids=["run", "filter"])

@@ -34,13 +34,6 @@ def test_the_whole_queue_is_there_at_the_first_look(opened: Opened) -> None:
     assert (review.session.index, review.current) == (0, name(opened, 0))
 
 
-def test_a_review_goes_on_at_an_item_far_behind(opened: Opened) -> None:
-    far = name(opened, COUNT - 5)
-    review = Review(*opened, view=View(item=far))
-    assert (review.current, review.session.index) == (far, COUNT - 5)
-    assert review.notice == f"resumed at item {COUNT - 4} of {COUNT}; {COUNT} to go"
-
-
 def test_the_old_queue_stays_until_that_of_the_newest_filter_is_there(opened: Opened) -> None:
     review = Review(*opened)
     before = review.session.keys

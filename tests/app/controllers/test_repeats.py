@@ -120,6 +120,8 @@ def test_a_repeat_is_no_label(review: Review) -> None:
     # Nothing was told after the first label, and nothing was seen since.
     assert log_of(review).pairs()[0].unseen
     assert review.desk.verify().ok
+    review.press("back", "history")
+    assert [one.kind for one in dialog_events(review)] == ["label"]
 
 
 def facts(desk: Desk, run: Run) -> tuple[object, ...]:
@@ -188,17 +190,6 @@ def test_a_crash_before_the_repeat_loses_nothing(review: Review) -> None:
     kinds = [one.kind for one in dialog_events(later)]
     assert kinds == ["redo", "undo", "repeat", "label"]
     again.desk.close()
-    later.desk.close()
-
-
-def test_history_shows_a_repeat_after_its_session(review: Review) -> None:
-    item = until_repeat(review)
-    review.press("label.fail", "back", "history")
-    assert [one.kind for one in dialog_events(review)] == ["label"]
-    later = reopened(review)
-    later.command(f"go {item.verdict.id}")
-    later.press("history")
-    assert [one.kind for one in dialog_events(later)] == ["repeat", "label"]
     later.desk.close()
 
 

@@ -13,7 +13,7 @@ from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Truth
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Document
 from tests.app.panelkit import broken, form_of, opened, panel_file
 from tests.app.reviewkit import Review, dialog_lines, dialog_page
@@ -26,6 +26,12 @@ def agree(review: Review, index: int | None = None) -> None:
     form = form_of(review)
     whole = [text for text, _ in form.offers()].index("the whole panel")
     form.choose(whole if index is None else index)
+    consent(review)
+
+
+def consent(review: Review) -> None:
+    """Agree to what is prepared, once it has been read."""
+    form = form_of(review)
     assert form.ready is not None
     form.drawn()
     review.clock.wait(1)
@@ -96,19 +102,6 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.controller.safely(lambda: job.ended(None, None))
     assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
     assert review.state.jobs == ""
-
-
-def test_a_fault_of_the_job_is_one_line_and_the_session_goes_on(tmp_path: Path) -> None:
-    review = opened(tmp_path)
-    review.press("rerun")
-    agree(review)
-    job = review.runner.waiting.pop("asking")
-    # Its unforeseen errors may hold a key, so that their texts are left out.
-    assert job.secret
-    review.controller.safely(lambda: job.ended(None, DeskError("asking failed: RuntimeError")))
-    assert review.notice == "asking failed: RuntimeError"
-    review.press("label.pass")
-    assert review.labels.count(Truth.PASS) == 1
 
 
 async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path) -> None:

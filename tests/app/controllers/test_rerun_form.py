@@ -1,17 +1,198 @@
-"""The re-run form: who may be asked, by which panel, and what counts as consent."""
+"""The form of a re-run, of one item or of what the filter shows, and what is left of it."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import PromptForm
+from reviewdesk.app.controllers.state import Do, FieldInput, PromptForm
+from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.cli.plain import document_text
+from reviewdesk.desk.live.rerun import JURORS
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import View
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
 from reviewdesk.views.verdict import asked
 from tests.app.builders import verdict
+from tests.app.controllers.test_rerun import ask, consent, failing
 from tests.app.panelkit import NOWHERE, broken, form_of, opened, panel_file
+from tests.app.reviewkit import Review, question_of
+from tests.live.server import Server
+
+FOUR = [verdict(number) for number in (1, 3, 5, 7)]
+
+
+def ready_for_all(review: Review) -> None:
+    """Prepare the whole panel's re-run of what the filter shows."""
+    review.press("rerun")
+    form_of(review).turn()
+    form_of(review).choose(0)
+    review.after()
+
+
+def test_the_dialog_turns_to_what_the_filter_shows(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    review.command("filter id~5|id~7")
+    review.press("rerun")
+    form = form_of(review)
+    assert form.about == review.current
+    form.turn()
+    assert form.about == "2 verdicts of the filter id~5|id~7"
+    assert [text for text, _ in form.offers()[:2]] == ["the whole panel", "their missing jurors"]
+    form.choose(0)
+    assert form.preparing
+    review.after()
+    assert form.ready is not None
+    # Two verdicts and three jurors; nothing is written before consent.
+    assert (form.ready.plan.calls, form.ready.name) == (6, "2 verdicts")
+    assert review.desk.head().startswith("1:")
+
+
+def test_closing_the_dialog_stops_the_preparation(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    review.press("rerun")
+    form_of(review).turn()
+    form_of(review).choose(0)
+    review.quietly()
+    assert "preparing" in review.runner.waiting
+    review.answer_quietly(None)
+    assert "preparing" not in review.runner.waiting
+
+
+def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -> None:
+    review = opened(tmp_path, broken(1), *FOUR[1:], view=View(blind=True))
+    review.press("label.pass", "back", "rerun")
+    form_of(review).turn()
+    scopes = [wish.scope for _, wish in form_of(review).offers() if isinstance(wish, RerunRequest)]
+    assert RerunScope.MISSING not in scopes
+
+
+async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    async with Server(reply=failing) as server:
+        panel_file(Path(review.controller.settings.panel), server.url)
+        ready_for_all(review)
+        consent(review)
+        assert review.notice == "asking 3 jurors again about 4 verdicts; ctrl+x stops"
+        [line] = [one.plain for one in asking_lines(review.state.asking, 80)]
+        assert line == " asking again: 0/4"
+        await ask(review)
+    assert len(server.calls) == 12
+    assert review.state.asking is None
+    # The mean of 0.9, 0.8 and 0.3 passed two to one; three times 0.2 fails.
+    assert review.notice == (
+        "4 verdicts asked again: 4 turned over (4 pass → fail); \\ rerun:flipped shows them"
+    )
+    review.command("filter rerun:flipped")
+    assert len(review.session.keys) == 4
+    rates = review.state.reruns.in_run
+    assert [(one.juror, one.asked) for one in rates] == [
+        ("judge-0", 4), ("judge-1", 4), ("judge-2", 4),
+    ]  # fmt: skip
+
+
+async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR, view=View(blind=True))
+    review.press("label.pass", "back")
+    async with Server(reply=failing) as server:
+        panel_file(Path(review.controller.settings.panel), server.url)
+        ready_for_all(review)
+        consent(review)
+        await ask(review)
+    assert review.notice == "4 verdicts asked again"
+
+
+def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    ready_for_all(review)
+    consent(review)
+    review.quietly("quit")
+    assert question_of(review)[0] == "Close, although the re-run of 4 verdicts is under way?"
+    review.answer_quietly(False)
+    review.quietly("quit")
+    assert not review.closed
+    review.answer_quietly(True)
+    assert Do("close") in review.requests
+
+
+async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    async with Server() as server:
+        panel_file(Path(review.controller.settings.panel), server.url)
+
+        async def hold(_seen: object, _out: object) -> None:
+            review.controller.handle("stop")
+            await asyncio.Event().wait()
+
+        server.fault = hold
+        ready_for_all(review)
+        consent(review)
+        await ask(review)
+        assert review.notice == "stopped: 0 verdicts asked again, 4 left: 0 turned over"
+        server.fault = None
+        again = Review(review.desk, review.run, settings=review.controller.settings)
+        assert again.notice == "a re-run was cut off, 4 of 4 left; R finishes it"
+        again.press("rerun")
+        form = form_of(again)
+        assert form.offers()[-1][0].startswith("finish: 4 of 4 verdicts left, begun ")
+        # The dialog begins with it.
+        assert form.page().chosen == len(form.offers()) - 1
+        form.choose(form.page().chosen)
+        again.after()
+        consent(again)
+        await ask(again)
+        assert again.notice == "4 verdicts asked again: 0 turned over"
+        again.press("rerun")
+        assert form_of(again).unfinished == ()
+        assert form_of(again).page().chosen == 0
+
+
+def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
+    review = opened(tmp_path, *FOUR)
+    review.press("rerun")
+    form = form_of(review)
+    assert "none; c sets one" in document_text(form.foot())
+    form.name_ceiling()
+    review.after()
+    prompt = review.dialog
+    assert isinstance(prompt, PromptForm)
+    with pytest.raises(UsageError):
+        prompt.check("much")
+    review.answer(FieldInput("2.5", given=True))
+    assert "stops before $2.50 is spent; c sets one" in document_text(form.foot())
+    form.choose(0)
+    assert "a ceiling needs prices" in form.problem
+    form.name_ceiling()
+    review.after()
+    review.answer(FieldInput("", given=True))
+    form.choose(0)
+    assert form.ready is not None
+
+
+def test_the_report_s_jurors_are_taken_where_it_names_no_panel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    body = verdict(1)
+    jurors = [{**one, "model": "claude-sonnet-4-5", "vendor": None} for one in body["jurors"]]
+    address = {"prompt_sha256": "0" * 64}
+    body = {**body, "jurors": [one | address for one in jurors]}
+    review = opened(tmp_path, body, settings=Settings())
+    review.press("rerun")
+    # Its prompt is not in the report, and the key that would do is named.
+    assert form_of(review).panel is None
+    assert "Set ANTHROPIC_API_KEY." in form_of(review).problem
+    review.answer(None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    review.press("rerun")
+    form = form_of(review)
+    assert (form.path, form.problem, form.panel and len(form.panel.jurors)) == (JURORS, "", 3)
+    # From the key to the consent it is R and enter.
+    form.choose(0)
+    assert form.ready is not None
+    assert form.ready.plan.hosts[0].name == "api.anthropic.com"
+    assert review.controller.settings.panel == ""
 
 
 def test_the_missing_jurors_are_offered_first_and_only_those_of_the_panel(tmp_path: Path) -> None:

@@ -33,24 +33,28 @@ def reviewed(path: Path, *, size: tuple[int, int] = SMALL, **fields: Any) -> Ite
     desk.close()
 
 
-def test_the_end_of_a_short_response_is_enough(tmp_path: Path) -> None:
-    with reviewed(tmp_path) as review:
-        review.press("label.pass")
-        assert review.labels.count(Truth.PASS) == 1
-        [event] = review.events()
-        assert event.detail["seen"] is True
-        assert ", seen" in plain(queue.event(event))
-        item = review.desk.item(review.desk.find(review.run, "item/001"))
-        assert shapes.verdict(item, [])["labels"][0]["seen"] is True
-        [row] = transfer.list_labels(review.desk, review.run)
-        assert row["seen"] is True
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[Review]:
+    with reviewed(tmp_path) as made:
+        yield made
 
 
-def test_a_label_of_the_shell_does_not_say_what_was_seen(tmp_path: Path) -> None:
-    with reviewed(tmp_path) as review:
-        review.desk.label(review.item.row.key, Truth.FAIL)
-        [row] = transfer.list_labels(review.desk, review.run)
-        assert row["seen"] is None
+def test_the_end_of_a_short_response_is_enough(review: Review) -> None:
+    review.press("label.pass")
+    assert review.labels.count(Truth.PASS) == 1
+    [event] = review.events()
+    assert event.detail["seen"] is True
+    assert ", seen" in plain(queue.event(event))
+    item = review.desk.item(review.desk.find(review.run, "item/001"))
+    assert shapes.verdict(item, [])["labels"][0]["seen"] is True
+    [row] = transfer.list_labels(review.desk, review.run)
+    assert row["seen"] is True
+
+
+def test_a_label_of_the_shell_does_not_say_what_was_seen(review: Review) -> None:
+    review.desk.label(review.item.row.key, Truth.FAIL)
+    [row] = transfer.list_labels(review.desk, review.run)
+    assert row["seen"] is None
 
 
 def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> None:
@@ -176,16 +180,15 @@ def test_a_digit_behind_a_refused_fail_with_reasons_gives_no_other_label(tmp_pat
         assert review.labels.count(Truth.PASS) == 1
 
 
-def test_an_item_that_is_not_in_view_is_not_seen(tmp_path: Path) -> None:
-    with reviewed(tmp_path) as review:
+def test_an_item_that_is_not_in_view_is_not_seen(review: Review) -> None:
+    fresh(review)
+    # The jury alone is in view, and then the queue alone.
+    for way in ("deeper", "shallower"):
+        review.press(way)
         fresh(review)
-        # The jury alone is in view, and then the queue alone.
-        for way in ("deeper", "shallower"):
-            review.press(way)
-            fresh(review)
-            review.press("label.pass")
-            assert review.labels == [None, None]
-            assert review.state.panes.current == "item"
+        review.press("label.pass")
+        assert review.labels == [None, None]
+        assert review.state.panes.current == "item"
 
 
 def test_a_label_chosen_by_name_counts_as_little(tmp_path: Path) -> None:
@@ -223,12 +226,11 @@ def layout(lines: int) -> ItemLayout:
 
 @pytest.mark.parametrize(("shown", "missing"), [((0, 50), (50, 80)), ((10, 80), (0, 10))])
 def test_what_is_missing_is_a_passage(
-    tmp_path: Path, shown: tuple[int, int], missing: tuple[int, int]
+    review: Review, shown: tuple[int, int], missing: tuple[int, int]
 ) -> None:
-    with reviewed(tmp_path) as review:
-        seen, made = SeenItems(), layout(8)
-        made = ItemLayout(review.item.item_hash, made.parts)
-        seen.saw(DrawnItem(made, {"output": (shown,)}, Place(), 20))
-        found = seen.unseen(review.item)
-        assert found is not None
-        assert (found.first, found.end) == missing
+    seen, made = SeenItems(), layout(8)
+    made = ItemLayout(review.item.item_hash, made.parts)
+    seen.saw(DrawnItem(made, {"output": (shown,)}, Place(), 20))
+    found = seen.unseen(review.item)
+    assert found is not None
+    assert (found.first, found.end) == missing

@@ -15,21 +15,18 @@ from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.result import Breach, Flag, FlagNote, Mismatch, Seat, State
-from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
+from reviewdesk.domain.records import Event, Item, QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.jury import jurors, numbers
-from tests.app.appkit import jury_lines, open_run, report, verdict
+from tests.app.appkit import jury_lines, verdict
+from tests.app.paint.test_styled import ROW
 from tests.app.panekit import item_lines
-from tests.app.reviewkit import session_of
+from tests.app.reviewkit import session_on
 from tests.helpers import ROOT
 
 COLUMNS = (47, 61, 79)
 """The widths of queue and jury on a wide screen, and of a pane alone on a small one."""
-ROW = QueueRow(
-    1, "item/1", "test", Decision.FAIL, 0.41, 0.41, Band.LOW, Flag(0), "flagged/fail", False,
-    None, False, False,
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -38,13 +35,11 @@ def session(tmp_path: Path) -> Session:
     checks = [{"name": "length", "pass": True}]
     scores, rule = (0.9, 0.8, 0.85, 0.95, 0.1), "trimmed_mean"
     body = verdict(1, scores, decision="pass", strategy=rule, checks=checks)
-    desk, run = open_run(tmp_path / "desk.db", report([body]))
-    found = session_of(desk, run, View()).session
-    desk.close()
-    return found
+    return session_on(tmp_path, body)
 
 
-def item_of(session: Session) -> Item:
+@pytest.fixture
+def item(session: Session) -> Item:
     assert session.item is not None
     return session.item
 
@@ -106,8 +101,7 @@ SEATS: dict[str, Callable[[Seat], Seat]] = {
 
 @pytest.mark.parametrize("width", COLUMNS)
 @pytest.mark.parametrize("change", SEATS)
-def test_a_juror_of_the_table_says_it(session: Session, change: str, width: int) -> None:
-    item = item_of(session)
+def test_a_juror_of_the_table_says_it(item: Item, change: str, width: int) -> None:
     seats = item.assessment.seats
     assert seats[0].state is State.COUNTED
     changed = altered(item, seats=(SEATS[change](seats[0]), *seats[1:]))
@@ -115,8 +109,7 @@ def test_a_juror_of_the_table_says_it(session: Session, change: str, width: int)
 
 
 @pytest.mark.parametrize("width", COLUMNS)
-def test_a_trimmed_dissent_stands_out_in_table_and_plot(session: Session, width: int) -> None:
-    item = item_of(session)
+def test_a_trimmed_dissent_stands_out_in_table_and_plot(item: Item, width: int) -> None:
     seats = item.assessment.seats
     [lost] = [seat for seat in seats if seat.trimmed and seat.dissent]
     tame = tuple(replace(seat, dissent=False) if seat is lost else seat for seat in seats)
@@ -127,8 +120,8 @@ def test_a_trimmed_dissent_stands_out_in_table_and_plot(session: Session, width:
     assert plots[0] != plots[1]
 
 
-def test_a_counted_juror_stands_out_in_the_plot(session: Session) -> None:
-    seat = item_of(session).assessment.seats[0]
+def test_a_counted_juror_stands_out_in_the_plot(item: Item) -> None:
+    seat = item.assessment.seats[0]
     trimmed = replace(seat, state=State.TRIMMED_HIGH)
     assert strip_plot([seat], None, 40).plain != strip_plot([trimmed], None, 40).plain
 
@@ -155,14 +148,13 @@ PANELS: dict[str, Callable[[Item], Item]] = {
 
 @pytest.mark.parametrize("width", COLUMNS)
 @pytest.mark.parametrize("change", PANELS)
-def test_the_jury_pane_says_it(session: Session, change: str, width: int) -> None:
-    item = with_band(item_of(session), Band.LOW)
+def test_the_jury_pane_says_it(item: Item, change: str, width: int) -> None:
+    item = with_band(item, Band.LOW)
     assert plain(jury_lines(item, width)) != plain(jury_lines(PANELS[change](item), width))
 
 
-def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -> None:
+def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(item: Item) -> None:
     """Its ink differs from that of a quiet flag, and so must more than its name."""
-    item = item_of(session)
     texts = [
         plain(jury_lines(altered(item, notes=(FlagNote(flag, "x"),)), 79)).splitlines()
         for flag in (Flag.ESCALATED, Flag.SPLIT)
@@ -172,8 +164,7 @@ def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -
 
 
 @pytest.mark.parametrize("width", COLUMNS)
-def test_a_rule_that_decides_otherwise_is_marked(session: Session, width: int) -> None:
-    item = item_of(session)
+def test_a_rule_that_decides_otherwise_is_marked(item: Item, width: int) -> None:
     assert item.assessment.decision is Decision.PASS
     text = plain(rules_lines(item, width))
     # Unanimity fails on the one dissent, and the lowest score is below the threshold.
@@ -184,8 +175,7 @@ def test_a_rule_that_decides_otherwise_is_marked(session: Session, width: int) -
     assert agreed != text
 
 
-def test_a_check_says_how_it_ended(session: Session) -> None:
-    item = item_of(session)
+def test_a_check_says_how_it_ended(item: Item) -> None:
     texts = set()
     for ended in (True, False, None):
         body: Any = {**item.verdict.body, "checks": [{"name": "length", "pass": ended}]}
@@ -194,13 +184,13 @@ def test_a_check_says_how_it_ended(session: Session) -> None:
     assert len(texts) == 3
 
 
-def test_an_undone_label_says_so(session: Session) -> None:
+def test_an_undone_label_says_so(item: Item) -> None:
     event = Event(
         1, 1, "label", "ann", "ann", "2025-01-01T00:00:00Z", "run", "item/1", None, Truth.PASS, {},
         1, None,
     )  # fmt: skip
     texts = {
-        plain(item_lines(replace(item_of(session), history=(kept,)), 79, hidden=False))
+        plain(item_lines(replace(item, history=(kept,)), 79, hidden=False))
         for kept in (event, replace(event, undone=True))
     }
     assert len(texts) == 2

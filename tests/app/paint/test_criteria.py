@@ -13,7 +13,7 @@ from reviewdesk.app.paint.frame import criteria_lines
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.domain.records import Item, QueueRow, Truth
 from reviewdesk.reports.mapping.conversation import conversation
-from tests.app.builders import open_run, report, verdict
+from tests.app.builders import item_of
 
 
 def criteria(*names: str, label: Truth | None = None) -> tuple[Criterion, ...]:
@@ -60,13 +60,6 @@ def spoken(rows: int = 30, arguments: int = 2, said: str = "And on Saturday?") -
         {"role": "user", "content": said},
         {"role": "assistant", "content": "\n".join(f"flight {n}" for n in range(99))},
     ]
-
-
-def item_of(path: Path, **texts: Any) -> Item:
-    desk, run = open_run(path / "d.db", report([verdict(1, **texts)]))
-    found = desk.item(desk.queue(run, "", "file")[0])
-    desk.close()
-    return found
 
 
 def talk(path: Path, messages: list[Any]) -> Item:

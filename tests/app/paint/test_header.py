@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.frame import Header, header_line
 from reviewdesk.domain.records import Pace, Progress, View
-from tests.app.appkit import open_run, report, verdict
-from tests.app.reviewkit import session_of
+from tests.app.appkit import verdict
+from tests.app.reviewkit import session_on
 
 PROGRESS = Progress(30, 6, 15, 3, 15, 1, 0, 0, 0, left=24)
 PACE = Pace(72.0, 6)
@@ -18,10 +18,8 @@ SAVED = "saved ✓ pass delete-account-now"
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 31)]))
-    made = session_of(desk, run, View()).session
-    desk.close()
-    return replace(made, run=replace(run, name="support-bot"), progress=PROGRESS)
+    made = session_on(tmp_path, *(verdict(i) for i in range(1, 31)))
+    return replace(made, run=replace(made.run, name="support-bot"), progress=PROGRESS)
 
 
 def text(header: Header, width: int) -> str:

@@ -14,7 +14,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.queue import event as event_words
 from reviewdesk.views.queue import given
 from tests.app.appkit import jury_lines
-from tests.app.builders import open_run, report, verdict
+from tests.app.builders import item_of, report, verdict
 from tests.app.panekit import item_lines
 
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}
@@ -56,8 +56,7 @@ def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None
 
 def test_json_is_indented(tmp_path: Path) -> None:
     written = '{"a":[1,1.50],"a":"b"}'
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=written)]))
-    item = desk.item(desk.find(run, "item/001"))
+    item = item_of(tmp_path, output=written)
     # Nothing is lost: the key that stands twice and the number as it was written.
     assert text(item).count('"a":') == 2
     assert "1.50" in text(item)
@@ -66,8 +65,7 @@ def test_json_is_indented(tmp_path: Path) -> None:
 
 def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
     # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, (0.8, 0.8, 0.0, 0.0))]))
-    lines = jury_lines(desk.item(desk.find(run, "item/001")), 79)
+    lines = jury_lines(item_of(tmp_path, scores=(0.8, 0.8, 0.0, 0.0)), 79)
     shown = " ".join(" ".join(line.plain for line in lines).split())
     told = shown[shown.index("the rules disagree. quorum: pass; trimmed mean") :]
     assert told.index("quorum: pass") < told.index(": fail")

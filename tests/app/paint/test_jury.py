@@ -1,6 +1,5 @@
 """The jury pane: what is cut where room is short, and what opens it."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from reviewdesk.app.paint.item import jury_lines
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.verdict import FIGURES, REASONS
-from tests.app.builders import juror, open_run, report, verdict
+from tests.app.builders import item_of, juror
 
 LONG = "so many words " * 60 + "and an end"
 
@@ -18,10 +17,7 @@ LONG = "so many words " * 60 + "and an end"
 @pytest.fixture
 def item(tmp_path: Path) -> Item:
     jurors = [juror("a", 0.9, reason=LONG), juror("b", 0.8), juror("c", 0.1, reason=LONG)]
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, jurors=jurors)]))
-    with closing(desk):
-        [key] = desk.queue(run)
-        return desk.item(key)
+    return item_of(tmp_path, jurors=jurors)
 
 
 def drawn(item: Item, room: int, width: int = 79, **reading: object) -> str:
@@ -64,29 +60,24 @@ def test_a_reason_is_cut_only_where_no_row_is_free_and_a_dissent_last(item: Item
 def test_names_of_jurors_differ_however_they_are_cut(tmp_path: Path) -> None:
     names = [f"{who}-with-a-long-name/{way}" for who in ("gpt-4", "gpt-5") for way in ("a", "b")]
     jurors = [juror(f"{name}/swap=no", 0.9) for name in names]
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, jurors=jurors)]))
-    with closing(desk):
-        [key] = desk.queue(run)
-        for width in (160, 79, 39, 32):
-            rows = drawn(desk.item(key), 100, width).splitlines()
-            at = next(at for at, row in enumerate(rows) if row.lstrip().startswith("juror "))
-            shown = [row[2:].split("  ")[0] for row in rows[at + 1 :] if "0.900" in row]
-            assert len(set(shown)) == 4
+    found = item_of(tmp_path, jurors=jurors)
+    for width in (160, 79, 39, 32):
+        rows = drawn(found, 100, width).splitlines()
+        at = next(at for at, row in enumerate(rows) if row.lstrip().startswith("juror "))
+        shown = [row[2:].split("  ")[0] for row in rows[at + 1 :] if "0.900" in row]
+        assert len(set(shown)) == 4
 
 
 def test_flags_are_whole_and_name_jurors_in_short(tmp_path: Path) -> None:
     jurors = [juror(f"{name}/cot", 0.9) for name in ("gpt-4", "gpt-4o")]
     jurors.append(juror("a/cot", 0.1, reason=LONG))
     said = "a long reason " * 4
-    body = verdict(1, jurors=jurors, escalate_for_review=True, escalation_reasons=[said])
-    desk, run = open_run(tmp_path / "d.db", report([body]))
-    with closing(desk):
-        [key] = desk.queue(run)
-        whole = drawn(desk.item(key), 100, 41)
-        assert "the decision turns if any one of gpt-4, gpt-4o turns" in " ".join(whole.split())
-        # Also where no row is free, behind the name of the flag.
-        least = " ".join(drawn(desk.item(key), 1, 41).split())
-        assert f"◆ escalated {said.strip()}" in least
+    flagged = {"escalate_for_review": True, "escalation_reasons": [said]}
+    found = item_of(tmp_path, jurors=jurors, **flagged)
+    whole = " ".join(drawn(found, 100, 41).split())
+    assert "the decision turns if any one of gpt-4, gpt-4o turns" in whole
+    # Also where no row is free, behind the name of the flag.
+    assert f"◆ escalated {said.strip()}" in " ".join(drawn(found, 1, 41).split())
 
 
 def test_a_key_or_a_search_shows_reasons_in_full(item: Item) -> None:

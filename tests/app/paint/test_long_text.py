@@ -13,11 +13,10 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import ReadingOptions
-from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.item import beside, column, painted_item, text_lines
 from reviewdesk.app.paint.styled import heading
 from reviewdesk.domain.records import Event, Item, Truth
-from tests.app.appkit import open_run, report, verdict
+from tests.app.builders import item_of
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.app.panekit import item_lines
 
@@ -26,14 +25,6 @@ READINGS = [
     ReadingOptions(),
     ReadingOptions(find=("red", "日")),
 ]
-
-
-def item_of(path: Path, **more: Any) -> Item:
-    path.mkdir(exist_ok=True)
-    desk, run = open_run(path / "desk.db", report([verdict(1, **more)]))
-    item = desk.item(desk.find(run, "item/001"))
-    desk.close()
-    return item
 
 
 def plain(lines: Sequence[Content]) -> list[str]:
@@ -69,9 +60,7 @@ HARD = [
 def test_every_text_fits_every_width(tmp_path: Path, reading: ReadingOptions) -> None:
     for number, text in enumerate(HARD):
         clean = text.replace("\ud800", "")
-        path = tmp_path / str(number)
-        path.mkdir()
-        item = item_of(path, output=clean, alternative=clean[::-1], rubric=clean)
+        item = item_of(tmp_path / str(number), output=clean, alternative=clean[::-1], rubric=clean)
         for width in WIDTHS[:: 3 if number else 1]:
             check(item_lines(item, width, hidden=False, reading=reading), width)
 
@@ -148,18 +137,6 @@ def test_equal_texts_stay_on_equal_rows() -> None:
 @given(st.text(max_size=300), st.integers(1, 60))
 def test_any_text_is_drawn(text: str, width: int) -> None:
     assert all(line.cell_length <= width for line in section("T", text, width))
-
-
-def test_found_words_are_marked(tmp_path: Path) -> None:
-    item = item_of(tmp_path, output="a refund", rubric="Refunds are right")
-    lines = item_lines(item, 80, hidden=False, reading=ReadingOptions(find=("refund",)))
-    found = [
-        line.plain[span.start : span.end]
-        for line in lines
-        for span in line.spans
-        if span.style == Ink.FOUND
-    ]
-    assert found == ["Refund", "refund"]
 
 
 def tagged(tmp_path: Path) -> Item:

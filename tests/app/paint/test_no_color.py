@@ -50,7 +50,6 @@ def visited(tmp_path: Path, **more: str) -> bytes:
         app.kill()
         app.wait()
         os.close(ours)
-    assert b"Label pass, go on" in seen
     return seen
 
 

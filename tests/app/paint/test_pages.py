@@ -5,15 +5,12 @@ from pathlib import Path
 from reviewdesk.app.controllers.state import Figures
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE, Keymap
 from reviewdesk.app.paint.frame import done_lines, nothing_lines
-from reviewdesk.domain.records import View
-from tests.app.builders import open_run, report, verdict
-from tests.app.reviewkit import session_of
+from tests.app.builders import verdict
+from tests.app.reviewkit import session_on
 
 
 def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "desk.db", report([verdict(1)]))
-    session = session_of(desk, run, View()).session
-    desk.close()
+    session = session_on(tmp_path, verdict(1))
     keymap = Keymap.of(ACTIONS)
     here, there = (
         "\n".join(content.plain for content in done_lines(session, Figures(), keys, 100))
@@ -25,9 +22,7 @@ def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
 
 
 def test_a_run_without_verdicts_says_where_to_go_from_here(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "desk.db", report([]))
-    session = session_of(desk, run, View()).session
-    desk.close()
+    session = session_on(tmp_path)
     keymap = Keymap.of(ACTIONS)
     here, there = (
         [content.plain for content in nothing_lines(session, keys, 100)]

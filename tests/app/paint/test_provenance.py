@@ -1,6 +1,5 @@
 """What the jury pane tells of a verdict's provenance, its notes and its mismatches."""
 
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,8 @@ from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item
 from reviewdesk.views.jury import provenance
 from reviewdesk.views.verdict import verdict as verdict_view
-from tests.app.appkit import juror, jury_lines, open_run, report, verdict
-
-
-def item(tmp_path: Path, **more: Any) -> Item:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1, **more)]))
-    with closing(desk):
-        return desk.item(desk.queue(run)[0])
+from tests.app.appkit import juror, jury_lines
+from tests.app.builders import item_of
 
 
 def told(found: Item) -> str:
@@ -35,7 +29,7 @@ def test_the_trim_with_its_version_and_the_scores_on_both_sides_of_it(tmp_path: 
         "dropped_low": ["judge-4"], "dropped_high": ["judge-3"], "rule_version": "2.1",
     }  # fmt: skip
     scores = (0.9, 0.8, 0.85, 0.95, 0.1)
-    text = told(item(tmp_path, scores=scores, trim=stated, strategy="trimmed_mean"))
+    text = told(item_of(tmp_path, scores=scores, trim=stated, strategy="trimmed_mean"))
     assert "rule trimmed_mean" in text
     assert "stated quantile 0.2 down, version 2.1, left out judge-4, judge-3" in text
     assert "computed 0.2 down, 1 per side" in text
@@ -45,15 +39,15 @@ def test_the_trim_with_its_version_and_the_scores_on_both_sides_of_it(tmp_path: 
 
 
 def test_a_panel_hash_is_verified_or_not(tmp_path: Path) -> None:
-    foreign = item(
+    foreign = item_of(
         tmp_path / "a", provenance={"panel_hash": "cafe", "committed_at": "2025-09-18T07:40:00Z"}
     )
     assert "panel hash cafe (unverified)" in told(foreign)
     assert "committed 2025-09-18T07:40:00Z" in told(foreign)
     ours = verdict_panel_hash(foreign.verdict)
-    known = item(tmp_path / "c", provenance={"panel_hash": ours})
+    known = item_of(tmp_path / "c", provenance={"panel_hash": ours})
     assert f"panel hash {ours} (verified)" in told(known)
-    bare = item(tmp_path / "b")
+    bare = item_of(tmp_path / "b")
     assert "panel hash" not in told(bare)
     assert trail(bare.verdict, bare.assessment).panel_hash_status is None
 
@@ -65,7 +59,7 @@ def test_times_agreement_and_the_rule_that_stood_in(tmp_path: Path) -> None:
     ]
     jurors.append({"id": "c", "error": {"message": "timeout"}})
     text = told(
-        item(
+        item_of(
             tmp_path,
             jurors=jurors,
             strategy="weighted_average",
@@ -78,14 +72,14 @@ def test_times_agreement_and_the_rule_that_stood_in(tmp_path: Path) -> None:
 
 
 def test_mismatches_stand_last_with_a_sign(tmp_path: Path) -> None:
-    text = told(item(tmp_path, scores=(0.1, 0.1, 0.1), decision="pass"))
+    text = told(item_of(tmp_path, scores=(0.1, 0.1, 0.1), decision="pass"))
     assert text.endswith("≠ differs quorum: reported pass, but 0 of 3 against 0.5 gives fail")
 
 
 @pytest.mark.parametrize("width", [47, 61, 79])
 def test_rounding_and_disagreeing_rules_are_plain_in_the_pane(tmp_path: Path, width: int) -> None:
     # .9 .8 .3 at .7: two of three meet .67 as rounded; the mean, 2/3, fails, the others pass.
-    found = item(tmp_path, quorum=0.67)
+    found = item_of(tmp_path, quorum=0.67)
     text = " ".join(" ".join(line.plain for line in jury_lines(found, width)).split())
     assert "quorum rounding: 2 of 3 against 0.67 is pass as written, fail to the letter" in text
     assert "the rules disagree. quorum, trimmed mean, median: pass; mean: fail" in text
@@ -93,7 +87,7 @@ def test_rounding_and_disagreeing_rules_are_plain_in_the_pane(tmp_path: Path, wi
 
 def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
     evil = "[red]x\x1b[2J\n"
-    found = item(
+    found = item_of(
         tmp_path, trim={"method": "quantile", "rule_version": evil}, provenance={"panel_hash": evil}
     )
     text = told(found)
@@ -128,7 +122,7 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
 def test_agreement_and_band_are_of_one_source(
     tmp_path: Path, stated: dict[str, Any], line: str, column: str
 ) -> None:
-    found = item(tmp_path, **stated)
+    found = item_of(tmp_path, **stated)
     pane = "\n".join(" ".join(row.plain.split()) for row in jury_lines(found, 100))
     assert line in pane.splitlines()
     row = replace(found.row, flags=Flag.DERIVED_LOW)
@@ -140,7 +134,9 @@ def test_agreement_and_band_are_of_one_source(
 
 
 def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
-    found = item(tmp_path, agreement={"value": 0.7, "metric": "krippendorff_alpha"}, band="medium")
+    found = item_of(
+        tmp_path, agreement={"value": 0.7, "metric": "krippendorff_alpha"}, band="medium"
+    )
     text = told(found)
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
     assert "differs" not in text

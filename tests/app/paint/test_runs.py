@@ -10,7 +10,6 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.domain.run.details import RunLine
 from reviewdesk.views.run import run, run_lines
-from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import verdict
 from tests.views.test_run import THREE, loaded, text
 
@@ -72,26 +71,3 @@ def test_blind_twins_draw_the_same(tmp_path: Path, labels: int, width: int) -> N
     in_the_open = [text(replace(details, desk="the desk")) for _, details in found]
     assert in_the_open[0] != in_the_open[1]
     assert drawn(found[0][0], 158) != drawn(found[1][0], 158)
-
-
-@pytest.mark.slow
-def test_no_line_is_too_wide(tmp_path: Path) -> None:
-    clean = HOSTILE.replace("\ud800", "")
-    line, found = loaded(tmp_path, *THREE)
-    changed = replace(
-        line.run,
-        name=clean,
-        file=clean,
-        seed=clean,
-        notes=(clean, "x" * 300),
-        header={
-            "generator": {"model": clean, "vendor": clean},
-            "defaults": {"weights": {clean: 1}},
-        },
-    )
-    hostile = replace(found, run=changed, desk=clean)
-    for width in WIDTHS:
-        for blind in (False, True):
-            lines = drawn(RunLine(changed, 9), width, blind=blind, cursor=0, chosen=changed.hash)
-            lines += document_lines(run(hostile, blind=blind), width)
-            check(lines, width)

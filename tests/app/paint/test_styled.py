@@ -18,6 +18,7 @@ from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison
 from tests.app.appkit import juror, jury_lines, open_run, report, verdict
+from tests.app.builders import item_of
 from tests.app.panekit import item_lines
 from tests.app.reviewkit import session_of
 
@@ -119,10 +120,6 @@ def test_a_wide_character_in_one_column_becomes_an_ellipsis() -> None:
     assert [row.plain for row in styled.paragraph("日本", 1)] == ["…", "…"]
 
 
-def test_markup_stays_text() -> None:
-    assert styled.line((styled.inline("[bold]x[/]"), "")).plain == "[bold]x[/]"
-
-
 ROW = QueueRow(
     1, "item/1", "test", Decision.FAIL, 0.41, 0.41, Band.LOW, Flag(0), "flagged/fail", False,
     None, False, False,
@@ -178,10 +175,7 @@ def test_flags_stand_in_words_or_all_in_short_or_the_most_telling_alone() -> Non
 
 
 def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
-    body = verdict(1, (0.0, 0.5, 0.5, 1.0), strategy="trimmed_mean")
-    desk, run = open_run(tmp_path / "desk.db", report([body]))
-    item = desk.item(desk.find(run, "item/001"))
-    desk.close()
+    item = item_of(tmp_path, scores=(0.0, 0.5, 0.5, 1.0), strategy="trimmed_mean")
     plot = strip_plot(item.assessment.seats, 0.7, 11).plain
     # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half, which
     # fail: the one at the right end dissents.
@@ -190,10 +184,7 @@ def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
 
 def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:
     scores = (0.9, 0.8, 0.85, 0.95, 0.1)
-    body = verdict(1, scores, decision="pass", strategy="trimmed_mean")
-    desk, run = open_run(tmp_path / "desk.db", report([body]))
-    item = desk.item(desk.find(run, "item/001"))
-    desk.close()
+    item = item_of(tmp_path, scores=scores, decision="pass", strategy="trimmed_mean")
     lines = [content.plain for content in jury_lines(item, 70)]
     head = next(i for i, text in enumerate(lines) if "juror" in text and "state" in text)
     assert lines[head + 1].startswith("◆ judge-4")
@@ -206,10 +197,7 @@ def test_jury_pane_says_the_word_or_the_raw_score_of_a_juror_without_a_vote(tmp_
         {"id": "wordy", "label": "SPLIT INTO TWO", "pass": None},
         {"id": "rated", "raw_score": 4},
     ]
-    desk, run = open_run(tmp_path / "desk.db", report([verdict(1, jurors=jurors)]))
-    item = desk.item(desk.find(run, "item/001"))
-    desk.close()
-    lines = [content.plain for content in jury_lines(item, 70)]
+    lines = [content.plain for content in jury_lines(item_of(tmp_path, jurors=jurors), 70)]
     (wordy,) = [text for text in lines if "wordy" in text and "counted" in text and "SPLIT" in text]
     assert "SPLIT INT…" in wordy
     assert any("rated" in text and "raw 4" in text and "waits" in text for text in lines)

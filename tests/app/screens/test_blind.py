@@ -12,13 +12,13 @@ from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import (
+    SMALL,
     WIDE,
     Stage,
     juror,
     open_run,
     report,
     same_cells,
-    showing,
     staged,
     verdict,
 )
@@ -77,7 +77,8 @@ async def step(stage: Stage, keys: str) -> None:
 
 
 @pytest.mark.slow
-async def test_twins_draw_the_same_cells(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) -> None:
     def made(other: bool) -> tuple[Desk, Run]:
         # The file is named on the screen of runs, the time in the history.
         path = tmp_path / "desk.db"
@@ -90,7 +91,7 @@ async def test_twins_draw_the_same_cells(tmp_path: Path) -> None:
         return desk, desk.run("first")
 
     twins = map(made, (False, True))
-    await same_cells(twins, STEPS, step, size=WIDE, view=View(blind=True))
+    await same_cells(twins, STEPS, step, size=size, view=View(blind=True))
 
 
 async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
@@ -101,13 +102,3 @@ async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
         async with staged(desk, run) as stage:
             seen.append(stage.drawn())
     assert seen[0] != seen[1]
-
-
-async def test_progress_is_one_number(tmp_path: Path) -> None:
-    async with showing(
-        tmp_path, *(verdict(i) for i in range(1, 6)), view=View(blind=True)
-    ) as stage:
-        head = stage.cells()[0]
-        assert "blind · 0 of 5 done" in head
-        assert "flagged" not in head
-        assert "audit" not in head

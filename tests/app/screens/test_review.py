@@ -89,8 +89,7 @@ async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk
     async with staged(*opened) as stage:
         await stage.press("c", "d", "r")
         for size in (SMALL, WIDE, (30, 8), WIDE):
-            await stage.pilot.resize_terminal(*size)
-            await stage.settle()
+            await stage.resize(size)
         await stage.press("a")
         await stage.press("escape")
         await stage.press("c")
@@ -107,11 +106,9 @@ async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
         pane, place = stage.review.query_one("#item", Pane), stage.session.index
         top = pane.scroll_offset.y
         assert top > 0
-        await stage.pilot.resize_terminal(*SMALL)
-        await stage.settle()
+        await stage.resize(SMALL)
         assert stage.panes.current == "item"
-        await stage.pilot.resize_terminal(*WIDE)
-        await stage.settle()
+        await stage.resize(WIDE)
         assert pane.scroll_offset.y == top
         assert stage.session.index == place
 
@@ -155,10 +152,3 @@ async def test_no_size_breaks_it(opened: tuple[Desk, Run]) -> None:
                 assert sum(label is not None for label in labels(*opened)) == given
         await stage.pilot.resize_terminal(*SMALL)
         assert "RESPONSE" in stage.drawn() or stage.panes.current != "item"
-
-
-async def test_a_click_in_the_queue_selects(opened: tuple[Desk, Run]) -> None:
-    async with staged(*opened) as stage:
-        await stage.pilot.click("#queue", offset=(5, 4))
-        await stage.settle()
-        assert stage.session.index == 4

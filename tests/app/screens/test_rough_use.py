@@ -76,8 +76,7 @@ async def test_nothing_of_textuals_own_lies_over_the_first_look(opened: tuple[De
     async with staged(*opened) as stage:
         assert not stage.review.query_one(Tooltip).display
         for size in ((30, 8), SMALL):
-            await stage.pilot.resize_terminal(*size)
-            await stage.settle()
+            await stage.resize(size)
             assert not stage.review.query_one(Tooltip).display
 
 

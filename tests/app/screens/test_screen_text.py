@@ -5,12 +5,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.runs import Opening
-from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, Stage, open_run, report, showing, staged, verdict
 from tests.helpers import ROOT
@@ -48,9 +44,6 @@ async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("NO_COLOR", "1")
     async with staged(Desk.open(tmp_path / "d.db", reviewer="ann"), run) as stage:
         assert stage.drawn() == coloured
-        for strip in stage.strips():
-            styles = [segment.style for segment in strip if segment.style]
-            assert all(style.color is None and style.bgcolor is None for style in styles)
 
 
 @pytest.mark.slow
@@ -65,21 +58,3 @@ async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn
             await stage.settle()
             assert stage.app.theme == name
             assert "JURORS" in stage.drawn()
-
-
-async def test_selected_text_is_copied(tmp_path: Path) -> None:
-    async with showing(tmp_path, verdict(1)) as stage:
-        pane = stage.review.query_one("#item", Pane)
-        await stage.pilot.mouse_down(pane, offset=(1, 0))
-        await stage.pilot.hover(pane, offset=(7, 0))
-        await stage.pilot.mouse_up(pane, offset=(7, 0))
-        await stage.press("ctrl+c")
-        # The item begins with its verdict in one line; the pane's margin is one column.
-        assert stage.app.clipboard.startswith("pass ")
-        assert "copied" in stage.drawn()
-
-
-def test_a_clock_is_all_the_guard_reads(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    app = ReviewApp(Opening(desk, run, View()), clock=lambda: 7.0)
-    assert app.clock() == 7.0

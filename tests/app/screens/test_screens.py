@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from textual.worker import WorkerCancelled
 
-from reviewdesk.app.screens.pages import CalibrationScreen
-from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import Run
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
-from tests.helpers import START
+from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
 
 Opened = tuple[Desk, Run]
 
@@ -27,28 +24,6 @@ def opened(tmp_path: Path) -> Opened:
 def another(desk: Desk, name: str = "again", count: int = 3) -> Run:
     body = {**report([verdict(i) for i in range(1, count + 1)]), "report_id": name}
     return desk.load(Source.from_bytes(f"{name}.json", json.dumps(body).encode())).run
-
-
-def judged(stage: Stage) -> str:
-    screen = stage.app.top
-    assert isinstance(screen, CalibrationScreen)
-    return screen.query_one("#figures", Pane).text
-
-
-async def test_calibration_tells_figures_with_their_design(opened: Opened) -> None:
-    async with staged(*opened, size=SMALL) as stage:
-        # All six pass by the panel with mean 0.667; two of four labels say so.
-        await stage.press("p", "f", "p", "f", "f4")
-        text = judged(stage)
-        assert text.rstrip().endswith("Figures show after 2 more labels.")
-        await stage.press("enter")
-        text = judged(stage)
-        for words in ("HOW RIGHT?", "WHICH ITEMS?", "WHICH GATES?", "WHICH JUROR?"):
-            assert words in text
-        assert "0.500" in text
-        assert "FAIL  ece" in text
-        await stage.press("escape")
-        assert stage.app.top is stage.review
 
 
 async def test_label_keys_do_nothing_on_other_screens(opened: Opened) -> None:
@@ -83,32 +58,7 @@ async def test_screens_survive_every_size(opened: Opened) -> None:
         for key in ("f4", "f5"):
             await stage.press(key)
             for size in ((30, 8), SMALL, (1, 1), (41, 11), WIDE):
-                await stage.pilot.resize_terminal(*size)
-                await stage.settle()
+                await stage.resize(size)
                 await stage.press("j", "enter", "escape", "k")
                 await stage.press(key)
         assert stage.app.is_running
-
-
-@pytest.mark.slow
-async def test_blind_twins_look_alike_on_every_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.app.screens.test_blind import twin
-
-    keys = ["f4"], ["escape", "f5"], ["escape", "at"], ["escape", "slash", *"answer", "enter"]
-    seen = []
-    for other in (False, True):
-        body = report([twin(i, other=other) for i in range(1, 13)])
-        folder = tmp_path / "ab"[other]
-        folder.mkdir()
-        # The desk's own path stands on the screen: from inside its folder it is the same for both.
-        monkeypatch.chdir(folder)
-        desk, run = open_run(Path("d.db"), body, seed="same", clock=lambda: START)
-        async with staged(desk, run, size=SMALL, view=View(blind=True)) as stage:
-            screens = []
-            for presses in keys:
-                await stage.press(*presses)
-                screens.append("\n".join(stage.cells()))
-            seen.append(screens)
-    assert seen[0] == seen[1]

@@ -73,8 +73,7 @@ async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
         await stage.press("ctrl+d")
         left = stage.cells()[2:-4]
         for size in ((1, 1), SMALL):
-            await stage.pilot.resize_terminal(*size)
-            await stage.settle()
+            await stage.resize(size)
         assert stage.cells()[2:-4] == left
         pane = stage.review.item
         pane.styles.max_width = 0
@@ -97,8 +96,7 @@ async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
             assert stage.cells()[2:-4] == left
         top = left[0].strip()
         for size in ((160, 48), (60, 20), SMALL):
-            await stage.pilot.resize_terminal(*size)
-            await stage.settle()
+            await stage.resize(size)
             assert top in stage.drawn()
         assert stage.cells()[2:-4] == left
 

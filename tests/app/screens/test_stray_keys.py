@@ -63,18 +63,6 @@ async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
                 await stage.press("escape")
 
 
-async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
-    async with showing(tmp_path) as stage:
-        await stage.press("c", *LABELS)
-        assert isinstance(stage.app.screen, NoteDialog)
-        assert stage.app.screen.text == "".join(LABELS)
-        await stage.press("escape", "t", *LABELS)
-        assert isinstance(stage.app.screen, PromptField)
-        assert stage.app.screen.field.value == "".join(LABELS)
-        await stage.press("escape")
-        assert given(tmp_path) == []
-
-
 @pytest.mark.slow
 async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(1)) as stage:

@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,16 @@ def loaded(path: Path, name: str) -> tuple[Desk, Run]:
     return desk, desk.load(Source.from_path(ROOT / "sample_runs" / name)).run
 
 
+def wired(
+    path: Path, name: str = "support-bot.jsonl", size: tuple[int, int] = WIDE
+) -> AbstractAsyncContextManager[Stage]:
+    return staged(*loaded(path, name), size=size, driver=WireDriver)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["support-bot.jsonl", "code-review.json"])
 async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
-    async with staged(*loaded(tmp_path, name), size=WIDE, driver=WireDriver) as stage:
+    async with wired(tmp_path, name) as stage:
         other = {key: len(await sent(stage, key)) for key in ("J", "K", "space", "p", "u")}
         assert max(other.values()) < 24_000, other
         await stage.press("enter")
@@ -54,8 +61,7 @@ async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["c", "colon", "question_mark"])
 async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path: Path) -> None:
-    desk, run = loaded(tmp_path, "support-bot.jsonl")
-    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+    async with wired(tmp_path) as stage:
         opened = len(await sent(stage, key))
         assert len(stage.app.screen_stack) > 1 or stage.notice
         assert max(opened, len(await sent(stage, "escape"))) < 8_000
@@ -84,8 +90,7 @@ async def test_a_step_draws_its_two_lines_and_the_title(tmp_path: Path) -> None:
 
 
 async def test_a_poll_that_finds_nothing_sends_nothing(tmp_path: Path) -> None:
-    desk, run = loaded(tmp_path, "support-bot.jsonl")
-    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+    async with wired(tmp_path) as stage:
         before = len(wire(stage).sent)
         stage.review._poll()
         await stage.settle()
@@ -93,8 +98,7 @@ async def test_a_poll_that_finds_nothing_sends_nothing(tmp_path: Path) -> None:
 
 
 async def test_the_redraw_key_sends_the_whole_screen(tmp_path: Path) -> None:
-    desk, run = loaded(tmp_path, "support-bot.jsonl")
-    async with staged(desk, run, size=SMALL, driver=WireDriver) as stage:
+    async with wired(tmp_path, size=SMALL) as stage:
         terminal = Terminal(*SMALL)
         terminal.send(await sent(stage, "ctrl+l"))
         assert "#" * 3 not in "".join(terminal.screen.display)
@@ -112,8 +116,7 @@ SIZES = [(160, 48), (80, 24), (100, 30), (39, 12), (220, 60)]
 @pytest.mark.parametrize("seed", seeds(3))
 async def test_the_terminal_shows_what_a_full_redraw_would(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)  # noqa: S311  (dice)
-    desk, run = loaded(tmp_path, FILES[seed % len(FILES)])
-    async with staged(desk, run, size=(100, 30), driver=WireDriver) as stage:
+    async with wired(tmp_path, FILES[seed % len(FILES)], size=(100, 30)) as stage:
         driver, terminal = wire(stage), Terminal(100, 30)
         terminal.send("".join(driver.sent))
         for _ in range(12 if seed == 0 else 40):

@@ -11,10 +11,10 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Rerun
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import Item, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import Stage, open_run, report, showing, staged, verdict
-from tests.app.rerunkit import KEY, ended, panel_file
+from tests.app.rerunkit import KEY, asking, ended, panel_file
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
 
@@ -46,8 +46,12 @@ async def until(stage: Stage, text: str) -> None:
             await stage.pilot.pause()
 
 
-def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[Rerun, ...]:
-    return items.of_item(desk, desk.item(desk.find(run, name)))
+def first(desk: Desk) -> Item:
+    return desk.item(desk.find(desk.run(), "item/001"))
+
+
+def stored(desk: Desk) -> tuple[Rerun, ...]:
+    return items.of_item(desk, first(desk))
 
 
 async def start(stage: Stage) -> None:
@@ -57,91 +61,84 @@ async def start(stage: Stage) -> None:
 
 
 async def test_ballots_arrive_one_by_one_and_labels_go_on(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3), verdict(5)]))
     gate = Gate()
-    async with Server(fault=gate) as server:
-        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings, view=View(order="file")) as stage:
-            await start(stage)
-            await gate.all_asked()
-            await until(stage, "asking 0/3")
-            assert stage.review.text("jury").text.count("waiting") == 3
-            gate.of("judge-1").set()
-            await until(stage, "asking 1/3")
-            text = stage.review.text("jury").text
-            assert "ASKING AGAIN  1 of 3 came back" in text
-            assert text.count("waiting") == 2
-            stage.clock.wait(0.2)
-            await stage.pilot.press("p")
-            await until(stage, "saved ✓ pass item/001")
-            assert stage.current == "item/003"
-            assert "waiting" not in stage.review.text("jury").text
-            assert desk.item(desk.find(run, "item/001")).row.label == "pass"
-            for name in ("judge-0", "judge-2"):
-                gate.of(name).set()
-            await ended(stage)
-            assert "asking" not in stage.cells()[0]
-            # Three scores of 0.8 against 0.7; before, 0.9, 0.8 and 0.3 passed two to one.
-            assert "item/001: asked again: 3 answered; pass → pass" in stage.drawn()
-            [told] = stored(desk, run)
-            assert told.correct is True
+    async with asking(
+        tmp_path, Server(fault=gate), verdict(1), verdict(3), verdict(5), view=View(order="file")
+    ) as stage:
+        await start(stage)
+        await gate.all_asked()
+        await until(stage, "asking 0/3")
+        assert stage.review.text("jury").text.count("waiting") == 3
+        gate.of("judge-1").set()
+        await until(stage, "asking 1/3")
+        text = stage.review.text("jury").text
+        assert "ASKING AGAIN  1 of 3 came back" in text
+        assert text.count("waiting") == 2
+        stage.clock.wait(0.2)
+        await stage.pilot.press("p")
+        await until(stage, "saved ✓ pass item/001")
+        assert stage.current == "item/003"
+        assert "waiting" not in stage.review.text("jury").text
+        assert first(stage.desk).row.label == "pass"
+        for name in ("judge-0", "judge-2"):
+            gate.of(name).set()
+        await ended(stage)
+        assert "asking" not in stage.cells()[0]
+        # Three scores of 0.8 against 0.7; before, 0.9, 0.8 and 0.3 passed two to one.
+        assert "item/001: asked again: 3 answered; pass → pass" in stage.drawn()
+        [told] = stored(stage.desk)
+        assert told.correct is True
 
 
 @pytest.mark.slow
 async def test_it_stops_at_once_and_keeps_what_came_back(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     gate = Gate()
-    async with Server(fault=gate) as server:
-        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings) as stage:
-            await start(stage)
-            await gate.all_asked()
-            gate.of("judge-0").set()
-            await until(stage, "asking 1/3")
-            await stage.pilot.press("ctrl+x")
-            # The two others never answer.
-            async with asyncio.timeout(20):
-                await ended(stage)
-            assert "item/001: stopped after 1 of 3: 1 answered; kept" in stage.drawn()
-            [told] = stored(desk, run)
-            assert told.stopped
-            statuses = [cast.status for cast in told.verdict.ballots]
-            assert statuses == ["ok", "error", "error"]
-            [row] = desk.conn.execute("SELECT juror, body FROM replies").fetchall()
-            assert row["juror"] == "judge-0"
-            # Its one 0.8 is a pass, as were two of three before.
-            halt = "stopped after 1 of 3: pass → pass"
-            text = stage.review.text("jury").text
-            assert halt in text
-            assert "decision pass →" not in text
-            await stage.press("d")
-            assert stage.drawn().index(halt) < stage.drawn().index("with the re-run of")
-            await stage.press("escape", "at")
-            assert f"re-run ended: {halt}, 1 answered" in stage.drawn()
+    async with asking(tmp_path, Server(fault=gate), verdict(1)) as stage:
+        await start(stage)
+        await gate.all_asked()
+        gate.of("judge-0").set()
+        await until(stage, "asking 1/3")
+        await stage.pilot.press("ctrl+x")
+        # The two others never answer.
+        async with asyncio.timeout(20):
+            await ended(stage)
+        assert "item/001: stopped after 1 of 3: 1 answered; kept" in stage.drawn()
+        [told] = stored(stage.desk)
+        assert told.stopped
+        statuses = [cast.status for cast in told.verdict.ballots]
+        assert statuses == ["ok", "error", "error"]
+        [row] = stage.desk.conn.execute("SELECT juror, body FROM replies").fetchall()
+        assert row["juror"] == "judge-0"
+        # Its one 0.8 is a pass, as were two of three before.
+        halt = "stopped after 1 of 3: pass → pass"
+        text = stage.review.text("jury").text
+        assert halt in text
+        assert "decision pass →" not in text
+        await stage.press("d")
+        assert stage.drawn().index(halt) < stage.drawn().index("with the re-run of")
+        await stage.press("escape", "at")
+        assert f"re-run ended: {halt}, 1 answered" in stage.drawn()
 
 
 @pytest.mark.slow
 async def test_stopped_before_anybody_answered_there_is_no_verdict(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     gate = Gate()
-    async with Server(fault=gate) as server:
-        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings) as stage:
-            await start(stage)
-            await gate.all_asked()
-            await stage.pilot.press("ctrl+x")
-            async with asyncio.timeout(20):
-                await ended(stage)
-            assert "item/001: stopped after 0 of 3" in stage.drawn()
-            assert stored(desk, run) == ()
-            kinds = [event.kind for event in desk.item(desk.find(run, "item/001")).history]
-            assert kinds == ["rerun_planned", "rerun_ended"]
-            # The next one may start.
-            for name in ("judge-0", "judge-1", "judge-2"):
-                gate.of(name).set()
-            await start(stage)
+    async with asking(tmp_path, Server(fault=gate), verdict(1)) as stage:
+        await start(stage)
+        await gate.all_asked()
+        await stage.pilot.press("ctrl+x")
+        async with asyncio.timeout(20):
             await ended(stage)
-            assert len(stored(desk, run)) == 1
+        assert "item/001: stopped after 0 of 3" in stage.drawn()
+        assert stored(stage.desk) == ()
+        kinds = [event.kind for event in first(stage.desk).history]
+        assert kinds == ["rerun_planned", "rerun_ended"]
+        # The next one may start.
+        for name in ("judge-0", "judge-1", "judge-2"):
+            gate.of(name).set()
+        await start(stage)
+        await ended(stage)
+        assert len(stored(stage.desk)) == 1
 
 
 @pytest.mark.slow
@@ -162,7 +159,7 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
             # The end of the process waits for its threads in the same way.
             await asyncio.get_running_loop().shutdown_default_executor()
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as again:
-        [told] = stored(again, run)
+        [told] = stored(again)
         assert told.stopped
         assert [cast.status for cast in told.verdict.ballots] == ["error", "error", "ok"]
         assert again.verify().ok
@@ -172,12 +169,10 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
 async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reviewdesk.desk.live import rerun
-
     async def failing(*_: Any) -> Any:
         raise RuntimeError(f"headers {KEY}")
 
-    monkeypatch.setattr(rerun, "carry_out", failing)
+    monkeypatch.setattr("reviewdesk.app.controllers.rerun.carry_out", failing)
     settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
     async with showing(tmp_path, verdict(1), settings=settings) as stage:
         await start(stage)
@@ -185,7 +180,7 @@ async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
         assert "asking failed: RuntimeError" in stage.drawn()
         assert KEY not in stage.drawn()
         await stage.press("p")
-        assert stage.desk.item(stage.desk.find(stage.session.run, "item/001")).row.label == "pass"
+        assert first(stage.desk).row.label == "pass"
 
 
 @pytest.mark.slow
@@ -193,20 +188,18 @@ async def test_the_key_is_nowhere(tmp_path: Path) -> None:
     def leaking(seen: Seen) -> str:
         return said(seen, reason=f"My key is {seen.key}, truly {json.dumps(seen.key)}.")
 
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with Server(reply=leaking) as server:
-        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
-        async with staged(desk, run, settings=settings) as stage:
-            await start(stage)
-            await ended(stage)
-            assert all(call.key == KEY for call in server.calls)
-            assert KEY not in stage.drawn()
-            assert KEY not in stage.review.text("jury").text
-            [told] = stored(desk, run)
-            assert "My key is [key], truly" in json.dumps(told.verdict.body)
-            await stage.press("d")
-            assert KEY not in stage.drawn()
-            assert not holds_key(tmp_path)
+    server = Server(reply=leaking)
+    async with asking(tmp_path, server, verdict(1)) as stage:
+        await start(stage)
+        await ended(stage)
+        assert all(call.key == KEY for call in server.calls)
+        assert KEY not in stage.drawn()
+        assert KEY not in stage.review.text("jury").text
+        [told] = stored(stage.desk)
+        assert "My key is [key], truly" in json.dumps(told.verdict.body)
+        await stage.press("d")
+        assert KEY not in stage.drawn()
+        assert not holds_key(tmp_path)
 
 
 def holds_key(folder: Path) -> bool:
