@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,49 +12,34 @@ from textual.color import Color
 from reviewdesk.app.paint.inks import Colourless
 from tests.app.appkit import open_run, report, showing, verdict
 from tests.app.screens.test_theme_screens import SCENES
-from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until
-from tests.helpers import POSIX, environment
+from tests.cli.terminalkit import on_terminal
+from tests.helpers import POSIX, SAMPLES
 
 SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
 PLAIN = {b"", b"0", b"1", b"2", b"3", b"4", b"7", b"22", b"23", b"24", b"27"}
 """Reset, bold, dim, italic, underlined and reversed, and the end of each."""
 CURSOR = re.compile(rb"\x1b\[([0-9;]*)m" + "▸".encode())
-PALETTE, CLOSE = b"\x10", b"\x11"
+QUEUE, PALETTE, CLOSE = b"\x1bOQ", b"\x10", b"\x11"
 
 
-def visited(tmp_path: Path, **more: str) -> bytes:
+def visited(folder: Path, kind: str = "xterm-256color") -> bytes:
     """Everything a terminal gets, narration included, while the desk and its palette open."""
-    ours, theirs = os.openpty()
-    kept = environment(tmp_path / "desk.db")
-    for name in ("NO_COLOR", "COLORTERM"):
-        kept.pop(name, None)
-    app = subprocess.Popen(
-        [sys.executable, "-m", "reviewdesk", "open", str(SAMPLE)],
-        env=kept | {"TERM": "xterm-256color", "COLUMNS": "160", "LINES": "48"} | more,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    try:
-        seen = read_until(ours, b"more labels")
-        os.write(ours, PALETTE)
-        seen += read_until(ours, b"Label pass, go on")
-        os.write(ours, CLOSE)
-        seen += read_until(ours, b"saved in")
-        assert app.wait(PATIENCE) == 0
-    finally:
-        app.kill()
-        app.wait()
-        os.close(ours)
-    return seen
+    with on_terminal(folder / "desk.db", "open", SAMPLES / "support-bot.jsonl", kind=kind) as app:
+        app.until(b"more labels")
+        os.write(app.screen, QUEUE)
+        app.until("▸".encode())
+        os.write(app.screen, PALETTE)
+        app.until(b"Label pass, go on")
+        os.write(app.screen, CLOSE)
+        assert app.end()[0] == 0
+    return app.shown
 
 
 @pytest.mark.slow
 @POSIX
-def test_no_colour_means_no_colour_code(tmp_path: Path) -> None:
-    seen = visited(tmp_path, NO_COLOR="1", COLORTERM="truecolor")
+def test_no_colour_means_no_colour_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    seen = visited(tmp_path)
     codes = {code for match in SGR.findall(seen) for code in re.split(rb"[;:]", match)}
     assert codes <= PLAIN
     # The cursor line is told by reversing.
@@ -67,8 +50,11 @@ def test_no_colour_means_no_colour_code(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @POSIX
-def test_sixteen_colours_are_not_exceeded_and_show_the_cursor(tmp_path: Path) -> None:
-    seen = visited(tmp_path, TERM="xterm")
+def test_sixteen_colours_are_not_exceeded_and_show_the_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLORTERM")
+    seen = visited(tmp_path, "xterm")
     codes = {code for match in SGR.findall(seen) for code in re.split(rb"[;:]", match)}
     assert not codes & {b"38", b"48"}
     assert {b"31", b"32"} & codes or {b"91", b"92"} & codes
