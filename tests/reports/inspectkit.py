@@ -86,6 +86,12 @@ def opened(data: Any, **options: Any) -> Report:
     return report
 
 
+def notes_of(document: Any) -> list[str]:
+    report = opened(document)
+    list(report.verdicts())
+    return report.notes
+
+
 def bodies(data: Any, **options: Any) -> list[Any]:
     """The verdicts of a log, each of which is canonical."""
     found = list(opened(data, **options).verdicts())

@@ -21,7 +21,7 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
     *steps, last = path.split(".")
     for step in steps:
         node = node[int(step)] if step.isdigit() else node.setdefault(step, {})
-    node[last] = value
+    node[int(last) if last.isdigit() else last] = value
     return verdict
 
 
@@ -48,7 +48,7 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
             'must be "pass", "fail", "inconclusive" or "error", found "maybe"',
         ),
         ("jurors", {}, "$.jurors", "must be a list, found {}"),
-        ("jurors.1", "x", None, ""),
+        ("jurors.1", "x", "$.jurors[1]", 'must be an object, found "x"'),
         ("same_family", "yes", "$.same_family", 'must be true or false, found "yes"'),
         (
             "quorum",
@@ -90,14 +90,8 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ("jurors.0.weight", 0, "$.jurors[0].weight", "must be a number above 0, found 0"),
     ],
 )
-def test_each_kind_of_error_in_words(path: str, value: Any, where: str | None, text: str) -> None:
-    if where is None:
-        verdict = copy.deepcopy(BASE)
-        verdict["jurors"][1] = value
-        where, text = "$.jurors[1]", 'must be an object, found "x"'
-    else:
-        verdict = _changed(path, value)
-    problem = verdict_problem(verdict)
+def test_each_kind_of_error_in_words(path: str, value: Any, where: str, text: str) -> None:
+    problem = verdict_problem(_changed(path, value))
     assert problem is not None
     assert (spell_path(problem.path), problem.text) == (where, text)
 

@@ -137,16 +137,6 @@ def test_parts_merge_to_the_whole_in_any_order(parts: list[Floats]) -> None:
         assert_alike(merged(list(order)), whole)
 
 
-def test_the_state_is_its_five_numbers() -> None:
-    # Ballots 1, 3 | 2, 2, 5 (one alone is left out): mean 13/5, squared distances
-    # 2.56 + 0.16 + 0.36 + 0.36 + 5.76 = 9.2; within 2·2 + 3·3 = 13.
-    state = AlphaState.of([[1, 3, NAN], [2, 2, 5], [NAN, 9, NAN]])
-    assert (state.units, state.N) == (2, 5)
-    assert (state.mean, state.M2, state.W) == pytest.approx((2.6, 9.2, 13.0))
-    # Within 13 over 5 ballots, pooled variance 9.2 over 4.
-    assert state.alpha == pytest.approx(1 - 2.6 / 2.3)
-
-
 @given(UNITS)
 def test_contributions_sum_to_alpha(units: Floats) -> None:
     alpha, found = alpha_interval(units), contributions(units)

@@ -33,29 +33,6 @@ def _rows(case: Case) -> Rows:
     return Rows.of([p / 100 for p in percent], correct, [float(w) for w in weight], passed)
 
 
-def test_the_eight_documented_rows() -> None:
-    # Bins of (confidence, correct): 9: .95 and .90, both right: |1.85 - 2| = .15; 8: .82: .18;
-    # 5: .55 right and .52 wrong: |1.07 - 1| = .07; 1: .15 and .10, both wrong: .25; 0: .05.
-    # (.15 + .18 + .07 + .25 + .05) / 8 = .70 / 8.
-    assert ece(EIGHT) == pytest.approx(0.0875, abs=1e-12)
-    # .0025 + .01 + .0324 + .2025 + .2704 + .0225 + .01 + .0025 = .5528; / 8.
-    assert brier(EIGHT) == pytest.approx(0.0691, abs=1e-12)
-    # Confidences sum to 4.04, four are right: (4.04 - 4) / 8.
-    assert counters_of(EIGHT).gap == pytest.approx(0.005, abs=1e-12)
-    assert accuracy(EIGHT) == 0.5
-
-
-def test_overconfidence_and_hedging() -> None:
-    sure = Rows.of([1.0, 1.0], [True, False])
-    assert (ece(sure), brier(sure), counters_of(sure).gap) == (0.5, 0.5, 0.5)
-    for correct in ([True, False], [True, True], [False, False]):
-        assert brier(Rows.of([0.5, 0.5], correct)) == 0.25
-    assert ece(Rows.of([0.5, 0.5], [True, False])) == 0.0
-    # Perfect confidence in what is right.
-    right = Rows.of([1.0, 0.0], [True, False])
-    assert (ece(right), brier(right)) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("confidence", "index"),
     [
@@ -80,11 +57,6 @@ def test_overconfidence_and_hedging() -> None:
 )
 def test_bin_edges(confidence: float, index: int) -> None:
     assert bin_index(np.array([confidence])).tolist() == [index]
-
-
-def test_linspace_edges_would_misplace_a_row() -> None:
-    # .3 belongs to bin 3 with .35: |.65 - 1| / 2. In bin 2 it would stand alone: (.3 + .65) / 2.
-    assert ece(Rows.of([0.3, 0.35], [False, True])) == pytest.approx(0.175, abs=1e-12)
 
 
 @given(CASES)

@@ -35,8 +35,6 @@ OPEN = re.compile(
 )
 """Behind these a key may stand that no reader knows: in free data and beside known keys."""
 
-NUMBER = re.compile(r"-\d|[.eE][-+\d]|\d[.eE]")
-
 
 @dataclass(frozen=True)
 class Text:
@@ -48,15 +46,12 @@ class Text:
     """Where its tokens end."""
     opens: tuple[int, ...]
     """Where a key may be put in."""
-    cuts: tuple[int, ...]
-    """Where a number may be cut so that a shorter one is left."""
 
 
 def _text(name: str, text: str) -> Text:
     ends = tuple(found.end() for found in TOKEN.finditer(text))
     opens = tuple(found.end() for found in OPEN.finditer(text))
-    cuts = tuple(found.start() + 1 for found in NUMBER.finditer(text))
-    return Text(name, text, ends[:-1], opens, cuts or ends)
+    return Text(name, text, ends[:-1], opens)
 
 
 @cache
@@ -84,14 +79,6 @@ def _blanks(chance: random.Random, lines: bool, size: int) -> str:
     )
 
 
-def _size(chance: random.Random, text: Text, at: int) -> int:
-    """How much is put in: any length, or one that lays a window's end into a token behind it."""
-    cut = chance.choice(text.cuts)
-    if chance.random() < 0.3 or not at < cut < CHUNK:
-        return chance.randint(1, CHUNK)
-    return CHUNK - cut
-
-
 def _early(chance: random.Random, places: tuple[int, ...]) -> int:
     """A place, rather one with much of the text behind it."""
     return min(chance.choice(places), chance.choice(places))
@@ -103,12 +90,12 @@ def _padded(path: Path, chance: random.Random) -> tuple[Text, str, str | None]:
     lines = path.suffix == ".jsonl"
     if text.opens and chance.random() < 0.3:
         at = _early(chance, text.opens)
-        size = _size(chance, text, at)
+        size = chance.randint(13, CHUNK)
         before, behind = text.text[:at], text.text[at:]
         long = ("".join(chance.choices("ab 1.5e-", k=64)) * (size // 64 + 1))[:size]
         return text, f'{before}"padding":"{long[13:]}",{behind}', f'{before}"padding":"a",{behind}'
     at = _early(chance, text.ends)
-    blanks = _blanks(chance, lines, _size(chance, text, at))
+    blanks = _blanks(chance, lines, chance.randint(1, CHUNK))
     return text, text.text[:at] + blanks + text.text[at:], None
 
 

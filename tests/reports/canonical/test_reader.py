@@ -9,8 +9,8 @@ import pytest
 
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, formats, read
+from tests.helpers import SHARED
 
-SHARED = Path(__file__).parents[3] / "shared"
 HEADER = {"schema": "reviewdesk.report/1", "title": "T", "generator": {"model": "m"}}
 
 
@@ -311,7 +311,7 @@ def test_damage_never_escapes_as_anything_else(*, skip_bad: bool) -> None:
                 assert outcome.isprintable()
 
 
-OPENED = {"ansi-in-reason.json": 1, "jury5-llmbar.yaml": 8, "long.csv": 12}
+OPENED = {"ansi-in-reason.json": 1, "jury5-llmbar.yaml": 8, "long.csv": 12, "text-score.csv": 1}
 """Of the broken files; the rest is refused, and what is not broken opens."""
 REFUSED = {"jury5-llmbar.csv", "jury5-llmbar.junit.xml", "wide.csv"}
 """Real files in formats that have no ballots, or that need an option."""

@@ -3,7 +3,6 @@ import json
 import random
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,10 +11,10 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from reviewdesk.domain.report_model import HeaderModel
 from reviewdesk.reports.canonical.rules import header_problem
-from tests.helpers import verdict_problem
+from tests.helpers import SHARED, verdict_problem
 from tests.reports.canonical.schema import ReportModel, report_schema
 
-PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"
+PUBLISHED = SHARED / "spec" / "report-1.schema.json"
 
 FULL: dict[str, Any] = {
     "schema": "reviewdesk.report/1",

@@ -11,6 +11,7 @@ from tests.reports.inspectkit import (
     call,
     grading,
     log,
+    notes_of,
     one,
     opened,
     panel,
@@ -27,18 +28,12 @@ def _jurors(scores: Any) -> list[Any]:
     return jurors
 
 
-def _notes(document: Any) -> list[str]:
-    report = opened(document)
-    list(report.verdicts())
-    return report.notes
-
-
 def test_several_scorers_are_one_jury_without_a_decision() -> None:
     document = log(sample("a", {"own": "C", QA: "C"}), sample("b", {"own": "I", QA: "I"}))
     for body in bodies(document):
         assert [juror["id"] for juror in body["jurors"]] == ["own", QA]
         assert not body.keys() & {"decision", "score", "label", "escalate_for_review"}
-    assert _notes(document)[0].endswith("states no decision (2x)")
+    assert notes_of(document)[0].endswith("states no decision (2x)")
 
 
 def test_scorers_that_ask_no_model_are_checks() -> None:
@@ -68,7 +63,7 @@ def test_a_sample_of_checks_alone_keeps_what_the_log_decides() -> None:
     first, second = bodies(document)
     assert (first["decision"], first["jurors"], len(first["checks"])) == ("pass", [], 1)
     assert ("decision" in second, second["jurors"], len(second["checks"])) == (False, [], 2)
-    assert "a sample that no model graded has checks and no ballots (2x)" in _notes(document)
+    assert "a sample that no model graded has checks and no ballots (2x)" in notes_of(document)
 
 
 def test_a_panel_beside_other_scorers_is_a_verdict_with_its_own_consensus() -> None:
@@ -145,7 +140,7 @@ def test_a_sample_that_failed_has_no_ballots() -> None:
     assert body["meta"] == {"error": "out of memory"}
     scored = log(sample("a", {"match": "I"}, events=[{"event": "error"}], **failed))
     assert one(scored)["jurors"] == []
-    assert _notes(scored) == ["the scores of a sample that failed itself are left out (1x)"]
+    assert notes_of(scored) == ["the scores of a sample that failed itself are left out (1x)"]
 
 
 def test_a_scorer_that_broke_off_is_a_failed_ballot_beside_those_that_scored() -> None:

@@ -2,8 +2,6 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.jury.family import same_family
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from tests.reports.promptfoo_rows import one, opened, result, row, rubric
 
 
@@ -86,11 +84,6 @@ def test_a_provider_is_a_model_only_where_it_says_so(
     assert (juror.get("model"), juror.get("vendor")) == (model, vendor)
     assert "abc" not in juror["id"]
     assert "u:p" not in juror["id"]
-
-
-def test_without_a_model_the_family_is_unknown() -> None:
-    verdict = verdict_from_body(one(rubric(1, True)), Policy(), Generator())
-    assert same_family(verdict.ballots, verdict.generator) is None
 
 
 def test_a_person_may_name_the_models() -> None:

@@ -80,11 +80,6 @@ def test_a_table_of_one_evaluation() -> None:
     assert second["jurors"] == [{"id": "evaluation", "score": 0.5, "label": "unsure", "pass": None}]
 
 
-def test_documents_of_a_span_are_items_of_their_own() -> None:
-    text = "span_id,document_position,name,annotator_kind,score\ns,0,rel,LLM,1\ns,1,rel,LLM,0\n"
-    assert [body["id"] for body in table(text)[1]] == ["s/0", "s/1"]
-
-
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
         check_damage(text.encode(), 60, ReadOptions(skip_bad=True))

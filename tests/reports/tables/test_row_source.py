@@ -122,13 +122,6 @@ def test_merged_cells_and_a_sheet_for_each_judge_are_read() -> None:
     ]
 
 
-def test_a_decimal_comma_is_a_point_where_semicolons_part_the_cells() -> None:
-    first, second = verdicts("item;judge;score;reason\na;x;0,5;gut, sehr\nb;x;85,5%;nein\n")
-    assert first["jurors"] == [{"id": "x", "score": 0.5, "reason": "gut, sehr"}]
-    # 85.5 of 100
-    assert second["jurors"][0]["score"] == 0.855
-
-
 @pytest.mark.parametrize(
     ("cell", "juror"),
     [
@@ -152,46 +145,6 @@ def test_how_a_cell_is_read(cell: str, juror: dict[str, Any]) -> None:
     assert {key: found.get(key) for key in juror} == juror
     assert found.get("pass") is juror.get("pass")
     assert ("score" in found) == ("score" in juror)
-
-
-TALK = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
-
-
-def test_a_conversation_gives_input_and_output() -> None:
-    rows = [{"id": "a", "judge": name, "score": n, "messages": TALK}
-            for n, name in enumerate(("gpt", "claude"))]  # fmt: skip
-    report, (body,) = table(lines(*rows))
-    assert (scores(body), report.notes) == ({"gpt": 0, "claude": 1}, [])
-    assert (body["input"], body["output"]) == ("q", "a")
-    # A column of its own wins, and may itself hold messages.
-    told = {"id": "a", "judge": "j", "score": 1, "messages": TALK}
-    _, (body,) = table(lines({**told, "input": TALK, "output": [*TALK, *TALK]}))
-    assert (body["input"], body["output"]) == ("user: q\n\nassistant: a", "a")
-
-
-SHEET = """Question,Answer,GPT-4o,Claude Sonnet,Gemini Pro,Reviewer
-Is the pool open on Sunday?,"Yes, from 9.",Pass,Pass,Fail,Pass
-Can I bring a dog?,No dogs.,Fail,Fail,Fail,Fail
-Is parking free?,It is free.,Pass,Fail,,Pass
-"""
-SHEET_JUDGES = ("GPT-4o", "Claude Sonnet", "Gemini Pro")
-
-
-def test_a_sheet_without_an_id_opens_by_row_number() -> None:
-    bodies = verdicts(SHEET, judge_columns=SHEET_JUDGES)
-    assert [body["id"] for body in bodies] == ["1", "2", "3"]
-    assert (bodies[0]["input"], bodies[0]["output"]) == (
-        "Is the pool open on Sunday?",
-        "Yes, from 9.",
-    )
-    votes = [[juror.get("pass") for juror in body["jurors"]] for body in bodies]
-    assert votes == [[True, True, False], [False, False, False], [True, False, None]]
-    assert [body["human"]["label"] for body in bodies] == ["pass", "fail", "pass"]
-
-
-def test_a_sheet_is_refused_with_the_command_that_opens_it() -> None:
-    told = refusal(SHEET)
-    assert told.endswith("open t.csv --judge-columns 'GPT-4o,Claude Sonnet,Gemini Pro'")
 
 
 def test_options_of_tables_make_any_json_a_table() -> None:
@@ -237,15 +190,3 @@ def test_columns_that_ask_different_questions_are_verdicts_of_their_own() -> Non
     assert [body["rubric"] for body in verdicts("id,answer,faithfulness\n1,A,0.5\n")] == [
         "faithfulness"
     ]
-
-
-def test_a_column_of_metrics_is_no_repeat() -> None:
-    rows = "a,tone,gpt,1,x\na,tone,claude,0,y\na,facts,gpt,0.2,z\n"
-    bodies = verdicts("example_id,metric_name,evaluator,value,explanation\n" + rows)
-    assert [(body["id"], scores(body)) for body in bodies] == [
-        ("a / tone", {"gpt": 1, "claude": 0}),
-        ("a / facts", {"gpt": 0.2}),
-    ]
-    # Without a column of judges each metric is its own.
-    bodies = verdicts("example_id,metric,value\na,tone,1\na,facts,0.2\n")
-    assert [scores(body) for body in bodies] == [{"tone": 1}, {"facts": 0.2}]

@@ -137,10 +137,6 @@ def test_without_the_option_the_error_counts_what_it_would_leave_out() -> None:
     assert refusal(long(*twice, ["c", "j", 1])).endswith("(leaves out 2 of 3).")
 
 
-def test_extra_empty_cells_are_none() -> None:
-    assert len(table(b"item,judge,score\na,j,1,,\n")[1]) == 1
-
-
 FIXTURES = {
     "long": long(["a", "j", 0.5, 'w "x"\ny', 1], ["a", "k", "", "r", ""], ["b", "j", 3, "é", "x"],
                  columns="item,judge,score,reason,human"),

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from typing import Any
 
 import pytest
@@ -32,8 +31,6 @@ def ballots(bodies: list[Any]) -> list[tuple[Any, ...]]:
 
 def rows(name: str) -> list[Any]:
     text = (TABLES / name).read_bytes().decode()
-    if name.endswith(".jsonl"):
-        return [json.loads(line) for line in text.split("\n") if line]
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -51,12 +48,7 @@ def test_long_csv() -> None:
 
 @needs_files
 def test_long_jsonl_says_what_the_csv_says() -> None:
-    found = ballots(opened("long.jsonl"))
-    assert found == [
-        (row["item"], row["judge"], row["score"], row["pass"], row["reason"])
-        for row in rows("long.jsonl")
-    ]
-    assert found == ballots(opened("long.csv"))
+    assert ballots(opened("long.jsonl")) == ballots(opened("long.csv"))
 
 
 @needs_files

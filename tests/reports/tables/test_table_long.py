@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.errors import UsageError
 from tests.reports.tablekit import lines, long, refusal, scores, table, verdicts
 
 LEFT_OUT = (
@@ -118,11 +117,6 @@ def test_json_lines_a_list_and_a_single_row_say_the_same() -> None:
     assert first["jurors"] == [{"id": "j", "score": 0.5, "pass": None}, {"id": "k", "score": 0.5}]
     assert (first["input"], first["case"]["tags"]) == ('{\n  "q": 1\n}', ["x"])
     assert scores(verdicts(json.dumps(ROW, indent=1))[0]) == {"j": 0.5}
-
-
-def test_keys_that_only_later_rows_have_are_read() -> None:
-    (body,) = verdicts(lines(ROW, {**ROW, "judge": "k", "reason": "late"}))
-    assert body["jurors"][1]["reason"] == "late"
 
 
 @pytest.mark.parametrize(
@@ -263,11 +257,6 @@ def test_long_names_are_cut_and_told_apart() -> None:
     bodies = verdicts(long(["x" * 600 + "a", "y" * 300 + "a", 1], ["x" * 600 + "b", "y", 1]))
     assert [body["id"] for body in bodies] == ["x" * 480, "x" * 480 + "#2"]
     assert bodies[0]["jurors"][0]["id"] == "y" * 190
-
-
-def test_an_option_that_means_nothing_to_a_format_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="--judge-columns means nothing"):
-        table('[{"jurors": [{"score": 1}]}]', judge_columns=("a",), format="mcptest")
 
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1).filter(

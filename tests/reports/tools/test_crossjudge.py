@@ -103,17 +103,18 @@ def test_a_list_lines_and_one_object_say_the_same() -> None:
     assert [body["id"] for body in twice] == ["q", "q#2"]
 
 
-@pytest.mark.parametrize("word", ["PASS", "KEEP", "YES", "TRUE", "CORRECT", "ACCEPT", "keep"])
-def test_words_that_pass(word: str) -> None:
-    found = juror(word, 0.8)
-    assert (found["pass"], found["score"], found["label"]) == (True, 0.8, word)
+PASSES = ("PASS", "KEEP", "YES", "TRUE", "CORRECT", "ACCEPT", "keep")
+FAILS = ("FAIL", "REJECT", "NO", "FALSE", "INCORRECT", "reject", "False")
 
 
-@pytest.mark.parametrize("word", ["FAIL", "REJECT", "NO", "FALSE", "INCORRECT", "reject", "False"])
-def test_words_that_fail(word: str) -> None:
+@pytest.mark.parametrize("word", [*PASSES, *FAILS])
+def test_words_that_pass_or_fail(word: str) -> None:
     found = juror(word, 0.8)
+    passes = word in PASSES
     # 1 - 0.8
-    assert (found["pass"], found["score"], found["confidence"]) == (False, 0.2, 0.8)
+    assert found == {
+        "id": "c", "label": word, "pass": passes, "score": 0.8 if passes else 0.2, "confidence": 0.8
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("word", ["SPLIT", "MERGE", "UNCLEAR", "später", "DISAGREE"])
@@ -122,10 +123,6 @@ def test_other_words_are_no_vote_and_no_score(word: str) -> None:
     assert found == {"id": "c", "label": word, "confidence": 0.8, "pass": None}
     assert juror(word, 0.8, pass_labels=(f" {word.lower()}",))["score"] == 0.8
     assert juror(word, 0.8, fail_labels=(word,))["score"] == 0.2
-
-
-def test_a_person_turns_a_usual_word_around() -> None:
-    assert juror("KEEP", pass_labels=("x",), fail_labels=("keep",))["pass"] is False
 
 
 @pytest.mark.parametrize(
@@ -149,12 +146,6 @@ def test_a_failed_critic_is_no_zero(
     assert not {"score", "pass", "confidence"} & found.keys()
     assert found["status"] == status
     assert found["error"] == {"message": message or error}
-
-
-def test_two_critics_of_one_name_are_two_ballots() -> None:
-    body = only(ensemble(critic("KEEP"), critic("REJECT"), critic("KEEP", critic_id=None)))
-    assert [one["id"] for one in body["jurors"]] == ["c", "c#2", "unnamed"]
-    assert [one["pass"] for one in body["jurors"]] == [True, False, True]
 
 
 def test_without_a_model_the_family_is_unknown_until_a_person_names_it() -> None:

@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import pytest
@@ -211,16 +210,6 @@ def test_scores_on_another_scale() -> None:
     # On 1..5 a 4 is three steps of four, and the line of 3 is two.
     assert (body["jurors"][0]["score"], body["threshold"]) == (0.75, 0.5)
     assert (body["jurors"][0]["raw_score"], body["jurors"][0]["scale"]) == (4, [1, 5])
-
-
-def test_the_tool_writes_bare_nan() -> None:
-    data = json.dumps(run(case(metric(score=float("nan"), success=False)))).encode()
-    report, (body,) = opened(data)
-    assert body["jurors"][0] == {"id": "gpt-4o", "model": "gpt-4o", "pass": None}
-    assert report.notes == [
-        "a pass or fail beside an empty score is not measured, and casts no vote (1x)",
-        "replaced 1 number NaN or Infinity by null",
-    ]
 
 
 def test_a_conversation_is_read_as_text() -> None:

@@ -77,11 +77,6 @@ def test_choices(choice: Any, label: str | None, vote: bool | None) -> None:
     assert (found.get("label"), found.get("pass")) == (label, vote)
 
 
-def test_a_choice_in_other_words_is_said() -> None:
-    notes = opened(pair("a", "A~B"))[0].notes
-    assert notes[-1].endswith("with --pass-label or --fail-label (1x): A~B")
-
-
 def test_each_criterion_of_a_rubric_is_a_verdict() -> None:
     rows = [
         single("a", Coherence=5, Relevance=2, Overall=3.5, temperature=0.0),
