@@ -84,7 +84,7 @@ async def test_no_dialog_and_no_theme_brings_colour_back(
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("REVIEWDESK_THEME", "desk")
     async with showing(tmp_path, verdict(1)) as stage:
-        for scene in SCENES:
+        for scene in SCENES.values():
             await scene(stage)
             for row in stage.strips():
                 styles = [segment.style for segment in row if segment.style]

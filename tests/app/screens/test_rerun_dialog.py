@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import SMALL, Stage, verdict
@@ -79,10 +79,6 @@ async def test_consent_tells_all_that_leaves(tmp_path: Path) -> None:
         assert controls(text) == set()
         assert KEY not in text
         assert server.connections == 0
-
-
-def offered(stage: Stage) -> list[str]:
-    return [str(one.prompt) for one in dialog(stage).query_one(OptionList).options]
 
 
 @pytest.mark.slow
