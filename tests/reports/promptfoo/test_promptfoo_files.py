@@ -109,13 +109,6 @@ def test_promptfoos_other_outputs_are_known(text: str, what: str) -> None:
     assert "\n" not in str(info.value)
 
 
-def test_a_cut_off_file_is_one_line() -> None:
-    path = _there(SHARED / "formats" / "broken" / "truncated.json")
-    with pytest.raises(ReportError, match="ends in the middle of a value") as info:
-        read(Source.from_path(path))
-    assert "\n" not in str(info.value)
-
-
 def _rows() -> list[Any]:
     return [
         row(rubric(1, True), broken(), testIdx=0),

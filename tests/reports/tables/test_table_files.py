@@ -4,10 +4,8 @@ import csv
 import io
 from typing import Any
 
-import pytest
-
 from reviewdesk.reports import ReadOptions, Source, read
-from tests.reports.tablekit import TABLES, check_damage, needs_files
+from tests.reports.tablekit import TABLES, needs_files
 
 JUDGES = ("GPT-4", "ChatGPT", "ChatGPT-0301", "LLaMA2", "PaLM2", "Falcon")
 VOTES = {"True": True, "False": False, "": None}
@@ -62,14 +60,3 @@ def test_wide_csv() -> None:
         {"label": "pass" if row["human"] == "True" else "fail"} for row in counted
     ]
     assert {tuple(juror["id"] for juror in body["jurors"]) for body in found} == {JUDGES}
-
-
-@pytest.mark.slow
-@needs_files
-def test_damage_to_the_real_tables() -> None:
-    for name in ("long.csv", "long.jsonl", "wide.csv"):
-        # The whole files are long: their beginnings have every kind of record.
-        data = (TABLES / name).read_bytes()[:4000]
-        judges = JUDGES if name == "wide.csv" else ()
-        check_damage(data, 60, ReadOptions(skip_bad=True, judge_columns=judges, format="table"))
-        check_damage(data, 60, ReadOptions())
