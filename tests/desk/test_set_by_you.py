@@ -1,10 +1,10 @@
 """What a person fills in for a report that leaves its policy open."""
 
 import json
-from pathlib import Path
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.json import review as shapes
@@ -13,36 +13,31 @@ from reviewdesk.views.verdict import verdict
 JURORS = [{"id": name, "score": score} for name, score in (("a", 0.9), ("b", 0.8), ("c", 0.1))]
 
 
-def body(**policy: object) -> bytes:
-    verdict = {"id": "v", "case": {"test": "t"}, "output": "o", "jurors": JURORS, **policy}
-    return json.dumps({"schema": "reviewdesk.report/1", "verdicts": [verdict]}).encode()
+def filled(desk: Desk, threshold: float, quorum: float | str, **policy: object) -> Item:
+    """A verdict of a report that states this policy, with the rest as a person fills it in."""
+    stated = {"id": "v", "case": {"test": "t"}, "output": "o", "jurors": JURORS, **policy}
+    data = json.dumps({"schema": "reviewdesk.report/1", "verdicts": [stated]}).encode()
+    options = LoadOptions(threshold=threshold, quorum=quorum)
+    run = desk.load(Source.from_bytes("r.json", data), options).run
+    return desk.item(desk.find(run, "v"))
 
 
-def test_an_open_policy_is_filled_and_shown_as_set_by_you(tmp_path: Path) -> None:
-    desk = Desk.open(tmp_path / "d.db", reviewer="ann")
-    options = LoadOptions(threshold=0.7, quorum="2/3")
-    run = desk.load(Source.from_bytes("r.json", body()), options).run
-    item = desk.item(desk.find(run, "v"))
+def test_an_open_policy_is_filled_and_shown_as_set_by_you(desk: Desk) -> None:
+    item = filled(desk, 0.7, "2/3")
     # 0.9 and 0.8 reach 0.7, so 2 of 3 pass, and 2/3 meets 2/3.
     assert item.assessment.decision is Decision.PASS
     assert shapes.verdict(item)["set_by_you"] == ["threshold", "quorum"]
     assert "set by you  threshold, quorum" in document_text(verdict(item))
 
 
-def test_what_the_file_states_is_never_overridden(tmp_path: Path) -> None:
-    desk = Desk.open(tmp_path / "d.db", reviewer="ann")
-    options = LoadOptions(threshold=0.05, quorum=1.0)
-    run = desk.load(Source.from_bytes("r.json", body(threshold=0.7)), options).run
-    item = desk.item(desk.find(run, "v"))
+def test_what_the_file_states_is_never_overridden(desk: Desk) -> None:
+    item = filled(desk, 0.05, 1.0, threshold=0.7)
     assert item.verdict.policy.threshold == 0.7
     assert item.verdict.set_by_you == ("quorum",)
     # Two of three is not all, so the filled quorum of 1.0 fails it.
     assert item.assessment.decision is Decision.FAIL
 
 
-def test_a_filled_rule_accuses_nobody(tmp_path: Path) -> None:
-    desk = Desk.open(tmp_path / "d.db", reviewer="ann")
-    stated = body(decision="pass")
-    run = desk.load(Source.from_bytes("r.json", stated), LoadOptions(threshold=0.7, quorum=1.0)).run
+def test_a_filled_rule_accuses_nobody(desk: Desk) -> None:
     # 2 of 3 do not meet 1.0, but that quorum is not the report's own.
-    assert desk.item(desk.find(run, "v")).assessment.mismatches == ()
+    assert filled(desk, 0.7, 1.0, decision="pass").assessment.mismatches == ()

@@ -54,9 +54,8 @@ def test_where_none_is_needed_none_is_missed() -> None:
 def test_a_malformed_key_is_named_by_its_variable_alone() -> None:
     found = key_of(endpoint(juror("http://x/v1")), {"TEST_KEY": "two words-and-more"})
     assert found.value is None
-    assert found.problem is not None
-    assert "TEST_KEY" in found.problem
-    assert "words" not in found.problem
+    assert "TEST_KEY" in str(found.problem)
+    assert "words" not in str(found.problem)
 
 
 def spellings(key: str) -> dict[str, str]:
@@ -254,11 +253,10 @@ def test_a_command_that_gives_no_key_is_told_without_what_it_printed(
     (juror,) = read_panel(panel(tmp_path)).jurors
     found = key_of(endpoint(juror), KeyEnvironment({}, prints(code), seconds=seconds))
     assert found.value is None
-    assert found.problem is not None
-    assert said in found.problem
-    assert found.problem.startswith("@work ")
-    assert KEY not in found.problem
-    assert "two words" not in found.problem
+    assert said in str(found.problem)
+    assert str(found.problem).startswith("@work ")
+    assert KEY not in str(found.problem)
+    assert "two words" not in str(found.problem)
 
 
 async def test_planning_reads_no_key_and_asking_does(tmp_path: Path) -> None:

@@ -21,12 +21,11 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.desk.live.journal import PendingCase
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
-from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
-from reviewdesk.live.limits import MINUTE, CallTurn, Meter, ModelLimit, ModelLimits
-from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
-from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
+from reviewdesk.live.limits import MINUTE, Meter, ModelLimits
+from reviewdesk.live.records import Call, Request, Response, calls_for
+from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
 from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.views.document import Section
@@ -35,6 +34,8 @@ from reviewdesk.views.queue import live_text
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
 from tests.live.builders import FakeClock, Kept, ask_panel, juror
 from tests.live.limiters import BEGAN, VirtualClock
+from tests.live.test_limits import REFUSAL, entered
+from tests.live.test_limits import limited as exchange
 
 CASES = [f"c{at}" for at in range(40)]
 LATENCY = 0.05
@@ -152,10 +153,6 @@ def judged(
     return judge_cases(room.order(**how), listener, world(host, clock=clock)), host
 
 
-def exchange(status: int, headers: Mapping[str, str] | None = None) -> Exchange:
-    return Exchange("k", 0, "n", BEGAN.isoformat(), 1.0, status, "", headers or {})
-
-
 HOUR = {"retry-after": "3600"}
 NAMED = {
     "seconds": HOUR,
@@ -241,24 +238,18 @@ def test_while_two_models_refuse_and_none_answers_a_third_sends_one_call_at_a_ti
     limits, one = ModelLimits(FakeClock()), juror("http://h/v1")
     first, second, third = (limits.of("h", None, model) for model in "abc")
 
-    def entered(model: ModelLimit) -> CallTurn:
-        turn = model.enter(one, 0, lambda: None)
-        assert isinstance(turn, CallTurn)
-        return turn
-
-    refusal = Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
-    turns = entered(first), entered(second)
-    first.note(turns[0], exchange(429), refusal)
+    turns = entered(first, one), entered(second, one)
+    first.note(turns[0], exchange({}), REFUSAL)
     # The refusals of one model say nothing of another.
     for _ in range(3):
-        entered(third)
+        entered(third, one)
     for _ in range(3):
         third.leave()
-    second.note(turns[1], exchange(429), refusal)
-    turn = entered(third)
+    second.note(turns[1], exchange({}), REFUSAL)
+    turn = entered(third, one)
     assert third.enter(one, 0, lambda: None) == math.inf
-    third.note(turn, exchange(200), Envelope())
-    entered(third)
+    third.note(turn, exchange({}, status=200), Envelope())
+    entered(third, one)
 
 
 def test_a_model_that_refuses_every_other_call_loses_nothing() -> None:
@@ -275,8 +266,7 @@ def test_a_wait_beyond_a_ballot_s_deadline_loses_that_ballot_at_once() -> None:
     assert found.outcome == {"j0": (40, {}), "j1": (0, LOST), "j2": (40, {})}
     assert found.host.clock.time < 10
     told = found.turnouts.by_juror["j1"].stopped
-    assert told is not None
-    assert "m1 at 127.0.0.1:1 asks to wait 50 s, and the ballot's deadline leaves 49 s" in told
+    assert "m1 at 127.0.0.1:1 asks to wait 50 s, and the ballot's deadline leaves 49 s" in str(told)
     assert not any("set aside" in note for note in found.notes)
 
 
@@ -378,8 +368,7 @@ def test_the_line_names_the_longest_pauses_first() -> None:
 def test_what_was_set_aside_is_asked_again_by_a_resumed_run_and_nothing_else(room: Room) -> None:
     found, _ = judged(room, {"m1": always({})}, max_wait=45)
     assert dict(found.turnouts.by_juror["j1"].why) == LOST
-    assert found.problem is not None
-    assert "--resume asks for them again" in found.problem
+    assert "--resume asks for them again" in str(found.problem)
     ballots = [verdict["jurors"][1] for verdict in room.verdicts()]
     assert {(one["status"], one["error"]["type"]) for one in ballots} == {("error", "rate_limited")}
     again, host = judged(room, {}, resume=True)
@@ -438,10 +427,8 @@ async def test_so_many_calls_wait_and_no_more_are_drawn(jurors: int, most: int) 
         await asking.open(state)
     paused = states[0].limit
     assert paused is not None
-    turn = paused.enter(JURORS[0], 0, lambda: None)
-    assert isinstance(turn, CallTurn)
-    refusal = Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
-    paused.note(turn, exchange(429, {"retry-after": "500"}), refusal)
+    turn = entered(paused, JURORS[0])
+    paused.note(turn, exchange({"retry-after": "500"}), REFUSAL)
     paused.leave()
     panel = Panel("mean", jurors=JURORS[:jurors], rubric="is right")
 

@@ -151,10 +151,7 @@ async def test_a_wait_beyond_the_deadline_is_given_up_at_once(
 @pytest.mark.parametrize(
     "refusal",
     [
-        refusing(402, "pay first"),
-        refusing(429, "You exceeded your current quota", code="insufficient_quota"),
         refusing(429, "no", type="insufficient_quota"),
-        refusing(400, "Your credit balance is too low to access the API"),
         refusing(403, "billing is not enabled for this project"),
         refusing(429, "Insufficient Balance"),
     ],

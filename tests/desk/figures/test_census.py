@@ -79,8 +79,3 @@ def test_a_census_gives_the_numbers_of_the_files(name: str, tmp_path: Path) -> N
     got = {key: getattr(found.headline, key) for key in expected}
     assert got == pytest.approx(expected, abs=1e-9)
     assert found.headline.ess == pytest.approx(expected["n"], abs=1e-9)
-
-
-def test_the_run_of_seven_raters(tmp_path: Path) -> None:
-    found = labelled("llmbar-rating-natural", tmp_path).headline
-    assert found.n == 200 == sum((found.tp or 0, found.fn or 0, found.tn or 0, found.fp or 0))

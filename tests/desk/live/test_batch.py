@@ -351,11 +351,10 @@ def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
         return Response(status, {}, json.dumps({"error": {"message": word}}).encode())
 
     found = judge_cases(room.put().order(), YES, world(Jurors(answer)))
-    assert found.problem is not None
-    assert found.problem.startswith("no juror answered any case: ")
+    assert str(found.problem).startswith("no juror answered any case: ")
     # Four of five jurors were refused for their key, over three cases.
-    assert "bad key" in found.problem
-    assert "(12 of 15 ballots)" in found.problem
+    assert "bad key" in str(found.problem)
+    assert "(12 of 15 ballots)" in str(found.problem)
     assert (found.errors, found.turnouts.failed) == (3, 15)
     assert [body["decision"] for body in room.verdicts()] == ["error"] * 3
 
@@ -383,8 +382,7 @@ def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(roo
     room.put(juror=", api_key_env: PANEL_KEY")
     found = judge_cases(room.order(), BatchListener(consent), world(silent()))
     assert consent.plans[0].missing_keys == ("PANEL_KEY",)
-    assert found.problem is not None
-    assert "PANEL_KEY is not set" in found.problem
+    assert "PANEL_KEY is not set" in str(found.problem)
     jurors = Jurors()
     again = judge_cases(room.order(resume=True), YES, world(jurors, {"PANEL_KEY": "k"}))
     assert (again.calls, again.passed) == (15, 3)
@@ -453,9 +451,8 @@ def test_lost_ballots_fail_a_run_unless_they_are_allowed(
     assert (found.problem is not None) is is_lost
     assert found.turnouts.failed == len(cases)
     if is_lost:
-        assert found.problem is not None
-        assert found.problem.startswith(f"{len(cases)} of 15 ballots are lost, ")
-        assert f"--max-failed allows {allowed.text};" in found.problem
+        assert str(found.problem).startswith(f"{len(cases)} of 15 ballots are lost, ")
+        assert f"--max-failed allows {allowed.text};" in str(found.problem)
 
 
 def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: Room) -> None:

@@ -125,12 +125,16 @@ async def test_preparing_opens_no_connection_and_writes_nothing(desk: Desk, serv
     assert {model(seen): seen.payload for seen in server.calls} == shown
 
 
-async def test_only_the_missing_are_asked_and_the_others_stay(desk: Desk, server: Server) -> None:
-    _, key = one(desk, verdict("a", 0.9, None, 0.2))
-    assert missing(desk.item(key).verdict) == ("j2",)
-    made = await carried(
-        desk, ready(desk, key, panel(server.url), RerunRequest(RerunScope.MISSING))
-    )
+@pytest.mark.parametrize(
+    ("second", "wish"),
+    [(None, RerunRequest(RerunScope.MISSING)), (0.3, RerunRequest(RerunScope.JUROR, "j2"))],
+)
+async def test_the_missing_or_one_juror_are_asked_and_the_others_stay(
+    desk: Desk, server: Server, second: float | None, wish: RerunRequest
+) -> None:
+    _, key = one(desk, verdict("a", 0.9, second, 0.2))
+    assert missing(desk.item(key).verdict) == (("j2",) if second is None else ())
+    made = await carried(desk, ready(desk, key, panel(server.url), wish))
     assert list(map(model, server.calls)) == ["model-2"]
     # 0.8 is what the server's juror gives.
     assert [cast.score for cast in made.verdict.ballots] == [0.9, 0.8, 0.2]
@@ -138,15 +142,6 @@ async def test_only_the_missing_are_asked_and_the_others_stay(desk: Desk, server
     assert made.kept_its_panel is True
     first = desk.item(key).verdict.body["jurors"]
     assert [made.verdict.body["jurors"][seat] for seat in (0, 2)] == [first[0], first[2]]
-
-
-async def test_one_juror_is_asked(desk: Desk, server: Server) -> None:
-    _, key = one(desk)
-    made = await carried(
-        desk, ready(desk, key, panel(server.url), RerunRequest(RerunScope.JUROR, "j3"))
-    )
-    assert list(map(model, server.calls)) == ["model-3"]
-    assert [cast.score for cast in made.verdict.ballots] == [0.9, 0.8, 0.8]
 
 
 async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
@@ -339,7 +334,7 @@ def kept(desk: Desk, run: Run, text: str) -> str:
     return "".join(row.id for row in desk.rows(desk.queue(run, text, "file")))
 
 
-def test_the_newest_re_run_says_whether_a_verdict_flipped(tmp_path: Path) -> None:
+def test_the_newest_re_run_says_whether_a_verdict_flipped(desk: Desk) -> None:
     filed = {
         "a": verdict("a", *PASSED, reruns=[verdict("a", *FAILED)]),
         # Its newest re-run came back to the first decision.
@@ -351,28 +346,26 @@ def test_the_newest_re_run_says_whether_a_verdict_flipped(tmp_path: Path) -> Non
         "f": verdict("f", *PASSED, reruns=[verdict("f", *FAILED)], input='says "reruns"'),
         "g": verdict("g", *PASSED, input='says "reruns"'),
     }
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        run = load(desk, report(*filed.values()))
-        other = load(desk, report({**filed["a"], "reruns": []}, report_id="other"))
-        assert kept(desk, run, "rerun:flipped") == "af"
-        # Those of the desk are newer: d turns, and f is as it was.
-        ask_again(desk, desk.find(run, "d"), verdict("d", *PASSED))
-        ask_again(desk, desk.find(run, "f"), verdict("f", *FAILED))
-        ask_again(desk, desk.find(run, "f"), verdict("f", *PASSED))
-        assert kept(desk, run, "rerun:flipped") == "ad"
-        assert kept(desk, run, "!rerun:flipped") == "bcefg"
-        assert kept(desk, run, "decision:fail|id~a rerun:flipped") == "ad"
-        assert kept(desk, other, "rerun:flipped") == ""
+    run = load(desk, report(*filed.values()))
+    other = load(desk, report({**filed["a"], "reruns": []}, report_id="other"))
+    assert kept(desk, run, "rerun:flipped") == "af"
+    # Those of the desk are newer: d turns, and f is as it was.
+    ask_again(desk, desk.find(run, "d"), verdict("d", *PASSED))
+    ask_again(desk, desk.find(run, "f"), verdict("f", *FAILED))
+    ask_again(desk, desk.find(run, "f"), verdict("f", *PASSED))
+    assert kept(desk, run, "rerun:flipped") == "ad"
+    assert kept(desk, run, "!rerun:flipped") == "bcefg"
+    assert kept(desk, run, "decision:fail|id~a rerun:flipped") == "ad"
+    assert kept(desk, other, "rerun:flipped") == ""
 
 
-def test_a_filed_re_run_is_decided_by_the_report_s_own_rule(tmp_path: Path) -> None:
+def test_a_filed_re_run_is_decided_by_the_report_s_own_rule(desk: Desk) -> None:
     seats = [{"id": f"j{seat}", "score": 0.5} for seat in (1, 2)]
     first = verdict("a", 0.9, 0.9, reruns=[{"id": "a", "case": {"test": "t"}, "jurors": seats}])
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        for threshold, flipped in ((0.4, ""), (0.6, "a")):
-            rule = {"threshold": threshold, "strategy": "mean"}
-            run = load(desk, report(first, defaults=rule, report_id=f"at {threshold}"))
-            assert kept(desk, run, "rerun:flipped") == flipped
+    for threshold, flipped in ((0.4, ""), (0.6, "a")):
+        rule = {"threshold": threshold, "strategy": "mean"}
+        run = load(desk, report(first, defaults=rule, report_id=f"at {threshold}"))
+        assert kept(desk, run, "rerun:flipped") == flipped
 
 
 KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}

@@ -68,9 +68,6 @@ def test_a_label_adds_its_tags_in_the_one_event(desk: Desk) -> None:
     assert "tags" not in desk.label(key(desk, "v1"), Truth.FAIL).detail
     assert desk.item(key(desk, "v1")).tags == ("a", "b")
     assert desk.verify().events == 4
-    desk.undo()
-    desk.undo()
-    assert desk.item(key(desk, "v1")).tags == ("a",)
 
 
 def test_the_tags_of_others_stand_apart(desk: Desk) -> None:

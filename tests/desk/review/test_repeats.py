@@ -91,13 +91,6 @@ def give(desk: Desk, key: int, truth: Truth) -> None:
     repeats.second_label(key, truth, View(), blind=True, unseen=True)(desk)
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Any:
-    found = open_desk(tmp_path / "d.db")
-    yield found
-    found.close()
-
-
 def test_a_repeat_is_undone_and_redone_across_a_restart(desk: Desk) -> None:
     run = run_of(desk)
     key = desk.queue(run, "", "file")[0]

@@ -100,15 +100,6 @@ def test_the_language_of_search(desk: Desk, text: str, found: list[str]) -> None
     assert ids(desk, filled(desk, *TEXTS), text) == found
 
 
-def test_a_search_stays_in_its_run(desk: Desk) -> None:
-    one = filled(desk, verdict("a", input="shared"), verdict("b", input="shared"))
-    two = load(desk, report(verdict("c", input="shared"), report_id="two"))
-    assert ids(desk, two, "shared") == []
-    assert index(desk, two)
-    assert ids(desk, one, "shared") == ["a", "b"]
-    assert ids(desk, two, "shared") == ["c"]
-
-
 @pytest.mark.parametrize("text", ["", " ", '""', "-"])
 def test_an_empty_search_is_refused(desk: Desk, text: str) -> None:
     run = filled(desk, verdict("a"))
