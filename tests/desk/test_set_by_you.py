@@ -13,7 +13,7 @@ from reviewdesk.views.verdict import verdict
 JURORS = [{"id": name, "score": score} for name, score in (("a", 0.9), ("b", 0.8), ("c", 0.1))]
 
 
-def filled(desk: Desk, threshold: float, quorum: float | str, **policy: object) -> Item:
+def filled(desk: Desk, threshold: float, quorum: float | str, /, **policy: object) -> Item:
     """A verdict of a report that states this policy, with the rest as a person fills it in."""
     stated = {"id": "v", "case": {"test": "t"}, "output": "o", "jurors": JURORS, **policy}
     data = json.dumps({"schema": "reviewdesk.report/1", "verdicts": [stated]}).encode()
