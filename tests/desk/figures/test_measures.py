@@ -70,37 +70,34 @@ def assert_alike(found: Columns, expected: Columns) -> None:
 
 
 @pytest.mark.parametrize("sample", REPORTS, ids=lambda path: path.stem)
-def test_the_panels_of_a_sample_are_those_of_its_bodies(path: Path, sample: Path) -> None:
-    with closing(open_desk(path)) as desk:
-        load(desk, numbered(3))
-        run = desk.load(Source.from_path(sample)).run
-        found = panels(desk, run)
-        assert len(found) == run.verdicts > 0
-        assert_alike(found, from_bodies(desk, run))
+def test_the_panels_of_a_sample_are_those_of_its_bodies(desk: Desk, sample: Path) -> None:
+    load(desk, numbered(3))
+    run = desk.load(Source.from_path(sample)).run
+    found = panels(desk, run)
+    assert len(found) == run.verdicts > 0
+    assert_alike(found, from_bodies(desk, run))
 
 
 @pytest.mark.parametrize("window", [1, 4, 5])
 def test_panels_of_any_size_over_several_windows(
-    path: Path, window: int, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "SIZE", window)
-    with closing(open_desk(path)) as desk:
-        load(desk, numbered(2, report_id="before"))
-        run = load(desk, RAGGED)
-        found = panels(desk, run)
-        assert found.seated.tolist() == [3, 1, 0, 2, 2, 1]
-        assert_alike(found, from_bodies(desk, run))
-        firsts = [row["first"] for row in desk.conn.execute(
-            "SELECT first FROM packed WHERE run = ? ORDER BY first", (run.key,)
-        )]  # fmt: skip
-        assert firsts == [*range(0, 6, window)]
+    load(desk, numbered(2, report_id="before"))
+    run = load(desk, RAGGED)
+    found = panels(desk, run)
+    assert found.seated.tolist() == [3, 1, 0, 2, 2, 1]
+    assert_alike(found, from_bodies(desk, run))
+    firsts = [row["first"] for row in desk.conn.execute(
+        "SELECT first FROM packed WHERE run = ? ORDER BY first", (run.key,)
+    )]  # fmt: skip
+    assert firsts == [*range(0, 6, window)]
 
 
-def test_a_run_without_verdicts_has_no_panels(path: Path) -> None:
-    with closing(open_desk(path)) as desk:
-        run = load(desk, report())
-        assert len(panels(desk, run)) == 0
-        assert overview(desk)[0].alphas.reasons["alpha"] is Undefined.NO_PAIRS
+def test_a_run_without_verdicts_has_no_panels(desk: Desk) -> None:
+    run = load(desk, report())
+    assert len(panels(desk, run)) == 0
+    assert overview(desk)[0].alphas.reasons["alpha"] is Undefined.NO_PAIRS
 
 
 # Runs from before there were measures

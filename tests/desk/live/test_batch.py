@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
@@ -111,7 +112,7 @@ def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
     ],
 )
 def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
-    room: Room, more: str, decision: str, why: str | None
+    desk: Desk, room: Room, more: str, decision: str, why: str | None
 ) -> None:
     def answer(body: Any) -> Response:
         if of_whom(body) == ("c1", "m4"):
@@ -126,17 +127,16 @@ def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
     assert lost["escalate_for_review"] is (why is not None)
     assert why is None or why in lost["escalation_reasons"][0]
     assert whole["escalate_for_review"] is False
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        run = load(desk, room.report.read_bytes(), "r.jsonl")
-        item = desk.item(desk.find(run, "c1"))
-        assert (Flag.ESCALATED in item.assessment.flags) is (why is not None)
-        assert item.assessment.mismatches == ()
-        # Without what the report states, the desk comes to the same.
-        bare = replace(item.verdict, decision=None, score=None)
-        assert assess(bare).decision == decision
-        # The table of other rules takes the verdict as it stands.
-        assert what_if(desk, run).standing.decided == 1 + (decision in {"pass", "fail"})
-        assert all(row.changed == 0 for row in what_if(desk, run).rows if row.own)
+    run = load(desk, room.report.read_bytes(), "r.jsonl")
+    item = desk.item(desk.find(run, "c1"))
+    assert (Flag.ESCALATED in item.assessment.flags) is (why is not None)
+    assert item.assessment.mismatches == ()
+    # Without what the report states, the desk comes to the same.
+    bare = replace(item.verdict, decision=None, score=None)
+    assert assess(bare).decision == decision
+    # The table of other rules takes the verdict as it stands.
+    assert what_if(desk, run).standing.decided == 1 + (decision in {"pass", "fail"})
+    assert all(row.changed == 0 for row in what_if(desk, run).rows if row.own)
 
 
 def test_a_case_that_fails_a_check_asks_no_juror_and_says_so(room: Room) -> None:
@@ -418,17 +418,6 @@ def test_the_header_says_what_was_run_and_repeats_no_address(room: Room) -> None
             assert body[key] == header["defaults"][key]
 
 
-def lost(room: Room, *cases: str) -> Jurors:
-    def answer(body: Any) -> Response:
-        case, model = of_whom(body)
-        if model == "m1" and case in cases:
-            return Response(400, {}, b'{"error": {"message": "too long"}}')
-        return fine(body)
-
-    room.put()
-    return Jurors(answer)
-
-
 @pytest.mark.parametrize(
     ("cases", "allowed", "is_lost"),
     [
@@ -446,8 +435,13 @@ def lost(room: Room, *cases: str) -> Jurors:
 def test_lost_ballots_fail_a_run_unless_they_are_allowed(
     room: Room, cases: tuple[str, ...], allowed: Allowance, is_lost: bool
 ) -> None:
-    jurors = lost(room, *cases)
-    found = judge_cases(room.order(max_failed=allowed), YES, world(jurors))
+    def answer(body: Any) -> Response:
+        case, model = of_whom(body)
+        is_refused = model == "m1" and case in cases
+        return Response(400, {}, b"{}") if is_refused else fine(body)
+
+    order = room.put().order(max_failed=allowed)
+    found = judge_cases(order, YES, world(Jurors(answer)))
     assert (found.problem is not None) is is_lost
     assert found.turnouts.failed == len(cases)
     if is_lost:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text, section_text
+from reviewdesk.desk import Desk
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.live.batch import judge_cases
@@ -25,7 +25,7 @@ from reviewdesk.views import jury
 from reviewdesk.views.document import Section
 from reviewdesk.views.json.figures import batch
 from reviewdesk.views.jurors import jurors
-from tests.helpers import load, open_desk
+from tests.helpers import load
 from tests.judgekit import (
     CUT,
     PRICE,
@@ -115,13 +115,12 @@ def test_a_verdict_of_a_panel_that_stopped_reads_back_the_same(room: Room) -> No
     assert panel_hash_status(read) is HashStatus.UNVERIFIED
 
 
-def test_the_desk_puts_it_into_the_rest_and_shows_no_agreement(room: Room) -> None:
+def test_the_desk_puts_it_into_the_rest_and_shows_no_agreement(desk: Desk, room: Room) -> None:
     quorum_panel(room, ("c0", "c1"), more=QUORUM)
     judge_cases(room.order(), YES, world(voting(lambda case, _: case == "c0")))
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        run = load(desk, room.report.read_bytes())
-        items = [desk.item(key) for key in desk.queue(run)]
-        page = jurors_page(desk, run)
+    run = load(desk, room.report.read_bytes())
+    items = [desk.item(key) for key in desk.queue(run)]
+    page = jurors_page(desk, run)
     assert sorted(item.row.stratum for item in items) == ["rest/fail", "rest/pass"]
     found = {one.name: one for one in page.jurors}
     # Three of five seats decide, so the last two were never asked.
@@ -209,7 +208,7 @@ def labelled(room: Room, names: tuple[str, ...] = tuple(SAID), **how: Any) -> Ro
     return room
 
 
-def test_labels_are_asked_counted_and_read_back(room: Room) -> None:
+def test_labels_are_asked_counted_and_read_back(desk: Desk, room: Room) -> None:
     judge_cases(labelled(room).order(), YES, world(saying(by_seat)))
     bodies = {body["id"]: body for body in room.verdicts()}
     assert {name: body.get("decision") for name, body in bodies.items()} == DECIDED
@@ -218,27 +217,26 @@ def test_labels_are_asked_counted_and_read_back(room: Room) -> None:
     for body in bodies.values():
         verdict = verdict_from_body(body, Policy(), Generator())
         assert panel_hash_status(verdict) is HashStatus.VERIFIED
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        run = load(desk, room.report.read_bytes(), "report.jsonl")
-        found = {row.id: desk.item(row.key).assessment for row in desk.rows(desk.queue(run))}
-        assert {name: one.decision for name, one in found.items()} == {
-            name: None if word is None else Decision(word) for name, word in DECIDED.items()
-        }
-        assert not any(one.mismatches for one in found.values())
-        # One of three pairs agrees.
-        assert found["mixed"].pair.value == pytest.approx(-1 / 3)
-        same = [row.id for row in desk.rows(desk.queue(run, "unanimous_votes"))]
-        assert same == ["agree"]
-        split = {row.id for row in desk.rows(desk.queue(run, "split"))}
-        assert split == {"mixed", "fails", "splits"}
-        shown = section_text(Section("", jury.decision(desk.item(desk.find(run, "mixed")))))
-        assert "2 KEEP, 1 SPLIT of 3 jurors" in shown
-        assert "unanimous" not in shown
-        # What the columns hold is what each body gives, and the export reads back as the same.
-        assert [*differences(desk.conn, run.key, lambda _share, _count: None)] == []
-        once = "".join(report_of(desk, run, as_lines=False))
-        again = load(desk, once.encode(), "again.json")
-        assert "".join(report_of(desk, again, as_lines=False)) == once
+    run = load(desk, room.report.read_bytes(), "report.jsonl")
+    found = {row.id: desk.item(row.key).assessment for row in desk.rows(desk.queue(run))}
+    assert {name: one.decision for name, one in found.items()} == {
+        name: None if word is None else Decision(word) for name, word in DECIDED.items()
+    }
+    assert not any(one.mismatches for one in found.values())
+    # One of three pairs agrees.
+    assert found["mixed"].pair.value == pytest.approx(-1 / 3)
+    same = [row.id for row in desk.rows(desk.queue(run, "unanimous_votes"))]
+    assert same == ["agree"]
+    split = {row.id for row in desk.rows(desk.queue(run, "split"))}
+    assert split == {"mixed", "fails", "splits"}
+    shown = section_text(Section("", jury.decision(desk.item(desk.find(run, "mixed")))))
+    assert "2 KEEP, 1 SPLIT of 3 jurors" in shown
+    assert "unanimous" not in shown
+    # What the columns hold is what each body gives, and the export reads back as the same.
+    assert [*differences(desk.conn, run.key, lambda _share, _count: None)] == []
+    once = "".join(report_of(desk, run, as_lines=False))
+    again = load(desk, once.encode(), "again.json")
+    assert "".join(report_of(desk, again, as_lines=False)) == once
 
 
 def test_a_word_outside_the_labels_is_lost_and_asked_again(room: Room) -> None:
@@ -285,17 +283,16 @@ def test_a_panel_stops_when_no_label_can_catch_up(room: Room) -> None:
     )
 
 
-def test_a_rerun_asks_for_the_labels_again(room: Room) -> None:
+def test_a_rerun_asks_for_the_labels_again(desk: Desk, room: Room) -> None:
     judge_cases(labelled(room).order(), YES, world(saying(by_seat)))
-    with closing(open_desk(room.folder / "desk.db")) as desk:
-        loaded = load(desk, room.report.read_bytes(), "report.jsonl")
-        key = desk.find(loaded, "mixed")
-        panel = str(room.folder / "panel.yaml")
-        whole = ready(desk, key, panel, RerunRequest())
-        asyncio.run(run(desk, whole, transport=saying(lambda *_: "REJECT")))
-        one = ready(desk, key, panel, RerunRequest(RerunScope.JUROR, "j1"))
-        asyncio.run(run(desk, one, transport=saying(lambda *_: "KEEP")))
-        rejected, kept = items.of_item(desk, desk.item(key))
-        assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
-        assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")
-        assert kept.assessment.labels == {"KEEP": 3}
+    loaded = load(desk, room.report.read_bytes(), "report.jsonl")
+    key = desk.find(loaded, "mixed")
+    panel = str(room.folder / "panel.yaml")
+    whole = ready(desk, key, panel, RerunRequest())
+    asyncio.run(run(desk, whole, transport=saying(lambda *_: "REJECT")))
+    one = ready(desk, key, panel, RerunRequest(RerunScope.JUROR, "j1"))
+    asyncio.run(run(desk, one, transport=saying(lambda *_: "KEEP")))
+    rejected, kept = items.of_item(desk, desk.item(key))
+    assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
+    assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")
+    assert kept.assessment.labels == {"KEEP": 3}

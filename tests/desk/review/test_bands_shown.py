@@ -45,12 +45,9 @@ def hold(item: Item, line: dict[str, Any]) -> None:
     """One source for value and band, on the record, in both JSON shapes and in gates."""
     stated, pair = item.verdict, item.assessment.pair
     told = shapes.verdict(item)
-    assert (line["agreement"], line["band"], line["agreement_source"]) == (
-        pair.value, pair.band, pair.source,
-    )  # fmt: skip
-    assert (told["agreement_value"], told["band"], told["agreement_source"]) == (
-        pair.value, pair.band, pair.source,
-    )  # fmt: skip
+    stands = (pair.value, pair.band, pair.source)
+    assert (line["agreement"], line["band"], line["agreement_source"]) == stands
+    assert (told["agreement_value"], told["band"], told["agreement_source"]) == stands
     lined = band(pair.value) if pair.metric in BANDED else None
     if stated.band is None:
         assert pair.band is lined
@@ -66,11 +63,8 @@ def hold(item: Item, line: dict[str, Any]) -> None:
 
 def hold_gates(item: Item) -> None:
     """What a gate reads of the three targets, and that it says whose it is."""
-    jury, pair, ours = (
-        JuryReadings(item.verdict),
-        item.assessment.pair,
-        item.assessment.agreement.spread,
-    )
+    jury, pair = JuryReadings(item.verdict), item.assessment.pair
+    ours = item.assessment.agreement.spread
     value, word, escalate = (
         jury.read(one) for one in ("jury.agreement", "jury.confidence", "jury.escalate")
     )

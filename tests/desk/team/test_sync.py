@@ -244,20 +244,6 @@ def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
     assert exchange(desks["c"], place).taken == 3
 
 
-@POSIX
-def test_links_in_the_place_lead_nowhere(
-    desks: dict[str, Path], place: SharedFolder, tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    folder = chain_path(place, desks["a"]).parent
-    folder.parent.mkdir(parents=True)
-    folder.symlink_to(elsewhere)
-    with pytest.raises(Exception, match="it is a link or file"):
-        exchange(desks["a"], place)
-    assert list(elsewhere.iterdir()) == []
-
-
 def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: SharedFolder) -> None:
     exchange(desks["a"], place)
     other = chain_path(place, desks["a"], "ann (copy)").with_name("by-ann (copy).jsonl")
