@@ -25,6 +25,7 @@ WINDOWS_ALONE = {"_winapi", "msvcrt", "nt", "winreg", "winsound"}
 PLACES = {
     "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
+    "desk/review/unsaved.py",  # the owner of a kept file
     "desk/team/sync.py",  # modes of a shared folder
     "system/locks.py",
     "system/signals.py",
