@@ -219,12 +219,16 @@ def unmeasure(conn: sqlite3.Connection) -> None:
     set_back(conn, "add_measures")
 
 
+def content_hash(conn: sqlite3.Connection, key: int) -> str:
+    return runs.digest(conn, key).hexdigest(runs.facts(conn, key))
+
+
 def drawn_by_verdict(conn: sqlite3.Connection) -> None:
     """Let a desk say of its runs that verdicts were drawn, as an older version did."""
     conn.execute("UPDATE runs SET contents = NULL")
     conn.execute("UPDATE strata SET passed = NULL, failed = NULL")
     for (key,) in conn.execute("SELECT key FROM runs WHERE content IS NOT NULL").fetchall():
-        found = runs.content_hash(conn, key)
+        found = content_hash(conn, key)
         conn.execute("UPDATE runs SET content = ? WHERE key = ?", (found, key))
 
 

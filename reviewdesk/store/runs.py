@@ -375,11 +375,6 @@ def tag_hash(conn: Connection, key: int) -> str:
     return found.hexdigest()
 
 
-def content_hash(conn: Connection, key: int) -> str:
-    """Compute the content hash of a run as the desk holds it."""
-    return digest(conn, key).hexdigest(facts(conn, key))
-
-
 GIVEN = ("id", "test", "item", "body", "stratum", "rank", "draw", "mix", "audit")
 """The columns of a run that stay when it is derived again."""
 ABOUT = ("name", "file", "loaded_at", "skipped", "notes")

@@ -22,6 +22,7 @@ from reviewdesk.store.load import rederive
 from reviewdesk.system import signals
 from tests.helpers import (
     POSIX,
+    content_hash,
     drawn_by_verdict,
     drop_label_state,
     load,
@@ -119,7 +120,7 @@ def rewrite(path: Path) -> None:
         kept = conn.execute(guard).fetchone()[0]
         conn.execute("DROP TRIGGER label_events_fixed")
         conn.execute("UPDATE verdicts SET decision = 'pass'")
-        content = runs.content_hash(conn, 1)
+        content = content_hash(conn, 1)
         conn.execute("UPDATE runs SET content = ?", (content,))
         row = dict(conn.execute("SELECT * FROM label_events WHERE key = 1").fetchone())
         hashes = {"content": content, "columns": runs.digest(conn, 1).columns()}
@@ -163,7 +164,7 @@ def test_what_older_rules_derived_is_older_and_not_tampered(
 def test_a_run_cannot_be_replaced_by_calling_it_derived_again(path: Path) -> None:
     with closing(open_desk(path)) as desk:
         desk.conn.execute("UPDATE bodies SET body = replace(body, 'answer', 'x')")
-        content = runs.content_hash(desk.conn, 1)
+        content = content_hash(desk.conn, 1)
         desk.conn.execute("UPDATE runs SET content = ?", (content,))
         made = {"content": content, "columns": runs.digest(desk.conn, 1).columns(), "rules": 9}
         runs.cover(desk.conn, 1, "now", "rules", {**made, "tags": runs.tag_hash(desk.conn, 1)})
