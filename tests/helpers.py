@@ -64,6 +64,14 @@ class Clock:
         return self.time
 
 
+def mostly_slow(values: Iterable[Any], every: int = 3) -> list[Any]:
+    """Return values to parametrize by, of which one in ``every`` runs with README's command."""
+    return [
+        pytest.param(value, marks=[pytest.mark.slow] * (at % every > 0))
+        for at, value in enumerate(values)
+    ]
+
+
 def jurors(scores: Iterable[float | None]) -> list[dict[str, Any]]:
     """One ballot per score; ``None`` is a juror that failed."""
     return [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli import run
-from tests.helpers import SAMPLES, controls, program, report, verdict
+from tests.helpers import SAMPLES, controls, mostly_slow, program, report, verdict
 
 HOSTILE = SAMPLES / "hostile.json"
 VERDICTS = json.loads(HOSTILE.read_text(encoding="utf-8"))["verdicts"]
@@ -85,7 +85,7 @@ def test_lists(call: Call) -> None:
     call("whatif", "--drop", "nobody", code=2)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", mostly_slow(IDS))
 def test_a_verdict(call: Call, name: str) -> None:
     call("ingest", HOSTILE)
     call("show", name)

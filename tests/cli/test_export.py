@@ -15,7 +15,7 @@ from reviewdesk.reports import Source, read
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
-from tests.helpers import SAMPLES, SHARED, controls, numbered, report, verdict
+from tests.helpers import SAMPLES, SHARED, controls, mostly_slow, numbered, report, verdict
 
 CANONICAL = sorted(
     [
@@ -72,7 +72,7 @@ def test_out_and_in_again_is_the_identity(
     assert not list(tmp_path.glob(".*.part"))
 
 
-@pytest.mark.parametrize("file", FOREIGN, ids=ids(FOREIGN))
+@pytest.mark.parametrize("file", mostly_slow(FOREIGN, every=4), ids=ids(FOREIGN))
 def test_another_tools_file_leaves_as_a_canonical_report(
     cli: Cli, tmp_path: Path, file: Path
 ) -> None:

@@ -24,7 +24,7 @@ from reviewdesk.pages.html import POLICY, fragment
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views.document import Column, Document, Quote, Row, Section, Table, Text
-from tests.helpers import SAMPLES, controls, load, numbered, open_desk, report, verdict
+from tests.helpers import SAMPLES, controls, load, mostly_slow, numbered, open_desk, report, verdict
 from tests.pages.pagekit import Page, faults
 
 HOSTILE = (
@@ -45,9 +45,10 @@ def labelled_library(desk: Desk) -> Run:
     return run
 
 
-@pytest.mark.parametrize("name", [
-    "support-bot.jsonl", "code-review.json", "hostile.json", "release-notes.json",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(["hostile.json", "support-bot.jsonl", "code-review.json", "release-notes.json"]),
+)
 def test_the_page_of_a_sample_is_inert_and_whole(desk: Desk, name: str) -> None:
     run = desk.load(Source.from_path(SAMPLES / name)).run
     page = drawn(desk, run, full=True)

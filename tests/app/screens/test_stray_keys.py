@@ -15,6 +15,7 @@ from reviewdesk.app.screens.review import DeskScreen
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, showing, staged, verdict
+from tests.helpers import mostly_slow
 
 LABELS = {
     "p": "pass", "1": "pass",
@@ -145,7 +146,9 @@ async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> No
         assert stage.item.note == "hello"
 
 
-@pytest.mark.parametrize("text", ["pass fail", "\x1b[31mpass fail\x1b[0m", "pfip", "smuxqpfi"])
+@pytest.mark.parametrize(
+    "text", mostly_slow(["pass fail", "smuxqpfi", "\x1b[31mpass fail\x1b[0m", "pfip"])
+)
 async def test_a_paste_outside_a_text_does_nothing_and_says_so(tmp_path: Path, text: str) -> None:
     async with showing(tmp_path, size=SMALL) as stage:
         head = stage.desk.head()
@@ -191,7 +194,7 @@ async def test_a_paste_that_comes_with_the_key_of_a_field_stands_in_it(tmp_path:
         assert stage.app.screen.text == "hello"
 
 
-@pytest.mark.parametrize("opener", ["colon", "slash", "backslash", "t", "c"])
+@pytest.mark.parametrize("opener", mostly_slow(["colon", "slash", "backslash", "t", "c"]))
 async def test_what_is_typed_at_once_stands_in_the_field(tmp_path: Path, opener: str) -> None:
     async with showing(tmp_path) as stage:
         await burst(stage, opener, "p", "f", "i", "x", "q")

@@ -150,7 +150,7 @@ def test_any_verdicts_are_settled_as_each_on_its_own(
     same(header, options, as_read(every))
 
 
-LARGE = 200_000
+LARGE = 50_000
 """Files of more bytes take long."""
 
 

@@ -16,6 +16,7 @@ from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.wires.transport import HttpTransport
+from tests.helpers import mostly_slow
 from tests.live.builders import KEY, KEYS, Kept, ask, call, juror, session
 from tests.live.faults import FAULTS, LIMITED, Ending
 from tests.live.server import Server
@@ -60,7 +61,7 @@ async def asked(ending: Ending, wire: str) -> tuple[Any, list[Exchange], Server]
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", mostly_slow(FAULTS))
 async def test_a_fault_ends_as_its_own_ballot(
     name: str, wire: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,7 +8,7 @@ from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.report import ReportVerdict
-from tests.helpers import verdict_problem
+from tests.helpers import mostly_slow, verdict_problem
 from tests.reports.foreignkit import mutations, packed
 from tests.reports.tools import test_crossjudge, test_deepeval, test_juried, test_lmcouncil
 
@@ -69,7 +69,7 @@ def _outcome(data: bytes, options: ReadOptions) -> str | int:
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(120, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", mostly_slow(DOCUMENTS))
 def test_wrong_types_are_read_or_refused(name: str, count: int) -> None:
     document, lines = DOCUMENTS[name]
     form = name.split(maxsplit=1)[0]
@@ -92,7 +92,7 @@ def test_other_files_under_a_forced_format_are_refused_or_read(name: str) -> Non
             assert isinstance(outcome, int) or outcome.isprintable()
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", mostly_slow(DOCUMENTS))
 def test_cut_off_files_are_refused(name: str) -> None:
     document, lines = DOCUMENTS[name]
     data = packed(document, lines=lines)

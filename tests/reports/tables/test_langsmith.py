@@ -103,6 +103,7 @@ def test_json_rows_of_an_experiment() -> None:
     assert body["jurors"] == [{"id": "ok", "pass": True}, {"id": "n", "raw_score": 3}]
 
 
+@pytest.mark.slow
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (RUNS, EXPERIMENT):
         check_damage(text.encode(), 60, ReadOptions(skip_bad=True))

@@ -80,6 +80,7 @@ def test_a_table_of_one_evaluation() -> None:
     assert second["jurors"] == [{"id": "evaluation", "score": 0.5, "label": "unsure", "pass": None}]
 
 
+@pytest.mark.slow
 def test_damage_is_a_report_or_one_line() -> None:
     for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
         check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
