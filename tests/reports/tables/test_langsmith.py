@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from reviewdesk.reports import ReadOptions
 from tests.reports.tablekit import check_damage, lines, scores, table
 
