@@ -239,8 +239,7 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
 
 def history(conn: Connection, item: bytes) -> list[Event]:
     """Return all events about an item in the order of their counters, marked if undone."""
-    order = f"{COUNTER}, e.desk, e.reviewer, e.seq"
-    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
+    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {IN_ORDER}", (item,)))
 
 
 def newest_label(conn: Connection, reviewer: str, run: str) -> Event | None:
@@ -327,6 +326,8 @@ _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
 COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
                  (SELECT p.counter FROM event_places p WHERE p.key = e.key), 0)"""
 """The counter of an event ``e``."""
+IN_ORDER = f"{COUNTER}, e.desk, e.reviewer, e.seq"
+"""The order of events ``e`` that is the same on all desks; two desks may give one counter."""
 PLACES = """CREATE TABLE event_places (
             key INTEGER PRIMARY KEY REFERENCES label_events(key), counter INTEGER NOT NULL)"""
 

@@ -20,7 +20,7 @@ from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision, Status, content_digest
 from reviewdesk.store.connect import decision, in_pages, record, value
-from reviewdesk.store.events import COUNTER, to_event
+from reviewdesk.store.events import COUNTER, IN_ORDER, to_event
 from reviewdesk.store.queue import NUMBER, code, filled
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
@@ -197,8 +197,8 @@ def questions(conn: Connection, run: str) -> Iterator[StoredQuestion]:
     """Yield the questions of a run, the newest first."""
     closed = False
     query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
-            WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY counter DESC, e.key DESC"""
-    for row in conn.execute(query, (QUESTION, run)):
+            WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY {IN_ORDER}"""
+    for row in reversed(conn.execute(query, (QUESTION, run)).fetchall()):
         event = to_event(row)
         if "question" in event.detail:
             yield StoredQuestion(event, row["counter"], closed)
@@ -211,7 +211,7 @@ def labels_given(conn: Connection, run: int) -> Iterator[LabelGiven]:
                 FROM label_events e JOIN verdicts v ON v.key = (
                     SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
                 WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL
-                ORDER BY counter, e.key"""
+                ORDER BY {IN_ORDER}"""
     for item, label, counter, stratum, rank in conn.execute(query, (run,)):
         yield LabelGiven(item, (stratum, rank), Truth(label), counter)
 

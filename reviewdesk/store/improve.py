@@ -20,7 +20,7 @@ from reviewdesk.domain.labels.split import (
 )
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import first_column, in_pages
-from reviewdesk.store.events import COUNTER
+from reviewdesk.store.events import IN_ORDER
 
 
 def steps(conn: Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
@@ -28,8 +28,8 @@ def steps(conn: Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
 
     They come in the common order of all desks. What is no step of this version is left out.
     """
-    query = f"""SELECT e.key, e.detail, {COUNTER} AS counter FROM label_events e
-                WHERE e.item IS NULL AND e.kind = ? ORDER BY counter, e.desk, e.reviewer, e.seq"""
+    query = f"""SELECT e.key, e.detail FROM label_events e
+                WHERE e.item IS NULL AND e.kind = ? ORDER BY {IN_ORDER}"""
     for row in conn.execute(query, (KIND,)):
         facts = json.loads(row["detail"])
         try:

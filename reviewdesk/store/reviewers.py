@@ -30,7 +30,7 @@ from reviewdesk.store.connect import (
     value,
     writing,
 )  # fmt: skip
-from reviewdesk.store.events import COUNTER, NewEvent, append, changed_items, desk_id, follow
+from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import MIGRATIONS
 
 
@@ -205,7 +205,7 @@ def author_labels(conn: Connection, run: int) -> Iterator[AuthorLabel]:
     query = f"""SELECT e.item, e.author, e.label, json_extract(e.detail, '$.revealed_at') AS shown
                 FROM label_events e
                 WHERE e.kind = 'label' AND e.item IN (SELECT item FROM verdicts WHERE run = ?)
-                ORDER BY {COUNTER}, e.key"""
+                ORDER BY {IN_ORDER}"""
     for item, author, label, shown in conn.execute(query, (run,)):
         others = authors.setdefault(item, set()) - {author}
         if not others or author not in authors[item]:

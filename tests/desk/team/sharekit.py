@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.question import ask
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.team.agreement import team_page
 from reviewdesk.desk.team.merge import merge
 from reviewdesk.desk.team.sync import SharedFolder, Synced, sync
+from reviewdesk.domain.labels.question import parse_question
 from reviewdesk.domain.records import Truth
+from reviewdesk.store.figures import questions
 from tests.helpers import Clock, figures_of, load, mark, numbered, open_desk, tag
 
 NAMES = ("a", "b", "c")
@@ -55,6 +59,8 @@ def act(path: Path, reviewer: str, what: str, name: str, word: Truth) -> None:
             mark(desk, key, word is Truth.PASS)
         elif what == "defer":
             desk.defer(key)
+        elif what == "ask":
+            ask(desk, desk.run(), parse_question(f"accuracy >= 0.{len(word)}"))
         elif what == "settle":
             # Also where labels do not differ yet, as those of other desks may.
             Edit("adjudicate", key, label=word)(desk)
@@ -87,6 +93,8 @@ def state(path: Path) -> dict[str, Any]:
             "truths": [tuple(row) for row in desk.conn.execute("SELECT * FROM truths ORDER BY 1")],
             "tags": [tuple(row) for row in desk.conn.execute("SELECT * FROM item_tags ORDER BY 1")],
             "figures": repr(figures_of(desk, run)),
+            "agreement": team_page(desk, run).agreement,
+            "asked": [one.event.detail for one in questions(desk.conn, run.hash)],
         }
 
 

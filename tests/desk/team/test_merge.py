@@ -58,6 +58,16 @@ def test_who_saw_the_other_label_is_the_later_one_whatever_the_clocks_say(
             assert words == [PASS, FAIL]
 
 
+def test_events_of_equal_counters_have_one_order_on_all_desks(desks: dict[str, Path]) -> None:
+    for name, first in (("a", "label"), ("b", "note")):
+        act(desks[name], name, first, "v1", PASS)
+        act(desks[name], name, "label", "v1", FAIL)
+        act(desks[name], name, "ask", "v1", UNSURE if name == "a" else PASS)
+    take(desks["a"], desks["b"])
+    take(desks["b"], desks["a"])
+    assert state(desks["a"]) == state(desks["b"])
+
+
 def test_an_imported_label_gives_way_to_what_its_author_says(desks: dict[str, Path]) -> None:
     act(desks["a"], "ann", "label", "v1", PASS)
     with closing(open_on(desks["a"], "ann")) as desk:
