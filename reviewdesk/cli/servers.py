@@ -18,7 +18,7 @@ from reviewdesk.cli.common import (
     say,
 )
 from reviewdesk.cli.terminal import named_keys, opening_line, run_app
-from reviewdesk.desk.core import Desk, default_path, open_to_read
+from reviewdesk.desk.core import Desk, default_path, existing, open_to_read
 from reviewdesk.desk.review.edits import check_agent
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.desk.samples import share
@@ -139,7 +139,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
 
 def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     """Open the desk for a name that was typed, where its reviewer left the run."""
-    desk = Desk.open(desk_path(), reviewer=reviewer_name(typed))
+    desk = Desk.open(existing(desk_path()), reviewer=reviewer_name(typed))
     try:
         run = desk.run(run_name)
         desk.opened(run)
@@ -175,7 +175,9 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
     reviewer = current_settings().reviewer or None
 
     def opened(writing: bool) -> Desk:
-        return Desk.open(path, reviewer=reviewer) if writing else open_to_read(path, reviewer)
+        if writing:
+            return Desk.open(existing(path), reviewer=reviewer)
+        return open_to_read(path, reviewer)
 
     # The person who sets it up reads here that the desk cannot be used, and not in the agent's log.
     opened(False).close()

@@ -10,8 +10,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.mcp.tools import DeskTools
+from reviewdesk.mcp.tools import LONGEST_TEXT, DeskTools
 from reviewdesk.version import __version__
 
 UNTRUSTED = (
@@ -61,6 +62,6 @@ def _explained(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, A
         try:
             return tool(*args, **arguments)
         except ReviewDeskError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(show_line(str(error), LONGEST_TEXT)) from error
 
     return call

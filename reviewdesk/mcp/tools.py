@@ -187,7 +187,7 @@ class DeskTools:
     def _below(self, name: str, kind: str, ends: tuple[str, ...] = ("",)) -> Path:
         """Return the path of a file below the server's folder; its name must end as in ``ends``."""
         folder = self.folder.resolve()
-        path = (folder / name).resolve()
+        path = (folder / name.replace("\0", "␀")).resolve()
         if not path.is_relative_to(folder) or not path.name.endswith(ends):
             raise UsageError(
                 f"{name}: no {kind} below the folder that the server was started in",
@@ -291,7 +291,7 @@ def _at(value: Any, at: str) -> Any:
         key = name.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        elif isinstance(value, list) and key in map(str, range(len(value))):
             value = value[int(key)]
         else:
             raise UsageError(f"{at}: there is no such place", "Name one that `cut` names.")

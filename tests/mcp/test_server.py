@@ -75,6 +75,10 @@ async def test_an_agent_reads_a_desk_over_stdio(path: Path) -> None:
         assert (shown["decision"], shown["suggestions"]) == ("fail", [])
         assert (await told(client, "calibrate"))["design"] == "none"
         assert "no verdict 'gone'" in await refused(client, "show", verdict="gone")
+        assert len(await refused(client, "show", verdict="x" * 100_000)) < 5_000
+        far = "/jurors/" + "9" * 4_500
+        assert await refused(client, "show", verdict="v3", at=far) != "Error executing tool show"
+        assert "no such file" in await refused(client, "gate", suite="a\0.yml")
         assert "offset" in await refused(client, "queue", offset=-1)
         assert "no YAML file below" in await refused(client, "gate", suite="../x.yml")
         assert "Unknown tool" in await refused(client, "suggest_label", verdict="v1", truth="pass")
@@ -94,6 +98,10 @@ async def test_a_suggestion_needs_the_flag_and_is_no_label(path: Path) -> None:
         assert (one["label"], one["agent"], one["note"]) == ("fail", "checker", "day 31")
         assert "truth" in await refused(client, "suggest_label", verdict="v1", truth="disputed")
         assert (await told(client, "runs"))["rows"][0]["labelled"] == 0
+        path.rename(path.with_name("moved.db"))  # noqa: ASYNC240
+        gone = await refused(client, "suggest_label", verdict="v1", truth="fail")
+        assert "there is no desk" in gone
+        assert [*path.parent.glob("desk*")] == []
 
 
 async def test_a_fault_is_one_sentence(tmp_path: Path) -> None:
