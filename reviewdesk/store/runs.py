@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count, groupby
 from pathlib import PurePath
 from sqlite3 import Connection, Row
@@ -99,13 +99,16 @@ UNANIMOUS = {
 """SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
-def truths(conn: Connection, run: int | None = None) -> dict[int, Counter[Truth]]:
+def truths(
+    conn: Connection, run: int | None = None, without: Collection[bytes] = ()
+) -> dict[int, Counter[Truth]]:
     """Count the labelled contents of all runs, or of one, by run key and truth."""
     rows = conn.execute(
         f"""SELECT v.run, t.truth, count(*) FROM truths t CROSS JOIN verdicts v ON v.item = t.item
-            WHERE v.run {"= ?" if run else "IN (SELECT key FROM runs)"} AND v.audit < 2
+            WHERE v.run {"= ?2" if run else "IN (SELECT key FROM runs)"} AND v.audit < 2
+              AND hex(v.item) NOT IN (SELECT upper(value) FROM json_each(?1))
             GROUP BY v.run, t.truth""",
-        (run,) if run else (),
+        (json.dumps([item.hex() for item in without]), *([run] if run else [])),
     )
     found = defaultdict[int, Counter[Truth]](Counter)
     for key, truth, n in rows:

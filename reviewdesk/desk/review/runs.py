@@ -17,7 +17,7 @@ from reviewdesk.domain.run.details import (
 )
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, UsageError
-from reviewdesk.store import measures, queue, runs, verdicts
+from reviewdesk.store import measures, runs, verdicts
 from reviewdesk.store.connect import reading
 
 
@@ -93,7 +93,7 @@ def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
 def overview(desk: Desk) -> list[RunLine]:
     """Return every run that is not hidden, the newest last."""
     with reading(desk.conn, desk.path):
-        labelled = runs.truths(desk.conn)
+        labelled = runs.truths(desk.conn, without=withheld(desk).waiting)
         alphas = measures.alphas(desk.conn)
         return [
             RunLine(run, labelled[run.key].total(), alphas.get(run.key, RunAlphas()))
@@ -111,10 +111,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
     """Read the contents of one run and the progress of its labels."""
     with reading(desk.conn, desk.path):
         counted = runs.tallies(desk.conn, run.key)
-        truths = runs.truths(desk.conn, run.key)[run.key]
-        keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
-        for item, mark in queue.marks(desk.conn, list(keys)).items():
-            truths[mark.truth] -= len(keys[item]) if run.by_verdict else 1
+        truths = runs.truths(desk.conn, run.key, withheld(desk).waiting)[run.key]
         return RunDetails(
             run=run,
             file_hash=runs.file_hash(desk.conn, run.key),

@@ -151,10 +151,16 @@ def _strata(
 
 
 def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
-    """Return the verdicts on whose items people differ, those that are not settled first."""
+    """Return the verdicts on whose items people differ, those that are not settled first.
+
+    Those that wait for the reviewer's own opinion are left out.
+    """
     found = []
     with reading(desk.conn, desk.path):
+        waiting = desk.apart.waiting(run)
         for key in reviewers.disputed(desk.conn, run.key):
+            if key in waiting:
+                continue
             row = verdicts.by_key(desk.conn, key)
             said = verdicts.of_item(desk.conn, row["item"])
             settled = [_opinion(one) for one in said if one["adjudicated"]]

@@ -7,7 +7,8 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.filters import vocabulary
-from reviewdesk.desk.team.agreement import team_page
+from reviewdesk.desk.review.runs import overview
+from reviewdesk.desk.team.agreement import disagreements, team_page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Settings, Share
 from tests.app.reviewkit import Review, beside, reviewing
@@ -105,7 +106,10 @@ def test_an_item_for_three_waits_for_the_third(tmp_path: Path) -> None:
                 other.label(first, truth)
             assert review.controller.review.listed([first])[0].label is None
             assert review.item.history == ()
+            assert disagreements(review.desk, review.run) == []
+            assert overview(review.desk)[0].labelled == 0
         review.press("label.pass")
+        assert len(disagreements(review.desk, review.run)) == 1
         assert review.desk.rows([first])[0].label is Truth.DISPUTED
         assert len(review.desk.item(first).history) == 3
         # Three others have labelled it: for a fourth it is decided, and told.
