@@ -147,6 +147,14 @@ class LateFactError(ReportError):
         super().__init__("", "", "cannot be read in one pass", "Read it again, not streamed.")
 
 
+class RefusedTableError(LateFactError):
+    """A map refuses the table; its note has the reason and, after a semicolon, what to do."""
+
+    def __init__(self, note: str) -> None:
+        super().__init__()
+        self.note = note
+
+
 class LateFacts:
     """What holds for names anywhere in a file, such as a score outside 0..1.
 

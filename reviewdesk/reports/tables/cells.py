@@ -24,7 +24,8 @@ REASONS = (
     "reasons", "feedback", "critique", "why", "notes", "note", "remark", "remarks", "rationales",
     "explanations", "justifications", "kommentar", "kommentare", "begründung", "bemerkung",
     "anmerkung", "commentaire", "justificación", "explicación", "motivo", "comentario", "raison",
-    "motivazione", "justificativa", "toelichting",
+    "motivazione", "justificativa", "toelichting", "理由", "原因", "说明", "备注", "コメント",
+    "причина", "комментарий",
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
@@ -33,12 +34,13 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
         "grader", "scorer", "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice",
         "juiz", "evaluador", "évaluateur", "evaluator_name", "grader_name", "scorer_name",
-        "rater_name", "annotator_name", "model_judge", "judge_model", "source_id",
+        "rater_name", "annotator_name", "model_judge", "judge_model", "source_id", "j", "评委",
+        "裁判", "评审", "審査員", "судья",
     ),
     "score": (
         "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
         "bewertung", "punkte", "punktzahl", "puntuación", "puntaje", "valutazione", "punteggio",
-
+        "得分", "分数", "评分", "点数", "スコア", "оценка",
     ),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
@@ -46,13 +48,14 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name",
         "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "fall",
-        "identifiant", "@key",
+        "identifiant", "@key", "编号", "序号", "番号", "номер", "i", "idx", "#",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
         "pass", "passed", "passing", "verdict", "decision", "vote", "is_correct", "success",
         "criteria_met", "met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
+        "判定", "结论", "вердикт", "verdetto",
     ),
     "label": ("label", "winner", "preference", "preferred", "choice"),
     "decision": (
@@ -74,6 +77,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "rubric": ("rubric",),
     "dimension": (
         "dimension", "criterion", "criteria", "metric", "metric_name", "aspect", "score_name",
+        "维度", "标准", "指标", "観点", "критерий",
         "assessment_name", "eval_name", "evaluation_name", "kriterium", "criterio", "critère",
     ),
     "test": ("test", "test_name", "name"),
@@ -85,7 +89,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "input", "prompt", "question", "query", "instruction", "user_input", "request",
         "user_prompt", "frage", "pregunta", "domanda", "pergunta", "vraag",
         "inputs", "problem", "user_message", "user_query",
-        "customer_message", "input_text", "attributes.input.value",
+        "customer_message", "input_text", "attributes.input.value", "eingabe", "entrada",
+        "问题", "提问", "質問", "вопрос", "q",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
@@ -95,6 +100,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "outputs", "prediction", "predicted", "agent_answer", "agent_response", "chosen", "reply",
         "bot_reply", "bot_response", "assistant_response", "llm_response", "model_answer",
         "generated_answer", "chatbot_response", "attributes.output.value", "transcript",
+        "ausgabe", "salida", "回答", "答案", "ответ", "a",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
@@ -146,6 +152,8 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
     for role, spellings in _SPELLINGS.items():
         if spelling := next((spelling for spelling in spellings if spelling in named), None):
             roles[role] = named.pop(spelling)
+    if _plain(roles.get("output", "")) == "a" and _plain(roles.get("input", "")) != "q":
+        del roles["output"]  # one of several letters
     if "item" not in roles and "test" in roles:
         roles["item"] = roles.pop("test")
     return roles
@@ -200,6 +208,9 @@ _PASSES = (
     "correcto", "aprobado", "réussi", "conforme", "gut", "good",
     "ok", "okay", "right", "met", "satisfied", "success", "approved",
     "acceptable", "valid", "win", "up", "thumbs up", "thumbs_up", "checked",
+    "si", "通过", "正确", "对", "正解", "正しい", "○", "예", "통과", "합격", "정답", "맞음",
+    "верно", "правильно", "зачёт", "зачет", "sim", "aprovado", "correto", "certo", "corretto",
+    "giusto", "promosso", "juste", "goed", "juist", "geslaagd", "tak", "rätt", "evet", "doğru",
 )  # fmt: skip
 _FAILS = (
     "failed", "rejected", "0", "0.0", "n", "f", "✗", "✘", "❌", "✕", "☒", "👎", "nein",
@@ -209,6 +220,10 @@ _FAILS = (
     "not satisfied", "failure",
     "disapproved", "unacceptable", "invalid", "loss", "lose", "down", "thumbs down", "thumbs_down",
     "unchecked", "not correct", "not accepted",
+    "不通过", "未通过", "不正确", "错误", "错", "不正解", "×", "아니오", "불합격", "실패",
+    "오답", "틀림", "неверно", "неправильно", "незачёт", "незачет", "não", "nao", "reprovado",
+    "incorreto", "errado", "errato", "sbagliato", "scorretto", "bocciato", "fout", "onjuist",
+    "gezakt", "nie", "fel", "hayır", "yanlış", "no aprobado", "non conforme",
 )  # fmt: skip
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
 """Words and marks for a vote in tables, in addition to those of every report."""
@@ -238,6 +253,17 @@ _GRADED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A number with what it means, such as ``4 - good``, ``Score: 4`` or ``[[4]]``."""
+_END = re.compile(
+    r"\b(?:verdict|rating|score|grade|decision|judge?ment|assessment|conclusion)"
+    r"\W{0,4}?(?:\s+is\s+|[:=>])[\s*_\"'`\[({]*((?:[^\n.;<\[\]]|\.\d){1,30}?)[\s*_\"'`\])}.]*"
+    r"(?:</\w+>\s*)*\Z|\[\[([^\[\]]{1,10})\]\](?!.*\[\[)",
+    re.IGNORECASE,
+)
+"""The answer at the end of a judge's text, such as ``Verdict: PASS`` or ``Rating: [[4]]``."""
+FRONT = re.compile(r"\[?(PASS|FAIL|ERROR)\](?:\s|\Z)")
+"""The result in front of a text, such as ``[PASS] Paris``."""
+_LAST = 160
+"""The number of characters at the end of a text in which its answer is found."""
 _REMARK = re.compile(rf"{_LEAD}(.+?)\s*(?:\s[-–—]\s|[:;(\n]|\.\s|\Z)", re.IGNORECASE)
 _SKIN = dict.fromkeys((0xFE0F, *range(0x1F3FB, 0x1F400)))
 """The signs that only change how an emoji looks."""
@@ -295,10 +321,15 @@ def part_of_whole(value: Any) -> tuple[float, float] | None:
 
 
 def without_remark(value: Any) -> Any:
-    """Return the number in a text such as ``4 - good`` or ``Score: 4``; else the value itself."""
+    """Return the answer in a text such as ``4 - good`` or ``Verdict: PASS``; else the value."""
     text = value.strip() if type(value) is str else ""
     match = _GRADED.match(text) if text and not text.isdecimal() else None
-    return match["answer"] if match and match["answer"] != text else value
+    if match:
+        return match["answer"] if match["answer"] != text else value
+    end = FRONT.match(text) or (_END.search(text[-_LAST:]) if len(text) > _MOST_STARS else None)
+    said = next(filter(None, end.groups())).strip() if end else ""
+    known = likely_number(said) is not None or part_of_whole(said) or _USUAL.vote(said) is not None
+    return said if known else value
 
 
 def with_decimal_point(value: Any) -> Any:
@@ -345,13 +376,16 @@ def name(value: Any) -> str:
 
 def parsed(value: Any) -> Any:
     """Return the object or list that a text holds as JSON or Python, else the value unchanged."""
-    start = value.lstrip()[:1] if isinstance(value, str) else ""
-    return _decoded(value) if start and start in "{[`" else value
+    if not isinstance(value, str):
+        return value
+    start = value.lstrip()[:1]
+    inside = value.endswith(("}", "```", "}\n")) and len(value) <= _LONGEST_LITERAL
+    return _decoded(value) if inside or (start and start in "{[`") else value
 
 
 @lru_cache(maxsize=32)
 def _decoded(value: str) -> Any:
-    value = match[1] if (match := _FENCED.match(value)) else value
+    value = match[1] or match[2] if (match := _FENCED.match(value)) else value
     try:
         return decode_whole(value, ImportTally(lenient=True))
     except (json.JSONDecodeError, NonStandardJsonError):
@@ -364,7 +398,12 @@ def _decoded(value: str) -> Any:
 
 
 _LONGEST_LITERAL = 20_000
-_FENCED = re.compile(r"\s*```(?:json)?\s*([{\[].*[}\]])\s*```\s*\Z", re.DOTALL)
+_FENCED = re.compile(
+    r"\s*```(?:json)?\s*([{\[].*[}\]])\s*```\s*\Z"
+    r"|[^{\[].*?(\{\s*\"[^{}]*(?:\{[^{}]*\}[^{}]*)*\})\s*(?:```)?\s*\Z",
+    re.DOTALL,
+)
+"""JSON in a fence, or an object at the end of a text."""
 
 
 def names(value: Any) -> list[str]:
@@ -391,7 +430,7 @@ class DecidingWords(LabelWords):
             text = text.translate(_SKIN).strip(_AROUND)
             vote = self._word(text)
             # In "A: pass" or "Yes - because ..." one part decides.
-            for part in (_REMARK.match(text), _BEHIND_LETTER.match(text)):
+            for part in (_REMARK.match(text), _BEHIND_LETTER.match(text), FRONT.match(text)):
                 if vote is None and part and not part[1].isdecimal():
                     vote = self._word(part[1])
         return vote
@@ -509,10 +548,18 @@ def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if tuple(top) in map(tuple, below) or not below or _count_up(numbers):
         return False
     data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
+    sure = any(_USUAL.vote(one) is not None for one in data)
+    for at, one in filled:
+        if any(map(str.isdecimal, one)):
+            shapes = {_DIGIT.sub("0", row[at]) for row in below if len(row) > at}
+            sure = sure or (shapes == {_DIGIT.sub("0", one)} and not one.isdecimal())
     data += [one for one in numbers if one not in data]
     rest = roles_of(one for _, one in filled if one not in data)
     decimal = any("." in one for one in numbers)
-    return not rest and (2 * len(data) > len(filled) or decimal)
+    return not rest and (2 * len(data) > len(filled) or decimal or sure)
+
+
+_DIGIT = re.compile(r"\d+")
 
 
 def _count_up(numbers: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import fields, replace
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import unread_keys
-from reviewdesk.reports.mapping.foreign import LateFactError, Remarks
+from reviewdesk.reports.mapping.foreign import RefusedTableError, Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -32,7 +32,16 @@ from reviewdesk.reports.tables.cells import (
     without_remark,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, elements, reader
+from reviewdesk.reports.tables.table_map import (
+    BallotRule,
+    Reader,
+    TableMap,
+    elements,
+    keys_of,
+    names_in,
+    reader,
+)
+from reviewdesk.reports.wording import must_be
 
 _NOTHING: Cells = MappingProxyType({})
 _WAYS = re.compile(r" \+ |\|")
@@ -79,17 +88,12 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 _Own: TypeAlias = tuple[str, Callable[[Any], Any], Reader]
 """A field of one ballot, with what makes its value of a cell, and the cell's path."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
-_PATHS = (*_OF_VOTE, "by", "decision", *_CELLS, *_OWN)
+_PATHS = (*_OF_VOTE, "by", "decision", "output", "times", "less", *_CELLS, *_OWN)
+_OWN_FACTS: Sequence[str] = ("decision", "output")
 _MOST_SHAPES = 1000
+_MOST_VOTES = 100
 _MOST_KNOWN = 10_000
 """The number of ballots of one place that are remembered by their cells."""
-
-
-def _keys_of(path: str, columns: Sequence[str]) -> list[str] | None:
-    """Return the keys of which a path is the first filled one; None for any other path."""
-    keys = [path] if path in columns else path.split("|")
-    other = any("." in key or " + " in key or key.startswith("=") for key in keys)
-    return None if other else keys
 
 
 class Vote(Struct, eq=False):
@@ -155,14 +159,6 @@ TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
 """An item, with the ballots, the checks and the label that one row has for it."""
 
 
-class RefusedTableError(LateFactError):
-    """A map refuses the table; its note has the reason and, after a semicolon, what to do."""
-
-    def __init__(self, note: str) -> None:
-        super().__init__()
-        self.note = note
-
-
 class _Place:
     """A rule with its paths resolved, for one place of a row."""
 
@@ -201,20 +197,21 @@ class _Place:
         """The column of the reason, which a ballot without an answer does not have."""
         self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
         self._own = [
-            (*_OWN[path], self.read[path], _keys_of(named[path], within))
+            (*_OWN[path], self.read[path], keys_of(named[path], within))
             for path in _OWN
             if path in named
         ]
         wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
         self._reads = [self.read[path] for path in wanted]
         texts = [named[path] for path in wanted]
-        keys = [_keys_of(one, within) for one in texts if one[0] != "=" or " + " in one]
+        keys = [keys_of(one, within) for one in texts if one[0] != "=" or " + " in one]
         self._keys = None if None in keys else [*chain.from_iterable(filter(None, keys))]
         """The keys of the cells that a vote depends on; None if it depends on other paths."""
         given = [key for key in self._keys or () if plain and key in within]
         self._text = itemgetter(*given) if given else None
         """Reads these cells of a row that has a text in every column."""
         self._shapes: dict[tuple[str, ...], tuple[tuple[str, ...] | None, list[_Own]]] = {}
+        self.own = [role for role in _OWN_FACTS if role in named]
         self.is_ballot = rule.as_ in {"ballot", "check"}
         self.known: dict[Any, Vote] = {}
         """The votes so far by these cells, if they depend on nothing else."""
@@ -265,12 +262,6 @@ class _Place:
         return Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))
 
 
-def _names_in(sign: str, cells: Cells, reads: Sequence[Reader], most: int | None = None) -> str:
-    """Return the names in some cells, each cut after ``most`` characters, with a sign between."""
-    found = [name(read(cells))[:most] for read in reads]
-    return found[0] if len(found) == 1 else sign.join(filter(None, found))
-
-
 class MapReader:
     """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
 
@@ -303,8 +294,8 @@ class MapReader:
         self._last_human: Human | None = None
         self._skips: list[_Place] = []
         self._known: dict[str, set[str]] = {}
-        self._decisions: dict[str, Any] = {}
-        """The decisions that a row states by question."""
+        self._own_facts: dict[str, Cells] = {}
+        """The facts that a row states by question."""
         self._groups = self._read_rules()
         self._heads = {*self.used, *(path.split(".")[0] for path in self.used)}
         reads = [
@@ -324,11 +315,11 @@ class MapReader:
     def _read_rules(self) -> list[tuple[str, list[_Place]]]:
         groups: dict[str, list[_Place]] = {}
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
-        # The decision of the map itself is one on the item.
+        # The decision and the output of the map itself are those of the item.
         shared = {
             key: value
             for name, key in of_rule.items()
-            if name != "decision" and (value := getattr(self.made, name))
+            if name not in {"decision", "output"} and (value := getattr(self.made, name))
         }
         self._whole = False
         """Whether a row of this tool holds a whole panel, so that rows of an id are not joined."""
@@ -434,15 +425,15 @@ class MapReader:
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
             humans: dict[str, Human | None] = {}
-            self._decisions.clear()
+            self._own_facts.clear()
             votes = self.votes(row.cells, remarks, humans)
             row_human = self._last_human if len(votes) < 2 else None
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
                     key = (items[""].key[0], dimension)
                     item = items[dimension] = replace(items[""], key=key, dimension=dimension)
-                    if (decision := self._decisions.get(dimension)) is not None:
-                        item.facts = {**item.facts, "decision": decision}
+                    if facts := self._own_facts.get(dimension):
+                        item.facts = {**item.facts, **facts}
                 found.append((item, ballots, humans.get(dimension) or row_human))
         except CellError as error:
             self._last = None
@@ -461,7 +452,7 @@ class MapReader:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
         item = ""
         for parts in self._items:
-            if item := _names_in("/", cells, parts):
+            if item := names_in("/", cells, parts):
                 break
         else:
             self._last = None
@@ -474,7 +465,7 @@ class MapReader:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
         if self._whole:
             group = f"{group}\0{row.number}"
-        title = _names_in(": ", cells, self._title, _TITLE) if self._title else ""
+        title = names_in(": ", cells, self._title, _TITLE) if self._title else ""
         return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def votes(
@@ -491,7 +482,10 @@ class MapReader:
                     continue
                 if place.is_ballot:
                     if (ballot := self._ballot(place, scope, column)) is not None:
-                        votes.setdefault(ballot[0].dimension, []).append(ballot)
+                        counted = (
+                            self._counted(place, scope, ballot) if place.rule.times else [ballot]
+                        )
+                        votes.setdefault(ballot[0].dimension, []).extend(counted)
                 elif place.rule.as_ == "refused":
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
@@ -515,13 +509,22 @@ class MapReader:
         vote = place.known.get(key)
         if vote is None and (vote := self._new_vote(place, scope, column, key)) is None:
             return None
-        if "decision" in place.read:
-            self._decisions[vote.dimension] = place.get("decision", scope)
+        if place.own:
+            stated = {role: place.get(role, scope) for role in place.own}
+            self._own_facts[vote.dimension] = values.without_nulls(stated)
         return vote, {
             field: found
             for field, of_cell, read in fields
             if not blank(value := read(scope)) and (found := of_cell(value)) is not None
         }
+
+    def _counted(self, place: _Place, scope: Cells, ballot: Ballot) -> list[Ballot]:
+        """Return a ballot as often as its row counts it."""
+        times, less = (likely_number(place.get(one, scope)) or 0 for one in ("times", "less"))
+        if not 0 <= (count := int(times - less)) <= _MOST_VOTES:
+            raise CellError(place.rule.times, must_be(f"0 to {_MOST_VOTES} votes", count))
+        vote, own = ballot
+        return [(replace(vote, seat=(vote.judge, str(at)), order=at), own) for at in range(count)]
 
     def _new_vote(self, place: _Place, scope: Cells, column: str, key: Any) -> Vote | None:
         """Return the vote in a row or an element, or None if it has no vote.

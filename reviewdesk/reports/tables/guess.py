@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 from msgspec import Struct, convert
@@ -21,10 +20,12 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     likely_number,
     name,
+    parsed,
 )
 from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people, rules_of
-from reviewdesk.reports.tables.roles import MARKED, TableRoles, frame_of, stem_of
+from reviewdesk.reports.tables.roles import MARKED, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
+from reviewdesk.reports.tables.shapes import AGAIN, BETWEEN, TableShapes, frames_of
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -33,7 +34,6 @@ _MOST_WORDS = 6
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
-_BETWEEN = ("_", " ", ".", ":", "-", "/")
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
     r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
@@ -52,9 +52,6 @@ _FIRST = {
     "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second", "2"],
 }
 """The words for the better one of two responses."""
-_AGAIN = re.compile(
-    r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
-)
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _COMMENT = ".comment"
@@ -104,7 +101,7 @@ class Guess(Struct, frozen=True):
     """The format that the report states, if it is not the map's name."""
 
 
-class Guesser(TableRoles):
+class Guesser(TableShapes):
     """The known facts of a table whose map is guessed."""
 
     def __init__(
@@ -154,11 +151,53 @@ class Guesser(TableRoles):
         if asks and not self.item:
             self.item = self.roles.get("input", "")
         self.item = self.item or self.item_column()
-        return self.nested(asks) or (self.long() if asks else self.by_cells())
+        if asks:
+            return self.nested(asks) or self.long()
+        return self.shaped() or self.nested(asks) or self.by_cells()
 
     def labels(self, problem: str = "is a labels file, not a report") -> Guess:
         hint = f"Read it with: reviewdesk labels import {self.command}"
         return Guess(TableMap(), (), False, problem, hint, elsewhere=True)
+
+    def shaped(self) -> Guess | None:
+        """Return the map of a table whose columns do not hold one answer of one judge each."""
+        made = {**self.made, "item": self.item}
+        judges = self.answering()[1]
+        if results := self.results(self.columns):
+            path = dict.fromkeys(("score", "decision", "output"), "*")
+            found = {
+                "columns": results,
+                **path,
+                "judge": "=tests",
+                "as": "check",
+                "dimension": "=*",
+            }
+            problem = f"has an output and its result in one cell: {listed(results)}"
+            return _unsure(_map(made | {"ballots": [found]}), problem, self.see, *results)
+        if "pass" in self.roles:
+            made.setdefault("decision", self.roles["pass"])
+        if not judges and (column := self.tagged()):
+            person = {"as": "person", "label": f"{column}.0"}
+            if words := self.words([[parsed(one)[0] for one in self.cells(column) if parsed(one)]]):
+                made["words"] = words
+            problem = f'has in "{show_line(column, 60)}" lists of words, as people choose them'
+            return _unsure(_map(made | {"ballots": [person]}), problem, self.see, column)
+        if (counts := self.counts()) and all(map(_SUMS.search, judges)):
+            counted = [one for rule in counts for one in rule["columns"]]
+            problem = f"has numbers of votes, without the names of judges: {listed(counted)}"
+            return _unsure(_map(made | {"ballots": counts}), problem, self.see, *counted)
+        if self.people_rule and judges and {*judges} <= {*self.people}:
+            problem = f"has the answers of people, which are read as labels: {listed(judges)}"
+            hint = f"{self.see}, or as those of judges: reviewdesk open {self.command}"
+            hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
+            return _unsure(self.wide((), ()), problem, hint, *judges)
+        if rule := self.outputs(judges):
+            left = {"output", "alternative", "rubric", "words"} if "alternative" in made else set()
+            made = {key: one for key, one in made.items() if key not in {*left, "output"}}
+            made["ballots"] = [self.columns_rule(judges) | rule]
+            problem = f"has an output beside each score: {listed(judges)}"
+            return _unsure(_map(made), problem, self.see, *judges)
+        return None
 
     def nested(self, asks: bool) -> Guess | None:
         """Return the map of a table whose answers are inside a column, if that is likely.
@@ -278,7 +317,9 @@ class Guesser(TableRoles):
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""
         said = next((self.roles[role] for role in ANSWERS if role in self.roles), "")
-        if not self.options.pass_labels and (words := self.words([self.cells(said)])):
+        known = {word.casefold() for one in made.get("words", {}).values() for word in one}
+        new = any(str(one).casefold() not in known for one in self.cells(said))
+        if new and not self.options.pass_labels and (words := self.words([self.cells(said)])):
             words = {key: [*made.get("words", {}).get(key, []), *words[key]] for key in words}
             return self.ask_words(_map({**made, "words": words}), [said], self.command)
         if not self.item:
@@ -325,7 +366,7 @@ class Guesser(TableRoles):
             return _unsure(self.long().made, problem, self.see, rest[0])
         # Without a column of items, each column is an item.
         problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
-        again = all(map(_AGAIN.match, rest))
+        again = all(map(AGAIN.match, rest))
         rule = self.columns_rule(rest) | ({"epoch": "=*"} if again else {"dimension": "=*"})
         if "judge" not in self.roles:
             # A row for each question has a column for each judge.
@@ -366,26 +407,15 @@ class Guesser(TableRoles):
         """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
         start, end = frame_of(columns) if columns else ("", "")
         stems = [one[len(start) : len(one) - len(end)] for one in columns]
-        for mark, cut in product(_BETWEEN, (str.partition, str.rpartition)):
-            pairs = [cut(one, mark) for one in stems]
-            firsts = [*dict.fromkeys(first for first, _, _ in pairs)]
-            lasts = [*dict.fromkeys(last for _, _, last in pairs)]
-            if min(len(firsts), len(lasts)) < 2 or len(firsts) * len(lasts) != len(stems):
-                continue
-            again = all(map(_AGAIN.match, lasts))
-            if again or all(map(JUDGE.search, firsts)) or all(map(is_criterion, lasts)):
-                frames = {one: (start, f"{mark}{one}{end}") for one in lasts}
-            elif all(map(JUDGE.search, lasts)) or all(map(is_criterion, firsts)):
-                frames = {one: (f"{start}{one}{mark}", end) for one in firsts}
-            else:
-                continue
-            role = "epoch" if again else "dimension"
-            return [
-                self.columns_rule([one for one in columns if _framed(one, frame)], frame)
-                | {role: f"={at if again else asked}"}
-                for at, (asked, frame) in enumerate(frames.items(), 1)
-            ]
-        return []
+        if len(stems) > 1 and all(map(AGAIN.match, stems)):
+            return [self.columns_rule(columns) | {"judge": "=judge", "epoch": "=*"}]
+        role, frames = frames_of(stems)
+        frames = {one: (start + first, last + end) for one, (first, last) in frames.items()}
+        return [
+            self.columns_rule([one for one in columns if _framed(one, frame)], frame)
+            | {role: f"={at if role == 'epoch' else asked}"}
+            for at, (asked, frame) in enumerate(frames.items(), 1)
+        ]
 
     def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Add the row's outcome and model to a map; return the rules that outcomes need."""
@@ -419,7 +449,7 @@ class Guesser(TableRoles):
             frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
             for word in words:
                 frames.append((start, f" ({word})"))
-                for mark in _BETWEEN:
+                for mark in BETWEEN:
                     frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
                     frames.append((f"{word}{mark}", ""))
             found = {
@@ -449,6 +479,8 @@ class Guesser(TableRoles):
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not NO_SCORE.search(one)]
+        counted = [one for rule in self.counts() for one in rule["columns"]]
+        free = [one for one in free if one not in counted]
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if stem_of(one) not in _PAIR]
         people = [one for one in free if one in self.people or _SUMS.search(one)]
@@ -479,9 +511,10 @@ class Guesser(TableRoles):
             if is_criterion(stem_of(one).rpartition(".")[2])
             or (one.endswith("?") and not JUDGE.search(one))
         ]
-        asked = bool(judges) and criteria == judges
+        grid = self.grid(judges)
+        asked = bool(judges) and criteria == judges and not grid
         made = self.wide(() if asked else judges, judges if asked else ())
-        if judges and (asked or all(map(SURE.search, judges))):
+        if judges and (asked or (not grid and all(map(SURE.search, judges)))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
@@ -500,8 +533,9 @@ class Guesser(TableRoles):
             return Guess(replace(made, as_="person", label="=pass"), _PAIR)
         if not judges:
             return _unsure(made, problem, self.write)
-        if len(made.ballots) > 1 and "dimension" in made.ballots[0]:
-            problem = f"has a column for each judge and question: {listed(judges)}"
+        if grid:
+            asks = "question" if "dimension" in grid[0] else "run"
+            problem = f"has a column for each judge and {asks}: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
         hint = "Name the columns that hold one judge's scores each, or with --criteria-columns"
         hint += f" those that ask different questions: reviewdesk open {self.command}"
@@ -533,8 +567,10 @@ class Guesser(TableRoles):
     def ask_words(self, made: TableMap, columns: Sequence[str], command: str) -> Guess:
         """Return a guess whose hint is the command that states the meaning of the words."""
         words = made.words
-        options = [f"--{key}-label {shlex.quote(one)}" for key in words for one in words[key]]
-        shown = ", ".join(show_line(one, 40) for key in words for one in words[key])
+        said = {str(cell) for one in columns for cell in self.cells(one)}
+        found = [(key, one) for key in words for one in words[key] if one in said]
+        options = [f"--{key}-label {shlex.quote(one)}" for key, one in found]
+        shown = ", ".join(show_line(one, 40) for _, one in found)
         problem = f"has words that are not known to pass or fail: {shown}"
         hint = f"Say what they mean: reviewdesk open {command} {show_line(' '.join(options), 300)}"
         return _unsure(made, problem, hint, *columns)

@@ -27,8 +27,8 @@ from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
 NO_SCORE = re.compile(
-    r"^_|^n_|^max[_ ]|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification"
-    r"|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
+    r"^_|^n_|^max[_ ]|^rank(?:ing)?[_ ]|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation"
+    r"|justification|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|#|ms|secs?|seconds|s|ts|spent|elapsed|order|rank|agree\w*|unanim\w*|kappa"
@@ -40,8 +40,9 @@ NO_SCORE = re.compile(
 _SURE = r"judge|juror|critic|grader|evaluator"
 SURE = re.compile(_SURE, re.IGNORECASE)
 JUDGE = re.compile(
-    rf"{_SURE}|rater|gpt|claude|gemini|llama|mistral|qwen|deepseek|grok|command-r|sonnet|haiku|opus"
-    r"|\bllm\b|\bo[1-4]\b",
+    rf"{_SURE}|rater|gpt|claude|gemini|llama|mi[sx]tral|qwen|deepseek|grok|command-r|sonnet|haiku"
+    r"|opus|gemma|prometheus|(?:^|[\W_])(?:phi|nova|glm|kimi|yi|llm|o[1-4]|r1)(?![a-z])"
+    r"|jue[zc]|giudice|juiz|richter|评委|裁判|评审",
     re.IGNORECASE,
 )
 """Names of judges."""

@@ -72,10 +72,20 @@ _HUMAN = re.compile(
     re.IGNORECASE,
 )
 _RATER = re.compile(
-    r"(?:^|[_ ])(?:annotator|ann|reviewer|labell?er|rater|expert|human)[ _-]?(?:\d+|[a-z])$",
+    r"(?:^|[_ ])(?:annotator|ann|reviewer|labell?er|rater|expert|human)"
+    r"(?:[ _-]?\d+|[ _-][a-z]|(?-i:[A-Z]))$",
     re.IGNORECASE,
 )
-"""Columns of people, if others are those of judges."""
+"""Columns of people."""
+_FIRST_NAMES = """
+adam alex alice amir ana andrea anita anja anna anne ben bob carlos carol charlie chen chris dan
+daniel dana dave david diana elena ella emily emma eric eva fatima felix frank george hana hannah
+hans ivan jack jan jane jean jim joe john jonas jose juan julia kate laura lea lena leo li lin lisa
+luca lucas luis maria marie mark marta martin mary max maya mia michael mike mohammed nina noah olga
+oliver olivia omar paul pedro peter petra pierre priya raj ravi rosa ryan sam sara sarah sofia
+sophie steve susan thomas tim tom wei yuki zoe dr mr mrs ms prof
+"""
+"""Names of persons, whose columns beside those of judges are people's."""
 _NAMES_JUDGE = re.compile(
     r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
 )
@@ -103,7 +113,8 @@ class TableRoles(TableSample):
         free = [one for one in self.columns if one not in self.said]
         judged = any(JUDGE.search(one) and not _RATER.search(one) for one in self.columns)
         judged = judged or bool(options.judge_columns)
-        self.people = [one for one in free if _HUMAN.search(one) or (judged and _RATER.search(one))]
+        self.people = [one for one in free if _HUMAN.search(one) or _RATER.search(one)]
+        self.people += [one for one in free if judged and _is_person(one)]
         filled = roles_of(one for one in free if self.cells(one) or not sample)
         empty = roles_of(one for one in free if one not in filled.values())
         self.roles = empty | filled
@@ -126,10 +137,26 @@ class TableRoles(TableSample):
                     # A summary or a translation of the text is the output.
                     self.roles.setdefault("input", self.roles[role])
                 self.roles[role] = found
+        if all(map(str.isdecimal, self.columns)):
+            self.place_texts()
+        if not {"input", "output", "conversation"} & self.roles.keys():
+            rest = [one for one in free[1:] if one not in {*self.roles.values(), *self.people}]
+            rest = [one for one in rest if not (NO_SCORE.search(one) or self.recurs([one]))]
+            rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
+            self.roles |= {"output": rest[0]} if len(rest) == 1 else {}
         why = self.roles.get("reason", "")
         scores = self.cells(why) if why and "score" not in self.roles else []
         if scores and all(likely_number(one) is not None for one in scores):
             self.roles = roles_of(one for one in free if one != why) | {"score": why}
+
+    def place_texts(self) -> None:
+        """Give roles to the texts of a table without a header, by their places."""
+        answers = [one for one in self.columns if self.answers(one)]
+        texts = [one for one in self.columns[1:] if one not in answers and not self.recurs([one])]
+        before = [one for one in texts if not answers or int(one) < int(answers[-1])]
+        roles = ("input", "output") if before[1:] else ("output",)
+        self.roles |= dict(zip(roles, before, strict=False))
+        self.roles |= dict(zip(["reason"], texts[len(before) :], strict=False))
 
     def find_judges(self) -> None:
         """Find the column that names the judge or the question of each row, whatever its name."""
@@ -282,6 +309,11 @@ class TableRoles(TableSample):
         few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
         words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
         return words and few and len(found) <= _MOST_WORDS
+
+
+def _is_person(column: str) -> bool:
+    words = re.split(r"[\W\d_]+", stem_of(column).casefold())
+    return words[0] in _FIRST_NAMES.split() and not JUDGE.search(column)
 
 
 def frame_of(named: Sequence[str]) -> tuple[str, str]:

@@ -25,13 +25,13 @@ from reviewdesk.reports import maps, refusals
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.mapping.foreign import LateFactError, Remarks
+from reviewdesk.reports.mapping.foreign import LateFactError, RefusedTableError, Remarks
 from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import TableSurvey
 from reviewdesk.reports.tables.cells import FACTS, roles_of
-from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
+from reviewdesk.reports.tables.entries import MapReader
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap

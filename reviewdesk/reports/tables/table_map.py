@@ -75,6 +75,11 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     role: str = ""
     decision: str = ""
     """The decision that the table states on the item or, in a rule, on its question."""
+    times: str = ""
+    """The number of votes that are this ballot, less those in ``less``."""
+    less: str = ""
+    output: str = ""
+    """The response or, in a rule, that of its question alone."""
     known: list[str] = []
     """Keys that are not answers and need no place."""
 
@@ -103,7 +108,6 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     threshold: str = ""
     input: Words = ""
     """A list of paths joins texts and earlier turns of a conversation."""
-    output: str = ""
     conversation: str = ""
     """Messages or spans; their last answer is the output if no column holds one."""
     alternative: str = ""
@@ -247,3 +251,16 @@ def _gathered(cells: Cells, stem: str, columns: Sequence[str]) -> Any:
         found = {key[len(start) :]: cells.get(key) for key in columns if key.startswith(start)}
     filled = {key: one for key, one in found.items() if not blank(one)}
     return next(iter(filled.values())) if len(filled) == 1 else filled or None
+
+
+def keys_of(path: str, columns: Sequence[str]) -> list[str] | None:
+    """Return the keys of which a path is the first filled one; None for any other path."""
+    keys = [path] if path in columns else path.split("|")
+    other = any("." in key or " + " in key or key.startswith("=") for key in keys)
+    return None if other else keys
+
+
+def names_in(sign: str, cells: Cells, reads: Sequence[Reader], most: int | None = None) -> str:
+    """Return the names in some cells, each cut after ``most`` characters, with a sign between."""
+    found = [name(read(cells))[:most] for read in reads]
+    return found[0] if len(found) == 1 else sign.join(filter(None, found))

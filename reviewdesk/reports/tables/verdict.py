@@ -28,6 +28,7 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     name,
     names,
+    without_remark,
 )
 from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem
 from reviewdesk.reports.tables.rows import TableRow
@@ -215,6 +216,7 @@ class VerdictMaker:
     def _add_fact(self, draft: Draft, role: str, value: Any) -> None:
         facts = draft.facts
         read = self._readers.get(role)
+        value = without_remark(value) if role == "decision" else value
         found = read(value) if read else value
         if role == "decision" and isinstance(value, str) and not is_plain(value):
             facts.setdefault("label", value.strip())
