@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import ConsentPlan, Host, kind_of_loss
 from reviewdesk.domain.verdict import CanonicalBallot
+from reviewdesk.errors import UsageError
 from reviewdesk.live.batch import CaseCalls, ReplyCache
 from reviewdesk.live.keys import Redactor, key_names, key_problem, redactor
 from reviewdesk.live.limits import worst
@@ -94,17 +95,34 @@ class Survey:
     def add(self, found: CaseCalls) -> None:
         """Count the calls about a case.
 
-        Stored answers are used in the order in which a panel asks, as they may decide the case.
-        Raise TransportError if a juror's address cannot be used.
+        Raise TransportError if a juror's address cannot be used. Raise UsageError if calls are
+        open, and no juror has a key.
         """
+        calls = self.open_calls(found)
+        jurors = dict.fromkeys(call.juror for call in found.calls)
+        if calls:
+            problems = [key_problem(endpoint(juror), self.environment) for juror in jurors]
+            if all(problems):
+                why = "; ".join(dict.fromkeys(filter(None, problems)))
+                hint = "Set it, or choose another panel."
+                raise UsageError(f"no juror can be asked: {why}", hint)
         # Jurors are listed in the order of their seats, whatever is answered.
-        self._calls.update(dict.fromkeys((call.juror for call in found.calls), 0))
-        is_open = False
-        while calls := found.rest() if is_open else found.next():
-            answered = [self._is_answered(found, call) for call in calls]
-            if is_open:
-                return
-            is_open = not all(answered)
+        self._calls.update(dict.fromkeys(jurors, 0))
+        for call in calls:
+            self._count(call)
+
+    def open_calls(self, found: CaseCalls) -> list[Call]:
+        """Return the calls about a case that no stored answer spares.
+
+        Stored answers are used in the order in which a panel asks, as they may decide the case.
+        """
+        opened: list[Call] = []
+        while calls := found.rest() if opened else found.next():
+            left = [call for call in calls if not self._is_answered(found, call)]
+            if opened:
+                return opened + left
+            opened = left
+        return opened
 
     def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
         """Return the plan to which a person consents."""
@@ -121,31 +139,32 @@ class Survey:
         )
 
     def _is_answered(self, found: CaseCalls, call: Call) -> bool:
-        before = self.store.reply(call.key) if self.store else None
-        ballot = self._answer(call, before)
+        ballot = self._answer(call, self.store.reply(call.key) if self.store else None)
         where = "stored"
         if ballot is None and self.cache is not None:
             ballot = self._answer(call, self.cache.reply(call))
             where = "cached"
-        if ballot is not None:
-            self._counts[where] += 1
-            found.take(call, ballot)
-            return True
+        if ballot is None:
+            return False
+        self._counts[where] += 1
+        found.take(call, ballot)
+        return True
+
+    def _count(self, call: Call) -> None:
         is_batched = self.in_batch(call)
         usd = worst(call, in_batch=is_batched)
         if is_batched and call.key in self.held:
             self._counts["waiting"] += 1
             self.waiting_usd += usd or 0.0
-            return False
+            return
         self._calls[call.juror] += 1
         self._digest.update(hashed(call))
         self._counts["batched"] += is_batched
         self.batched_usd += (usd or 0.0) * is_batched
         self.worst_usd = None if usd is None or self.worst_usd is None else self.worst_usd + usd
-        if before is not None:
+        if self.store is not None and (before := self.store.reply(call.key)) is not None:
             self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1
             self.again_usd = None if usd is None or self.again_usd is None else self.again_usd + usd
-        return False
 
     def _answer(self, call: Call, exchange: Exchange | None) -> CanonicalBallot | None:
         if exchange is None:

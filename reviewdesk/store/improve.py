@@ -18,7 +18,6 @@ from reviewdesk.domain.labels.split import (
     replay,
     rubric_name,
 )
-from reviewdesk.store import reruns
 from reviewdesk.store.connect import first_column, in_pages
 from reviewdesk.store.events import IN_ORDER
 
@@ -57,18 +56,15 @@ def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[i
             yield row["key"]
 
 
-def began(conn: Connection, name: str) -> tuple[int | None, bool]:
-    """Return the event that began a try, and whether another living process is at work on it."""
-    found = [
-        (key, facts)
-        for key, step, facts in steps(conn)
-        if isinstance(step, TryBegun) and step.name == name
-    ]
-    if not found:
-        return None, False
-    facts = found[-1][1]
-    alive = "pid" in facts and reruns.is_other_alive(facts["pid"], facts.get("started"))
-    return found[0][0], alive
+def began(conn: Connection, name: str) -> tuple[int | None, Mapping[str, Any]]:
+    """Return the key of the event that began a try, and the facts of its newest consent."""
+    key = None
+    newest: Mapping[str, Any] = {}
+    for at, step, facts in steps(conn):
+        if isinstance(step, TryBegun) and step.name == name:
+            key = key or at
+            newest = facts
+    return key, newest
 
 
 def rubrics(conn: Connection, run: int) -> list[str | None]:

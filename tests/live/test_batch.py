@@ -130,7 +130,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
 
 
 def test_a_ceiling_without_prices_is_refused_before_anything_is_sent(room: Room) -> None:
-    with pytest.raises(UsageError, match="--max-cost needs prices, and j0, j1"):
+    with pytest.raises(UsageError, match="a ceiling needs prices, and m0, m1"):
         judge_cases(room.put().order(max_cost=1), YES, world(silent()))
     assert not room.replies.exists()
 

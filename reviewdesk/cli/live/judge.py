@@ -77,24 +77,24 @@ def judge(
     """
     settings = current_settings()  # they may name the keys
     stdin = sys.stdin.buffer if cases == "-" else None
+    from reviewdesk.desk.live.batch import Order
+
+    order = Order(
+        cases=cases, panel=panel, report=report or "", resume=resume, force=force, yes=yes,
+        stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
+        desk=desk_path() if settings.source("desk") == "--desk" else None, **given,
+    )  # fmt: skip
     if dry_run:
         from reviewdesk.desk.live.batch import preview
         from reviewdesk.views.panel import hosts
 
-        plan, sent = preview(cases, panel, stdin=stdin)
+        plan, sent = preview(order, stdin=stdin)
         say_section(Section("", (Facts(tuple(hosts(plan.hosts, plan.missing_keys))),)))
         for one in sent:
             click.echo(dump(one))
         return
     if report is None or report == "-":
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
-    from reviewdesk.desk.live.batch import Order
-
-    order = Order(
-        cases=cases, panel=panel, report=report, resume=resume, force=force, yes=yes,
-        stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
-        desk=desk_path() if settings.source("desk") == "--desk" else None, **given,
-    )  # fmt: skip
     _judge(order, stdin, as_json=as_json)
 
 

@@ -22,6 +22,7 @@ from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.candidates import asked_case, asks, parent_of, stored_ballots
 from reviewdesk.desk.improve.split import bodies, record, split_labels
 from reviewdesk.desk.live.journal import DeskJournal, committed_panel
+from reviewdesk.desk.review.items import refuse_held
 from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, gain_of, try_verdict
 from reviewdesk.domain.labels.split import (
     LabelledCase,
@@ -38,7 +39,7 @@ from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress, Turnouts
 from reviewdesk.domain.panel.verdict_body import passes
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import canonical_json
-from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.errors import UsageError
 from reviewdesk.live.batch import CaseCalls, ask_all, panel_calls, seat_ballots
 from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.limits import Meter
@@ -241,14 +242,11 @@ async def carry_out(
     }
     with closing(DeskJournal(desk, begun.name, len(ready.rows))) as journal:
         with writing(desk.conn, desk.path):
-            if store.began(desk.conn, begun.name)[1]:
-                hint = "Wait for it, or stop it."
-                raise DeskError("another process is at work on this try", hint)
+            refuse_held(store.began(desk.conn, begun.name)[1], "this try")
             record(desk, ready.labels.run, begun, **facts)
         journal.plan, _ = store.began(desk.conn, begun.name)
         if plan := ready.plan:
-            spent = reruns.spent(desk.conn, [journal.plan or 0])
-            meter = Meter(journal, ready.limits.max_cost, spent)
+            meter = Meter(journal, ready.limits.max_cost, journal.spent)
 
             def progress(counts: LiveProgress) -> None:
                 usd = None if plan.worst_usd is None else meter.spent

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import now
 from reviewdesk.desk.live.journal import (
     REPLIES,
     CommitTimes,
@@ -35,7 +36,7 @@ from reviewdesk.live.batch import CaseCalls, ReplyCache, Unstored, ask_all
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
-from reviewdesk.live.records import ReplyStore, calls_for
+from reviewdesk.live.records import ReplyStore
 from reviewdesk.live.session import RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
@@ -106,9 +107,7 @@ def judge_cases(
     the ceiling; the replies so far are stored. Raise DeskError if the replies cannot be stored.
     Raise CallsPendingError if calls wait at vendors, so that there is no report yet.
     """
-    panel = read_panel(order.panel)
-    if order.stop_when_decided:
-        panel = replaced(panel, rule=replaced(panel.rule, stop_when_decided=True))
+    panel = _panel_of(order)
     source = open_cases(order.cases, stdin)
     name = "cases" if order.cases == "-" else Path(order.cases).name
     found = Cases(name, partial(read_cases, source), source.sha256)
@@ -121,19 +120,33 @@ def judge_cases(
 
 
 def preview(
-    cases: str, panel: str, environment: Mapping[str, str] = PROCESS, stdin: BinaryIO | None = None
+    order: Order, environment: Mapping[str, str] = PROCESS, stdin: BinaryIO | None = None
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
-    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing."""
-    spec = read_panel(panel)
-    source = open_cases(cases, stdin)
-    failed = {one.place for one in check_cases(read_cases(source), spec) if one.failed}
-    rows = (
-        row
-        for place, case in enumerate(read_cases(source))
-        if place not in failed
-        for row in payloads(calls_for(case, spec))
-    )
-    return _panel_hosts(spec, environment), rows
+    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
+
+    Of a run that is resumed, requests that are answered already are left out.
+    """
+    spec = _panel_of(order)
+    source = open_cases(order.cases, stdin)
+    every = tuple(check_cases(read_cases(source), spec))
+    path = Path(order.report or "none").expanduser()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        with ExitStack() as opened:
+            found = Survey(environment)
+            if order.resume and is_begun(path, order.desk):
+                found.store = opened.enter_context(report_journal(path, order.desk, now))
+            for one in every:
+                yield from payloads(found.open_calls(one.begin()))
+
+    return _panel_hosts(spec, environment), rows()
+
+
+def _panel_of(order: Order) -> PanelSpec:
+    panel = read_panel(order.panel)
+    if order.stop_when_decided:
+        panel = replaced(panel, rule=replaced(panel.rule, stop_when_decided=True))
+    return panel
 
 
 def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iterator[PendingCase]:
@@ -183,10 +196,7 @@ class BatchRun:
         """Check the order, count the calls, get consent unless there are none, and commit."""
         order = self.order
         _panel_hosts(self.panel, self.world.environment)
-        unpriced = [juror.name for juror in self.panel.jurors if juror.price is None]
-        if order.max_cost is not None and unpriced:
-            hint = "Give each juror price: {input, output} in US dollars per million tokens."
-            raise UsageError(f"--max-cost needs prices, and {', '.join(unpriced)} has none", hint)
+        hosts(dict.fromkeys(self.panel.jurors, 0), {}).check_ceiling(order.max_cost)
         if order.cache and order.in_batches:
             raise UsageError("--cache is for calls that are made now", "Leave it out, or --batch.")
         if order.report:
@@ -207,8 +217,6 @@ class BatchRun:
     def _open(self, opened: ExitStack) -> None:
         found = report_journal(self._path, self.order.desk, self.world.clock.now)
         self._journal = self.store = opened.enter_context(found)
-        for note in self._journal.notes:
-            self.listener.noted(note)
 
     def _survey(self) -> None:
         """Count what has no answer yet; without a report, all that may be asked."""
@@ -356,6 +364,10 @@ def _check_output(path: Path, order: Order) -> None:
         refuse_desk(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
+    old = path.with_name(f"{path.name}.replies.jsonl")
+    if old.exists() and old.stat().st_size:
+        hint = "Finish it with that version, or name another -o."
+        raise UsageError(f"{old}: a run that a version before 0.2 began", hint)
     begun = order.desk is None and is_begun(path, None)
     taken = os.path.lexists(path) and not order.force
     if path.is_dir() or (taken and order.resume and not begun and order.desk is None):

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
-from reviewdesk.desk.review.items import held, is_held
+from reviewdesk.desk.review.items import held, refuse_held
 from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
@@ -52,9 +52,8 @@ _AGAIN = 0.1
 REPLIES = ".replies.db"
 """The suffix that turns a report's name into that of its journal."""
 
-OLD_REPLIES = ".replies.jsonl"
 FORMAT = "reviewdesk.replies/1"
-"""The first words of journals of earlier versions, which were JSON Lines."""
+"""The format that reports of ``judge`` name as their producer's."""
 
 
 class DeskJournal:
@@ -96,6 +95,11 @@ class DeskJournal:
         plan = self._plans.get(key, self.plan)
         found = [] if plan is None else reruns.replies(self.desk.conn, plan, key)
         return Exchange(**found[-1]) if found else None
+
+    @property
+    def spent(self) -> float:
+        """The booked cost, in US dollars, of the replies to the plan that are on disk."""
+        return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
         """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
@@ -167,7 +171,7 @@ class DeskJournal:
         self.flush()
 
 
-class CommitTimes(msgspec.Struct, frozen=True):
+class CommitTimes(Struct, frozen=True):
     """The run's id, when it was started, and when its present commitment was written."""
 
     run_id: str | None
@@ -182,18 +186,13 @@ class ReportJournal(DeskJournal):
         path = str(report.absolute())
         super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
         self.report = report
-        self.notes: list[str] = []
         self._read()
 
     def _read(self) -> None:
         found = reruns.of_word(self.desk.conn, self.about["batch"])
-        self._starts = [one for one in found if one.kind == "rerun_planned"]
-        self.plan = self._starts[0].key if self._starts else None
-
-    @property
-    def spent(self) -> float:
-        """The booked cost, in US dollars, of the replies on disk."""
-        return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
+        self.starts = [one for one in found if one.kind == "rerun_planned"]
+        self.plan = self.starts[0].key if self.starts else None
+        self.is_ended = bool(found) and found[-1].kind == "rerun_ended"
 
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
@@ -202,12 +201,13 @@ class ReportJournal(DeskJournal):
 
         A run whose commitment equals an earlier one keeps the times of the earlier one.
         """
-        sha256 = _sha256(commitment)
+        plain = json.loads(json.dumps(commitment))  # words instead of enumerations
+        sha256 = hashlib.sha256(canonical_json(plain)).hexdigest()
         self.about["of"] = cases
         desk = self.desk
         with writing(desk.conn, desk.path):
             self._read()
-            found = [one.detail for one in self._starts]
+            found = [one.detail for one in self.starts]
             known = [one["at"] for one in found if one["sha256"] == sha256]
             now = desk.at()
             started = found[0]["at"] if found else now
@@ -215,7 +215,11 @@ class ReportJournal(DeskJournal):
             run_id = hashlib.sha256(f"{sha256} {started}".encode()).hexdigest()[:16]
             run_id = found[0]["run_id"] if found else run_id
             facts = {
-                **_facts(self.report, sha256, committed, run_id),
+                "report": self.report.name,
+                "sha256": sha256,
+                "at": committed,
+                "run_id": run_id,
+                "left": 0,
                 **{key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")},
                 **consent,
                 **reruns.this_process(),
@@ -225,100 +229,28 @@ class ReportJournal(DeskJournal):
         self._read()
         return CommitTimes(run_id, started, committed)
 
-    def take_over(self, old: Path) -> None:
-        """Take in a journal of an earlier version."""
-        desk = self.desk
-        batches = dict[str, VendorBatch]()
-        with writing(desk.conn, desk.path), old.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.endswith(b"\n"):
-                    self.notes.append(
-                        f"{old}: the last line was cut short by a stop and is left out"
-                    )
-                    break
-                try:
-                    self._take_line(json.loads(line), number, batches)
-                except (ValueError, KeyError, TypeError, RecursionError):
-                    raise JournalError(
-                        f"{old}: line {number}: is not what was stored here",
-                        "Move the file away to ask everything anew, or name another -o.",
-                    ) from None
-        for batch in batches.values():
-            self.put_batch(batch)
-
-    def _take_line(
-        self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
-    ) -> None:
-        """Take in one line; a line that holds something else raises an error."""
-        desk = self.desk
-        if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
-            raise ValueError
-        if "journal" in line:
-            names = ("version", "panel", "panel_hash", "rule", "cases_sha256")
-            sha256 = _sha256({name: line[name] for name in names})
-            facts = _facts(self.report, sha256, line["at"], line["run_id"])
-            detail = {**self.about, **facts, **reruns.this_process(), "how": "taken over"}
-            entry = NewEvent("rerun_planned", line["at"], detail=detail)
-            events.append(desk.conn, desk.reviewer, [entry])
-            self._read()
-        elif "call" in line:
-            exchange = msgspec.convert(
-                {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
-            )
-            about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
-            row = {**msgspec.structs.asdict(exchange), **about}
-            reruns.keep_reply(desk.conn, self.plan or 0, row)
-        elif "batch" in line:
-            name = line["batch"]
-            if "nonces" in line:
-                batches[name] = VendorBatch(name, line["juror"], line["at"], line["nonces"])
-            elif line.get("over"):
-                batches.pop(name, None)
-            else:
-                batches[name] = msgspec.structs.replace(batches[name], id=line["id"])
-        elif "torn" not in line:
-            raise ValueError
-
-
-def _facts(report: Path, sha256: str, at: str, run_id: str) -> dict[str, Any]:
-    return {"report": report.name, "sha256": sha256, "at": at, "run_id": run_id, "left": 0}
-
-
-def _sha256(commitment: Mapping[str, Any]) -> str:
-    return hashlib.sha256(canonical_json(json.loads(json.dumps(commitment)))).hexdigest()
-
 
 def is_begun(report: Path, named: Path | None) -> bool:
     """Return True if there is a file that may hold the journal of a report."""
-    old = report.with_name(report.name + OLD_REPLIES)
-    path = named or report.with_name(report.name + REPLIES)
-    return path.exists() or (old.exists() and old.stat().st_size > 0)
+    return (named or report.with_name(report.name + REPLIES)).exists()
 
 
 @contextmanager
 def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[ReportJournal]:
     """Open the journal of a report, in the desk that is named or in a private one beside it.
 
-    Raise DeskError if the file cannot be used. Raise JournalError if a journal of an earlier
-    version is damaged.
+    Raise DeskError if the file cannot be used, or another process is at work on the run. Raise
+    JournalError if the file is a link.
     """
     path = named or report.with_name(report.name + REPLIES)
-    old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():
         raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
     with (
         closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk,
         closing(ReportJournal(desk, report)) as journal,
     ):
-        if journal.plan is None and old.exists() and old.stat().st_size:
-            journal.take_over(old)
-        found = reruns.of_word(desk.conn, journal.about["batch"])
-        starts = [one for one in found if one.kind == "rerun_planned"]
-        if starts and is_held(starts[-1], is_ended=found[-1].kind == "rerun_ended"):
-            raise JournalError(
-                f"{desk.path}: another reviewdesk is at work on this run",
-                "Wait for it, or stop it.",
-            )
+        if journal.starts:
+            refuse_held(journal.starts[-1].detail, "this run", is_ended=journal.is_ended)
         with held(journal.about["batch"]):
             yield journal
 

@@ -41,14 +41,13 @@ from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.batch import CaseCalls, ask_all
-from reviewdesk.live.keys import PROCESS, key_problem, redactor
+from reviewdesk.live.keys import PROCESS, redactor
 from reviewdesk.live.limits import Meter, booked
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, Exchange, calls_for
 from reviewdesk.live.replies.ballots import answer_of, stopped
 from reviewdesk.live.session import RunLimits, World
-from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
@@ -151,13 +150,8 @@ class RerunOrder(RunLimits, frozen=True, kw_only=True):
     panel: PanelSpec | None = None
 
 
-def prepared(
-    desk: Desk, key: int, order: RerunOrder, environment: Mapping[str, str]
-) -> PreparedRerun:
-    """Prepare one verdict of an order: the jurors, and their calls about it.
-
-    Raise UsageError if no juror can be asked.
-    """
+def prepared(desk: Desk, key: int, order: RerunOrder) -> PreparedRerun:
+    """Prepare one verdict of an order: the jurors, and their calls about it."""
     item = desk.item(key)
     panel = order.panel or panel_for(order.source, item, order.wish)
     seats = seating(item.verdict, panel, order.wish)
@@ -165,10 +159,6 @@ def prepared(
     places = sorted(seats.asked)
     asked = dataclasses.replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
     calls = tuple(replace(call, seat=places[call.seat]) for call in calls_for(case, asked))
-    problems = [key_problem(endpoint(call.juror), environment) for call in calls]
-    if all(problems):
-        why = "; ".join(dict.fromkeys(filter(None, problems)))
-        raise UsageError(f"no juror can be asked: {why}", "Set it, or choose another panel.")
     return PreparedRerun(
         item, case, seats, calls, seats.committed(case.rubric, case.tags),
         contract_before(item.verdict, seats.asked.values()),
@@ -192,7 +182,6 @@ class ReadyRerun:
     plans: Mapping[int, reruns.PlannedRerun] = field(default_factory=dict)
     stored: frozenset[str] = frozenset()
     """The keys of the calls that are not made, because their answers are stored."""
-    environment: Mapping[str, str] = field(default_factory=lambda: PROCESS, repr=False)
 
     @property
     def first(self) -> PreparedRerun:
@@ -201,7 +190,7 @@ class ReadyRerun:
 
     def prepared(self, desk: Desk, key: int) -> PreparedRerun:
         """Return one of its verdicts, prepared again if it is not held."""
-        return self.held.get(key) or prepared(desk, key, self.order, self.environment)
+        return self.held.get(key) or prepared(desk, key, self.order)
 
     def payloads(self, prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
         """Yield the body of every request about some verdicts that would be sent."""
@@ -256,7 +245,9 @@ def survey(
             raise Cancelled("cancelled: nothing was sent")
         plan = plans.get(key)
         try:
-            one = prepared(desk, key, order, environment)
+            one = prepared(desk, key, order)
+            journal.draw(one.calls, plan.plan if plan else None)
+            calls.add(begun := one.begin())
         except UsageError as error:
             if resumes is not None or order.shown is None:
                 raise
@@ -274,8 +265,6 @@ def survey(
         contracts.add(one.contract_before)
         if len(made) < HELD:
             made[key] = one
-        journal.draw(one.calls, plan.plan if plan else None)
-        calls.add(begun := one.begin())
         stored |= begun.answers.keys()
         journal.draw(one.calls, None)
     if problem is not None and not keys:
@@ -288,7 +277,7 @@ def survey(
     )
     return ReadyRerun(
         order, tuple(keys), planned, made, extent, tuple(sorted(filter(None, contracts))),
-        resumes, plans, frozenset(stored), environment,
+        resumes, plans, frozenset(stored),
     )  # fmt: skip
 
 
@@ -483,7 +472,7 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     with closing(DeskJournal(desk, found.batch, found.extent.verdicts)) as journal:
         for plan in rest:
             with suppress(ReviewDeskError):
-                ready = prepared(desk, plan.verdict, order, PROCESS)
+                ready = prepared(desk, plan.verdict, order)
                 hidden = redactor([call.juror for call in ready.calls], PROCESS)
                 journal.draw(ready.calls, plan.plan)
                 stored = ((call, journal.reply(call.key)) for call in ready.calls)

@@ -223,11 +223,17 @@ def held(word: str) -> Iterator[None]:
         _held.discard(word)
 
 
-def is_held(newest: Event, *, is_ended: bool) -> bool:
+def is_held(consent: Mapping[str, Any], *, is_ended: bool = False) -> bool:
     """Return True if a living process is at work on the run of this newest consent."""
-    detail = newest.detail
-    is_alive = reruns.is_other_alive(detail["pid"], detail["started"])
-    return detail["batch"] in _held or (is_alive and not is_ended)
+    is_alive = "pid" in consent and reruns.is_other_alive(consent["pid"], consent["started"])
+    return consent.get("batch") in _held or (is_alive and not is_ended)
+
+
+def refuse_held(consent: Mapping[str, Any], what: str, *, is_ended: bool = False) -> None:
+    """Raise DeskError if a living process is at work on the run of this newest consent."""
+    if is_held(consent, is_ended=is_ended):
+        problem = f"process {consent['pid']} is at work on {what}"
+        raise DeskError(problem, "Wait for it, or stop it there.")
 
 
 class UnfinishedRerun(Struct, frozen=True):
@@ -258,10 +264,7 @@ class UnfinishedRerun(Struct, frozen=True):
         return RerunRequest(self.extent.scope, self.extent.juror)
 
     def refuse_held(self) -> None:
-        """Raise DeskError if a living process is at work on it."""
-        if is_held(self.newest, is_ended=self.stopped):
-            who = f"process {self.newest.detail['pid']}"
-            raise DeskError(f"{who} is at work on this re-run", "Wait for it, or stop it there.")
+        refuse_held(self.newest.detail, "this re-run", is_ended=self.stopped)
 
 
 def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
@@ -286,7 +289,7 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
             newest = agreed[-1]
             left = sum(not one.done for one in reruns.planned(desk.conn, first))
             stopped = end is not None and end.seq > newest.seq
-            if left and not is_held(newest, is_ended=stopped):
+            if left and not is_held(newest.detail, is_ended=stopped):
                 said = first.detail
                 extent = RerunExtent(
                     RerunScope(said["scope"]), said["juror"], str(said["panel"]), said["of"],

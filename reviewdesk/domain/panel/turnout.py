@@ -66,9 +66,11 @@ class ConsentPlan(Struct, frozen=True):
 
     def check_ceiling(self, usd: float | None) -> None:
         """Raise UsageError for a ceiling on calls of which one has no price."""
-        if usd is not None and self.worst_usd is None:
+        if usd is not None and self.unpriced:
             hint = "Give each juror price: {input, output} in US dollars per million tokens."
-            raise UsageError("a ceiling needs prices, and a juror has none", hint)
+            raise UsageError(
+                f"a ceiling needs prices, and {', '.join(self.unpriced)} has none", hint
+            )
 
 
 STOPPED = "juror_stopped"

@@ -377,15 +377,16 @@ def test_no_file_holds_the_key_that_a_juror_repeats(room: Room) -> None:
     assert b"PANEL_KEY" not in room.report.read_bytes() + room.replies.read_bytes()
 
 
-def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(room: Room) -> None:
-    consent = Consent()
+def test_a_panel_without_any_key_is_refused_before_it_begins(room: Room) -> None:
     room.put(juror=", api_key_env: PANEL_KEY")
-    found = judge_cases(room.order(), BatchListener(consent), world(silent()))
-    assert consent.plans[0].missing_keys == ("PANEL_KEY",)
-    assert "PANEL_KEY is not set" in str(found.problem)
-    jurors = Jurors()
-    again = judge_cases(room.order(resume=True), YES, world(jurors, {"PANEL_KEY": "k"}))
-    assert (again.calls, again.passed) == (15, 3)
+    with pytest.raises(UsageError, match="no juror can be asked: PANEL_KEY is not set"):
+        judge_cases(room.order(), YES, world(silent()))
+    assert not room.replies.exists()
+    found = judge_cases(room.order(), YES, world(Jurors(), {"PANEL_KEY": "k"}))
+    assert (found.calls, found.passed) == (15, 3)
+    room.report.unlink()
+    # What is answered already needs no key.
+    assert judge_cases(room.order(resume=True), YES, world(silent())).reused == 15
 
 
 @pytest.mark.slow
@@ -520,7 +521,7 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
 
 def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
     room.put(["c1", "c2"], checks={"contains": "c1"})
-    plan, sent = preview(room.order().cases, room.order().panel, {})
+    plan, sent = preview(room.order(), {})
     rows = list(sent)
     assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
     assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}

@@ -349,7 +349,8 @@ def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
     found = judge_cases(room.order(resume=True), YES, world(again))
     assert again.asked == {("c1", "m1"): 3}
     assert found.problem is None
-    assert len(list(preview(room.order().cases, room.order().panel, {})[1])) == 12
+    assert len(list(preview(room.order(), {})[1])) == 12
+    assert not list(preview(room.order(resume=True), {})[1])
 
 
 def replace_agreed(consent: Consent) -> BatchListener:

@@ -247,15 +247,6 @@ async def test_a_refusal_is_told_without_the_key_and_nothing_is_lost(room: Room)
     assert vendors.paid == dict.fromkeys(VENDORS, 2)
 
 
-async def test_a_key_that_is_not_set_sends_nothing(room: Room) -> None:
-    vendors, notes = BatchVendors(), list[str]()
-    async with Server(fault=vendors) as server:
-        seats(room, server.url, "openai")
-        found = await judged(room, in_batches=True, notes=notes, environment={})
-    assert (found, vendors.seen) == ((0, 0, 2), [])
-    assert "TEST_KEY is not set" in notes[0]
-
-
 @pytest.mark.parametrize(
     ("more", "how", "why"),
     [

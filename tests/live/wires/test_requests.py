@@ -14,7 +14,7 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Key, key_problem
 from reviewdesk.live.limits import worst
-from reviewdesk.live.plan import plan
+from reviewdesk.live.plan import hosts
 from reviewdesk.live.records import Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, opened, stated_error
 from reviewdesk.live.session import CallSession
@@ -306,7 +306,7 @@ async def test_a_header_without_its_variable_is_a_ballot_that_names_it() -> None
     ballot: Any = await ask(call(one), asking)
     assert (ballot["status"], ballot["error"]["message"]) == ("missing_key", "CF_TOKEN is not set")
     assert key_problem(endpoint(one), KEYS) == "CF_TOKEN is not set"
-    planned = plan([call(one)], KEYS)
+    planned = hosts({one: 1}, KEYS)
     assert planned.missing_keys == ("CF_TOKEN",)
     assert planned.hosts[0].key_env == ("TEST_KEY", "CF_TOKEN")
 
