@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.labels.summary import make_rows
-from reviewdesk.domain.records import Calibration, Event, Run, Truth
+from reviewdesk.domain.records import Calibration, Event, Run, Truth, event_hash
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.canonical.rules import checked_verdict
@@ -36,20 +36,19 @@ START = datetime(2025, 1, 31, 12, tzinfo=UTC)
 THRESHOLD = 0.6
 
 
-STEPS = schema.MIGRATIONS
-"""All steps, also while a test has an older version of the layout."""
-
-
-def steps_from(name: str) -> tuple[schema.Migration, ...]:
-    """The steps of the layout from the one with this name on."""
-    return STEPS[[one.name for one in STEPS].index(name) :]
+BEFORE = {
+    "add_search": 4, "add_measures": 5, "pair_agreement_and_band": 8, "measure_every_run": 9,
+    "add_kept_settings": 10, "add_loads": 12, "keep_label_state": 13, "cover_runs": 14,
+    "keep_orders": 15, "add_counters": 19, "derive_by_rules_2": 20, "draw_contents": 21,
+    "derive_by_rules_4": 24,
+}  # fmt: skip
+"""The version of the layout before each change of it."""
 
 
 def set_back(conn: sqlite3.Connection, name: str) -> None:
-    """Let a desk say that it lacks the steps from the one with this name on."""
-    later = steps_from(name)
-    conn.execute(f"PRAGMA user_version={len(STEPS) - len(later)}")
-    conn.executemany("DELETE FROM migrations WHERE name = ?", [(one.name,) for one in later])
+    """Let a desk say that it lacks the changes from the one with this name on."""
+    conn.execute(f"PRAGMA user_version={BEFORE[name]}")
+    conn.execute("DELETE FROM migrations WHERE rowid > ?", (BEFORE[name],))
 
 
 @dataclass
@@ -254,8 +253,34 @@ def undraw_contents(conn: sqlite3.Connection) -> None:
         conn.execute("ALTER TABLE replies DROP COLUMN usd")
         conn.execute("DROP INDEX replies_by_call")
         conn.execute("CREATE INDEX replies_by_plan ON replies (plan, seat)")
-    gone = "'draw_contents', 'add_public_views', 'add_reply_costs'"
-    conn.execute(f"DELETE FROM migrations WHERE name IN ({gone})")
+
+
+def without_counters(path: Path) -> None:
+    """Take a desk back to the version before counters, of which no event had one."""
+    with closing(open_desk(path)) as desk:
+        conn = desk.conn
+        drawn_by_verdict(conn)
+        hashes = dict(map(tuple, conn.execute("SELECT hash, content FROM runs")))
+        rows = [dict(row) for row in conn.execute("SELECT * FROM label_events ORDER BY key")]
+        guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall()
+        for guard in guards:
+            conn.execute(f"DROP TRIGGER {guard['name']}")
+        ends: dict[str, str] = {}
+        for row in rows:
+            detail = json.loads(row["detail"])
+            del detail["counter"]
+            if detail.pop("drawn", None):
+                detail["content"] = hashes[row["run"]]
+            row |= {"detail": json.dumps(detail), "prev_hash": ends.get(row["reviewer"], "")}
+            row["hash"] = ends[row["reviewer"]] = event_hash(row)
+            query = "UPDATE label_events SET detail = ?, prev_hash = ?, hash = ? WHERE key = ?"
+            conn.execute(query, (row["detail"], row["prev_hash"], row["hash"], row["key"]))
+        for guard in guards:
+            conn.execute(guard["sql"])
+        conn.execute("DROP TABLE event_places")
+        undraw_contents(conn)
+        conn.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))
+        set_back(conn, "add_counters")
 
 
 def drop_label_state(conn: sqlite3.Connection) -> None:

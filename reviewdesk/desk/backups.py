@@ -26,7 +26,7 @@ from reviewdesk.store import audit, events, repair, runs
 from reviewdesk.store.backup import back_up, copy_into, is_in_use
 from reviewdesk.store.connect import connect, connect_read_only, explained, fold, reading, writing
 from reviewdesk.store.load import ingest
-from reviewdesk.store.schema import MIGRATIONS, migrate
+from reviewdesk.store.schema import VERSION, bring_up, migrate
 
 SMALL = 256 << 20
 """The size in bytes up to which a whole desk is copied; of a larger one, only what people made.
@@ -249,14 +249,14 @@ def repair_desk(
         closing(connect(part)) as conn,
     ):
         copy = repair.working_copy(desk, Path(beside))
-        version = repair.stated_version(copy, len(MIGRATIONS))
-        migrate(conn, part, at, last=version, copies=False)
-        found = repair.salvage(copy, conn, told)
+        version = repair.stated_version(copy, VERSION)
+        migrate(conn, part, at, copies=False)
+        found = repair.salvage(copy, conn, told, older=version < VERSION)
         broken = repair.incomplete(conn)
         lost = [*found.lost, *_give_up(conn, broken, target, replaced=replaced)]
         repair.drop(conn, broken, ())
-        migrate(conn, part, at, copies=False)
         with writing(conn, part):
+            bring_up(conn, version, at)
             runs.cover_old(conn, at)
             runs.tag_verdicts(conn)
             ingest.rebuild(conn)

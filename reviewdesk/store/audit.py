@@ -35,13 +35,15 @@ from reviewdesk.store.verdicts import first_key
 Objects = dict[tuple[str, str], str | None]
 
 LAYOUT_HASH = "f4e96470bbb61b2af1266f8e240538aff79c6bfd1763fc7ad4789b6774988494"
-"""The sha256 of the objects of a desk with every migration applied; a test fails if it is old."""
+"""The sha256 of the objects of a desk of the present layout; a test fails if it is old."""
 _OWN = ("sqlite_", "search_")
 """The prefixes of the names that SQLite gives to its own tables."""
 _CLAUSES = re.compile(
     r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|ON|REFERENCES|UNIQUE)\b", re.IGNORECASE
 )
 """Words in the SQL of a table that make it do more than store values."""
+_PARTS = ", |[)](?= |$)"
+"""Where the definition of a table is divided into columns and constraints."""
 _LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]{2,}|[\t\n\f\r]")
 _STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 """SQLite's name for the kind of value that a column of each declared type stores."""
@@ -179,16 +181,12 @@ def _one_line(sql: str) -> str:
 
 
 @cache
-def made_by(migrations: tuple[schema.Migration, ...]) -> list[Objects]:
-    """Return the objects that each version makes, the newest last."""
+def layout() -> Objects:
+    """Return the objects of a desk of the present layout."""
     with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.execute(schema.RECORDED)
-        found = []
-        for migration in migrations:
-            migration(fresh)
-            found.append(objects(fresh))
+        schema.lay_out(fresh)
         schema.make_views(fresh)
-        return [*found[:-1], objects(fresh)]
+        return objects(fresh)
 
 
 def layout_hash(found: Objects) -> str:
@@ -204,27 +202,33 @@ def layout_problems(conn: Connection) -> tuple[list[str], list[str]]:
     if not there:
         return [], []  # a new file
     version = value(conn, "PRAGMA user_version")
-    newest = len(schema.MIGRATIONS)
-    if version > newest or (version, layout_hash(there)) == (newest, LAYOUT_HASH):
+    if version > schema.VERSION or (version, layout_hash(there)) == (schema.VERSION, LAYOUT_HASH):
         return [], []
-    versions = made_by(schema.MIGRATIONS)
-    ours = versions[-1] if version == newest else {}
-    # A desk of an older version holds what that version or one before it made.
-    known = {item for one in ([ours] if ours else versions) for item in one.items()}
-    keys = {key for key, _ in known}
-    names = {name for _, name in keys}
+    ours = layout()
+    is_old = version < schema.VERSION
+    known = ours | {("index", name): sql for name, sql in schema.RETIRED.items() if is_old}
+    names = {name for _, name in known}
     harmful: list[str] = []
-    other = [f"the {kind} {name} is gone" for kind, name in ours.keys() - there.keys()]
+    gone = () if is_old else ours.keys() - there.keys()
+    other = [f"the {kind} {name} is gone" for kind, name in gone]
     for (kind, name), sql in there.items():
-        if kind == "view" and version < newest and name in schema.VIEWS:
-            continue  # a migration drops it and reads none
-        if (kind, name) not in keys:
+        if kind == "view" and is_old and name in schema.VIEWS:
+            continue  # it is dropped before anything is read
+        if (kind, name) not in known:
             # A table that no statement of ours touches does nothing.
             idle = kind == "table" and name not in names and "REFERENCES" not in (sql or "").upper()
             (other if idle else harmful).append(f"the {kind} {name} is not reviewdesk's")
-        elif ((kind, name), sql) not in known:
+        elif sql != (made := known[kind, name]) and not (
+            is_old and kind == "table" and _is_older(sql, made)
+        ):
             harmful.append(f"the {kind} {name} was changed")
     return harmful, sorted(other)
+
+
+def _is_older(sql: str | None, ours: str | None) -> bool:
+    """Return True if a table has parts of ours in their order, and no others."""
+    parts = iter(re.split(_PARTS, ours or ""))
+    return all(part in parts for part in re.split(_PARTS, sql or ""))
 
 
 def refuse_harmful(conn: Connection, path: Path) -> None:
@@ -250,12 +254,9 @@ def _record_problems(conn: Connection) -> Iterator[str]:
     if value(conn, "SELECT max(desk = ?) FROM label_events", (desk_id(conn),)) == 0:
         yield "the desk's id is in no event of the log"
     version = value(conn, "PRAGMA user_version")
-    made = {migration.name for migration in schema.MIGRATIONS[:version]}
-    recorded = set(first_column(conn, "SELECT name FROM migrations"))
-    for name in sorted(made - recorded):
-        yield f"the record of the migration {name} is gone"
-    if recorded - made:
-        yield f"{len(recorded - made)} migrations are not ours"
+    recorded = value(conn, "SELECT count(*) FROM migrations")
+    if recorded != version:
+        yield f"the schema has the number {version}, and {recorded} steps to it are recorded"
     stated = json.loads(lookup(conn, connect.STATED) or "{}")
     now = connect.table_hashes(conn) if stated else {}
     for table in sorted(stated.keys() | now.keys()):
@@ -268,7 +269,7 @@ def _kind_problems(conn: Connection) -> Iterator[str]:
 
     A hash over bytes cannot tell a text from a blob, and some tables have no hash.
     """
-    for table in [name for kind, name in made_by(schema.MIGRATIONS)[-1] if kind == "table"]:
+    for table in [name for kind, name in layout() if kind == "table"]:
         columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
         declared = [(name, _STORED[kind]) for name, kind in columns if kind in _STORED]
         if table.startswith(_OWN) or not declared:

@@ -67,11 +67,9 @@ def desk_id(conn: Connection) -> str:
 
 def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
     """Append entries as one action, which one undo takes back, inside a write transaction."""
-    # Events carry no counters while a migration is on its way to them.
-    counters = f"ifnull(({ENDS}), 0)" if are_kept(conn) else "NULL"
     last = "FROM label_events WHERE desk = value AND reviewer = ?1 ORDER BY seq DESC LIMIT 1"
     query = f"""SELECT value, ifnull((SELECT seq {last}), 0), ifnull((SELECT hash {last}), ''),
-                       {counters}
+                       ifnull(({ENDS}), 0)
                 FROM meta WHERE key = 'desk_id'"""
     desk, seq, previous, counter = conn.execute(query, (reviewer,)).fetchone()
     action = seq + 1
@@ -79,8 +77,7 @@ def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
     for entry in entries:
         seq = seq + 1
         detail = dict(entry.detail)
-        if counter is not None:
-            counter = detail["counter"] = counter + 1
+        counter = detail["counter"] = counter + 1
         row = {
             "desk": desk,
             "reviewer": reviewer,
@@ -328,8 +325,6 @@ COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
 """The counter of an event ``e``."""
 IN_ORDER = f"{COUNTER}, e.desk, e.reviewer, e.seq"
 """The order of events ``e`` that is the same on all desks; two desks may give one counter."""
-PLACES = """CREATE TABLE event_places (
-            key INTEGER PRIMARY KEY REFERENCES label_events(key), counter INTEGER NOT NULL)"""
 
 ENDS = f"""WITH RECURSIVE desks(desk) AS (
               SELECT min(desk) FROM label_events UNION ALL
@@ -346,17 +341,6 @@ ENDS = f"""WITH RECURSIVE desks(desk) AS (
                AND e.seq = (SELECT max(seq) FROM label_events
                             WHERE desk = c.desk AND reviewer = c.reviewer)"""
 """The highest counter: that of the last event of a chain. It jumps from chain to chain by index."""
-
-
-def are_kept(conn: Connection) -> bool:
-    """Return True unless an older version made the desk and a migration is still running."""
-    if getattr(conn, "counted", False):
-        return True
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'event_places'"
-    found = lookup(conn, query) is not None
-    if isinstance(conn, ExplainedConnection):
-        conn.counted = found
-    return found
 
 
 def coverage(conn: Connection, desk: str) -> Mapping[str, Covered]:

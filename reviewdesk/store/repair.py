@@ -134,10 +134,15 @@ def carry(source: Connection, target: Connection, tables: Sequence[str], told: T
     for number, table in enumerate(tables):
         if table == "meta":
             target.execute("DELETE FROM meta")
-        info = [tuple(row) for row in target.execute(f"PRAGMA table_info({table})")]
+        held: set[str] = set()
+        with suppress(*UNREADABLE):
+            held = {row[1] for row in source.execute(f"PRAGMA table_info({table})")}
+        # A table of an older version may lack the newest columns.
+        every = map(tuple, target.execute(f"PRAGMA table_info({table})"))
+        info = [row for row in every if not held or row[1] in held]
         names = [name for _, name, *_ in info]
         kinds = [(*_KINDS[kind], type(None)) for _, _, kind, *_ in info]
-        parsed = [names.index(name) for name in _JSON.get(table, ())]
+        parsed = [names.index(name) for name in _JSON.get(table, ()) if name in names]
         query = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
         rows = _readable(source, target, table, names)
         count = lost = 0
@@ -296,13 +301,16 @@ def standing_labels(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     ]
 
 
-def salvage(copy: Path, target: Connection, told: Told) -> Salvaged:
-    """Copy the readable rows of a working copy into an empty desk of the same schema version."""
+def salvage(copy: Path, target: Connection, told: Told, *, older: bool) -> Salvaged:
+    """Copy the readable rows of a working copy into an empty desk; an older one lacks tables."""
     target.execute("PRAGMA foreign_keys=OFF")
-    there = first_column(target, "SELECT name FROM sqlite_master")
     written: object = None
     with reading_copy(copy) as source:
-        damaged = carry(source, target, [name for name in _TABLES if name in there], told)
+        tables: Sequence[str] = _TABLES
+        if older:
+            there = first_column(source, "SELECT name FROM sqlite_master")
+            tables = [name for name in _TABLES if name in there]
+        damaged = carry(source, target, tables, told)
         with suppress(*UNREADABLE):
             written = lookup(source, "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'")
     columns = first_column(target, "SELECT name FROM pragma_table_info('label_events')")
@@ -330,7 +338,7 @@ def salvage(copy: Path, target: Connection, told: Told) -> Salvaged:
         )
     if not behind and isinstance(written, int) and written > len(keys):
         lost.append(f"events: {written} were written and {len(keys)} could be read")
-    for table in {"replies", "reruns"}.intersection(there):
+    for table in ("replies", "reruns"):
         target.execute("BEGIN")
         # Keys only become smaller, so in this order each new key is free.
         for plan in first_column(target, f"SELECT DISTINCT plan FROM {table} ORDER BY plan"):
@@ -362,14 +370,12 @@ def bodies_of(target: Connection, run: int) -> list[str]:
 
 def drop(target: Connection, runs: Sequence[int], plans: Sequence[int]) -> None:
     """Delete some runs and re-runs from the new desk, and every row that belongs to no run."""
-    there = set(first_column(target, "SELECT name FROM sqlite_master"))
     target.executemany("DELETE FROM runs WHERE key = ?", [(run,) for run in runs])
     if plans:
         target.executemany("DELETE FROM reruns WHERE plan = ?", [(plan,) for plan in plans])
     for table in ("verdicts", "packed", "measures", "strata", "views", "case_tags", "orders"):
-        if table in there:
-            target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT key FROM runs)")
-    for table in {"bodies", "reruns"} & there:
+        target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT key FROM runs)")
+    for table in ("bodies", "reruns"):
         target.execute(f"DELETE FROM {table} WHERE verdict NOT IN (SELECT key FROM verdicts)")
 
 

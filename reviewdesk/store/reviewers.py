@@ -31,7 +31,7 @@ from reviewdesk.store.connect import (
     writing,
 )  # fmt: skip
 from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
-from reviewdesk.store.schema import MIGRATIONS
+from reviewdesk.store.schema import VERSION
 
 
 def check_name(name: str, place: str = "") -> None:
@@ -468,10 +468,9 @@ def elsewhere(path: Path) -> Iterator[Connection]:
         conn.execute("BEGIN")
         refuse_harmful(conn, path)
         version = value(conn, "PRAGMA user_version")
-        newest = len(MIGRATIONS)
-        if version > newest:
+        if version > VERSION:
             raise DeskError(f"{path}: made by a newer reviewdesk", "Update reviewdesk.")
-        if version < newest:
+        if version < VERSION:
             raise DeskError(
                 f"{path}: made by an older reviewdesk, whose events have no counters",
                 f"Open it once with this one: reviewdesk --desk {path} desk info.",

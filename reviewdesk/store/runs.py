@@ -397,14 +397,19 @@ def cover(conn: Connection, key: int, at: str, kind: str, hashes: Mapping[str, A
     events.append(conn, DESK, [NewEvent(kind, at, run=run.hash, detail=detail)])
 
 
-def cover_old(conn: Connection, at: str) -> None:
+def cover_old(conn: Connection, at: str, rules: int = 0) -> None:
     """Append an event for each run that no event covers yet, and one for its removal."""
     covered = {event.run for event in events.of_desk(conn, "run", "rules")}
     rows = conn.execute("SELECT key, hash, content, removed_at FROM runs ORDER BY key").fetchall()
     for key, run_hash, content, removed_at in rows:
         if run_hash in covered:
             continue
-        hashes = {"content": content, "covered_since": at, "rules": 0, "tags": tag_hash(conn, key)}
+        hashes = {
+            "content": content,
+            "covered_since": at,
+            "rules": rules,
+            "tags": tag_hash(conn, key),
+        }
         if content is None:
             found = digest(conn, key)
             hashes |= {"columns": found.columns(), "content": found.hexdigest(facts(conn, key))}

@@ -1,15 +1,15 @@
-"""The layout of the desk as an ordered list of migrations, each recorded in the desk itself."""
+"""The layout of the desk, and how an older desk is brought up to it."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
-
-from msgspec import Struct
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING
 from reviewdesk.errors import DeskError, ReviewDeskError
@@ -27,25 +27,107 @@ from reviewdesk.store.connect import (
 )  # fmt: skip
 from reviewdesk.store.load import ingest
 
+VERSION = 25
+"""The number of the layout, which ``user_version`` states."""
 
-class Migration(Struct, frozen=True):
-    """One step of the layout: statements, and what is computed ``then``.
+LAYOUT = """
+CREATE TABLE migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs ( key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL UNIQUE, file TEXT NOT NULL, file_hash TEXT NOT NULL,
+    format TEXT NOT NULL, options TEXT NOT NULL, loaded_at TEXT NOT NULL, seed TEXT NOT NULL,
+    header TEXT NOT NULL, notes TEXT NOT NULL, verdicts INTEGER NOT NULL,
+    ballots INTEGER NOT NULL, failed_ballots INTEGER NOT NULL, flagged INTEGER NOT NULL,
+    audit INTEGER NOT NULL, skipped INTEGER NOT NULL, passed INTEGER NOT NULL,
+    failed INTEGER NOT NULL, escalation_stated INTEGER NOT NULL,
+    confidence_source TEXT NOT NULL, scores_stated INTEGER NOT NULL, opened INTEGER NOT NULL,
+    removed_at TEXT, human_labels INTEGER NOT NULL DEFAULT 0, content TEXT, archive TEXT,
+    contents INTEGER);
+CREATE TABLE verdicts ( key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs(key),
+    pos INTEGER NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, item BLOB NOT NULL,
+    decision TEXT, score REAL, stated_score REAL, confidence REAL, agreement REAL, band TEXT,
+    margin REAL, passes INTEGER NOT NULL, answered INTEGER NOT NULL, seated INTEGER NOT NULL,
+    flags INTEGER NOT NULL, stratum INTEGER NOT NULL, rank INTEGER NOT NULL,
+    draw INTEGER NOT NULL, mix INTEGER NOT NULL, audit INTEGER NOT NULL, range REAL, mass REAL,
+    marks INTEGER NOT NULL DEFAULT 0, agreement_source TEXT NOT NULL DEFAULT 'ours',
+    ours_band TEXT);
+CREATE UNIQUE INDEX verdicts_by_id ON verdicts (run, id);
+CREATE INDEX verdicts_by_item ON verdicts (item, run);
+CREATE TABLE bodies ( verdict INTEGER PRIMARY KEY REFERENCES verdicts(key), body TEXT NOT NULL);
+CREATE TABLE strata ( run INTEGER NOT NULL REFERENCES runs(key), stratum INTEGER NOT NULL,
+    size INTEGER NOT NULL, audit INTEGER NOT NULL, passed INTEGER, failed INTEGER,
+    PRIMARY KEY (run, stratum)) WITHOUT ROWID;
+CREATE TABLE orders ( run INTEGER NOT NULL REFERENCES runs(key), name TEXT NOT NULL,
+    first INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (run, name, first));
+CREATE TABLE packed ( run INTEGER NOT NULL REFERENCES runs(key), first INTEGER NOT NULL,
+    scores BLOB NOT NULL, votes BLOB NOT NULL, stated BLOB NOT NULL, failed BLOB NOT NULL,
+    weights BLOB NOT NULL, juror BLOB NOT NULL, seated BLOB NOT NULL, threshold BLOB NOT NULL,
+    quorum BLOB NOT NULL, strategy BLOB NOT NULL, fraction BLOB NOT NULL,
+    rounding BLOB NOT NULL, decision BLOB NOT NULL, score BLOB NOT NULL,
+    PRIMARY KEY (run, first));
+CREATE TABLE measures ( run INTEGER PRIMARY KEY REFERENCES runs(key), names TEXT NOT NULL,
+    quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL, alpha_high REAL,
+    alpha_votes REAL, alpha_ordinal REAL, reasons TEXT NOT NULL);
+CREATE TABLE loads ( run INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, file TEXT NOT NULL,
+    first INTEGER NOT NULL, made TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+    token TEXT NOT NULL, bodies INTEGER NOT NULL, rows INTEGER NOT NULL, share REAL NOT NULL);
+CREATE TABLE case_tags ( run INTEGER NOT NULL REFERENCES runs(key), tag TEXT NOT NULL,
+    verdict INTEGER NOT NULL REFERENCES verdicts(key), PRIMARY KEY (run, tag, verdict))
+    WITHOUT ROWID;
+CREATE VIRTUAL TABLE search USING fts5( name, rubric, input, output, reasons, content='',
+    tokenize='unicode61 remove_diacritics 2');
+CREATE TABLE indexed_runs ( run INTEGER PRIMARY KEY REFERENCES runs(key),
+    verdicts INTEGER NOT NULL);
+CREATE TABLE label_events ( key INTEGER PRIMARY KEY AUTOINCREMENT, desk TEXT NOT NULL,
+    reviewer TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL,
+    run TEXT, verdict TEXT, item BLOB, label TEXT, author TEXT NOT NULL,
+    tentative INTEGER NOT NULL, detail TEXT NOT NULL, action INTEGER NOT NULL, target INTEGER,
+    prev_hash TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq));
+CREATE INDEX label_events_by_item ON label_events (item, kind);
+CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
+    WHERE target IS NOT NULL;
+CREATE INDEX label_events_deferred ON label_events (reviewer, item) WHERE kind = 'defer';
+CREATE TABLE event_places ( key INTEGER PRIMARY KEY REFERENCES label_events(key),
+    counter INTEGER NOT NULL);
+CREATE TABLE current_events ( item BLOB NOT NULL, slot TEXT NOT NULL, author TEXT NOT NULL,
+    key INTEGER NOT NULL, label TEXT, tentative INTEGER NOT NULL, seen INTEGER NOT NULL,
+    PRIMARY KEY (item, slot, author)) WITHOUT ROWID;
+CREATE INDEX current_events_by_slot ON current_events (slot, author) WHERE label IS NULL;
+CREATE TABLE label_marks ( window INTEGER PRIMARY KEY,
+    marks BLOB NOT NULL CHECK (typeof(marks) = 'blob' AND length(marks) = 4096));
+CREATE TABLE tag_uses ( author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
+    PRIMARY KEY (author, tag)) WITHOUT ROWID;
+CREATE TABLE claims ( item BLOB PRIMARY KEY, reviewer TEXT NOT NULL, until TEXT NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE seen ( reviewer TEXT NOT NULL, item BLOB NOT NULL, PRIMARY KEY (reviewer, item))
+    WITHOUT ROWID;
+CREATE TABLE drafts ( item BLOB NOT NULL, reviewer TEXT NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (item, reviewer)) WITHOUT ROWID;
+CREATE TABLE views ( run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
+    state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID;
+CREATE TABLE filters ( reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (reviewer, name)) WITHOUT ROWID;
+CREATE TABLE kept_settings ( reviewer TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (reviewer, name)) WITHOUT ROWID;
+CREATE TABLE replies ( key INTEGER PRIMARY KEY AUTOINCREMENT, plan INTEGER NOT NULL,
+    seat INTEGER NOT NULL, juror TEXT NOT NULL, call TEXT NOT NULL, attempt INTEGER NOT NULL,
+    nonce TEXT NOT NULL, at TEXT NOT NULL, ms REAL NOT NULL, status INTEGER,
+    body TEXT NOT NULL, headers TEXT NOT NULL, problem TEXT, usd REAL);
+CREATE INDEX replies_by_call ON replies (plan, call);
+CREATE TABLE reruns ( plan INTEGER PRIMARY KEY, verdict INTEGER NOT NULL REFERENCES verdicts(key),
+    ended_at TEXT NOT NULL, stopped INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX reruns_by_verdict ON reruns (verdict)"""
+"""The tables and indexes. New columns come last, so that an older table is the first part of ours.
 
-    A step without either changed nothing but views, which are made anew after all steps.
-    """
+``plan`` is the key of the event that committed the panel before the first request. The index of the
+current state leaves labels out: nearly all rows are labels, and each would cost one more page.
+"""
 
-    name: str
-    sql: str = ""
-    then: Callable[[Connection], object] | None = None
-
-    def __call__(self, conn: Connection) -> None:
-        for statement in filter(None, self.sql.split(";")):
-            conn.execute(statement)
-        if self.then is not None:
-            self.then(conn)
-
-
-RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
+RETIRED = {
+    "verdicts_by_draw": "CREATE INDEX verdicts_by_draw ON verdicts (run, draw)",
+    "replies_by_plan": "CREATE INDEX replies_by_plan ON replies (plan, seat)",
+}
+"""The indexes of older versions."""
 
 _GUARDS = (
     """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
@@ -61,55 +143,6 @@ _GUARDS = (
     """CREATE TRIGGER label_events_kept BEFORE DELETE ON label_events
             BEGIN SELECT RAISE(ABORT, 'label_events: events are never deleted'); END""",
 )
-
-
-def _give_id(conn: Connection) -> None:
-    conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
-
-
-def _guard_log(conn: Connection) -> None:
-    for trigger in _GUARDS:
-        conn.execute(trigger)
-
-
-def _derive_again(conn: Connection, which: str = "") -> None:
-    from reviewdesk.store.load.rederive import derive_again
-
-    derive_again(conn, which)
-
-
-def _measure_every_run(conn: Connection) -> None:
-    _derive_again(conn, "WHERE key NOT IN (SELECT run FROM measures)")
-
-
-def _cover_runs(conn: Connection) -> None:
-    """Append an event for each loaded run and each re-run, so that the head depends on them."""
-    if now := lookup(conn, "SELECT at FROM migrations WHERE name = 'cover_runs'"):
-        runs.cover_old(conn, now)
-        for plan in reruns.plans(conn):
-            reruns.cover(conn, plan, now, covered_since=now)
-
-
-def _add_counters(conn: Connection) -> None:
-    """Number the events, so that the order of several desks' events does not depend on clocks.
-
-    Existing events keep their hashes: their counters are their places in the log, which one new
-    event holds.
-    """
-    # Key and seq grow alike as long as one chain continues without a gap in the keys.
-    desk = events.desk_id(conn)
-    query = """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
-               GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)"""
-    spans = conn.execute(query, (desk,))
-    places: dict[str, dict[str, Any]] = {}
-    for reviewer, seq, key in spans.fetchall():
-        places.setdefault(reviewer, {"places": []})["places"].append([seq, key])
-    last = "SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq DESC"
-    for reviewer, found in places.items():
-        found |= dict(conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone())
-    if places:
-        at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
-        events.append(conn, DESK, [events.NewEvent(COUNTED, at, detail={"chains": places})])
 
 
 _FLAGS = (
@@ -249,205 +282,119 @@ def drop_views(conn: Connection) -> None:
         conn.execute(f"DROP VIEW IF EXISTS {name}")
 
 
-MIGRATIONS: tuple[Migration, ...] = (
-    Migration(
-        "create_runs",
-        """CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE runs ( key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE,
-            name TEXT NOT NULL UNIQUE, file TEXT NOT NULL, file_hash TEXT NOT NULL,
-            format TEXT NOT NULL, options TEXT NOT NULL, loaded_at TEXT NOT NULL,
-            seed TEXT NOT NULL, header TEXT NOT NULL, notes TEXT NOT NULL,
-            verdicts INTEGER NOT NULL, ballots INTEGER NOT NULL,
-            failed_ballots INTEGER NOT NULL, flagged INTEGER NOT NULL, audit INTEGER NOT NULL,
-            skipped INTEGER NOT NULL, passed INTEGER NOT NULL, failed INTEGER NOT NULL,
-            escalation_stated INTEGER NOT NULL, confidence_source TEXT NOT NULL,
-            scores_stated INTEGER NOT NULL, opened INTEGER NOT NULL, removed_at TEXT);
-        CREATE TABLE verdicts ( key INTEGER PRIMARY KEY,
-            run INTEGER NOT NULL REFERENCES runs(key), pos INTEGER NOT NULL, id TEXT NOT NULL,
-            test TEXT NOT NULL, item BLOB NOT NULL, decision TEXT, score REAL,
-            stated_score REAL, confidence REAL, agreement REAL, band TEXT, margin REAL,
-            passes INTEGER NOT NULL, answered INTEGER NOT NULL, seated INTEGER NOT NULL,
-            flags INTEGER NOT NULL, stratum INTEGER NOT NULL, rank INTEGER NOT NULL,
-            draw INTEGER NOT NULL, mix INTEGER NOT NULL, audit INTEGER NOT NULL);
-        CREATE TABLE bodies ( verdict INTEGER PRIMARY KEY REFERENCES verdicts(key),
-            body TEXT NOT NULL);
-        CREATE TABLE strata ( run INTEGER NOT NULL REFERENCES runs(key),
-            stratum INTEGER NOT NULL, size INTEGER NOT NULL, audit INTEGER NOT NULL,
-            PRIMARY KEY (run, stratum)) WITHOUT ROWID;
-        CREATE UNIQUE INDEX verdicts_by_id ON verdicts (run, id);
-        CREATE INDEX verdicts_by_draw ON verdicts (run, draw);
-        CREATE INDEX verdicts_by_item ON verdicts (item, run)""",
-        _give_id,
-    ),
-    Migration(
-        "create_label_log",
-        """CREATE TABLE label_events ( key INTEGER PRIMARY KEY AUTOINCREMENT,
-            desk TEXT NOT NULL, reviewer TEXT NOT NULL, seq INTEGER NOT NULL,
-            kind TEXT NOT NULL, at TEXT NOT NULL, run TEXT, verdict TEXT, item BLOB, label TEXT,
-            author TEXT NOT NULL, tentative INTEGER NOT NULL, detail TEXT NOT NULL,
-            action INTEGER NOT NULL, target INTEGER, prev_hash TEXT NOT NULL,
-            hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq));
-        CREATE INDEX label_events_by_item ON label_events (item, kind);
-        CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
-            WHERE target IS NOT NULL;
-        CREATE TABLE views ( run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
-            state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID""",
-        _guard_log,
-    ),
-    # Unsaved notes, which are not in the log until they are saved.
-    Migration(
-        "create_drafts",
-        """CREATE TABLE drafts ( item BLOB NOT NULL, reviewer TEXT NOT NULL,
-            text TEXT NOT NULL, PRIMARY KEY (item, reviewer)) WITHOUT ROWID""",
-    ),
-    Migration("add_tags_and_marks"),
-    Migration(
-        "add_search",
-        """CREATE TABLE seen ( reviewer TEXT NOT NULL, item BLOB NOT NULL,
-            PRIMARY KEY (reviewer, item)) WITHOUT ROWID;
-        CREATE INDEX label_events_deferred ON label_events (reviewer, item)
-            WHERE kind = 'defer';
-        CREATE VIRTUAL TABLE search USING fts5( name, rubric, input, output, reasons,
-            content='', tokenize='unicode61 remove_diacritics 2');
-        CREATE TABLE indexed_runs ( run INTEGER PRIMARY KEY REFERENCES runs(key),
-            verdicts INTEGER NOT NULL);
-        CREATE TABLE case_tags ( run INTEGER NOT NULL REFERENCES runs(key), tag TEXT NOT NULL,
-            verdict INTEGER NOT NULL REFERENCES verdicts(key),
-            PRIMARY KEY (run, tag, verdict)) WITHOUT ROWID;
-        CREATE TABLE filters ( reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
-            PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
-        runs.tag_verdicts,
-    ),
-    Migration(
-        "add_measures",
-        """ALTER TABLE verdicts ADD COLUMN range REAL;
-        ALTER TABLE verdicts ADD COLUMN mass REAL;
-        ALTER TABLE verdicts ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;
-        CREATE TABLE packed ( run INTEGER NOT NULL REFERENCES runs(key), first INTEGER NOT NULL,
-            scores BLOB NOT NULL, votes BLOB NOT NULL, stated BLOB NOT NULL,
-            failed BLOB NOT NULL, weights BLOB NOT NULL, juror BLOB NOT NULL,
-            seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
-            strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
-            decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first));
-        CREATE TABLE measures ( run INTEGER PRIMARY KEY REFERENCES runs(key),
-            names TEXT NOT NULL, quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL,
-            alpha_high REAL, alpha_votes REAL, alpha_ordinal REAL, reasons TEXT NOT NULL)""",
-    ),
-    # ``plan`` is the key of the event that committed the panel before the first request.
-    Migration(
-        "add_reruns",
-        """CREATE TABLE replies ( key INTEGER PRIMARY KEY AUTOINCREMENT, plan INTEGER NOT NULL,
-            seat INTEGER NOT NULL, juror TEXT NOT NULL, call TEXT NOT NULL,
-            attempt INTEGER NOT NULL, nonce TEXT NOT NULL, at TEXT NOT NULL, ms REAL NOT NULL,
-            status INTEGER, body TEXT NOT NULL, headers TEXT NOT NULL, problem TEXT);
-        CREATE INDEX replies_by_plan ON replies (plan, seat);
-        CREATE TABLE reruns ( plan INTEGER PRIMARY KEY,
-            verdict INTEGER NOT NULL REFERENCES verdicts(key), ended_at TEXT NOT NULL,
-            stopped INTEGER NOT NULL, body TEXT NOT NULL);
-        CREATE INDEX reruns_by_verdict ON reruns (verdict)""",
-    ),
+def _statements() -> dict[str, str]:
+    """Return the statements of the layout by the name of the table or index that each makes."""
+    found = (" ".join(one.split()) for one in LAYOUT.split(";"))
+    return {re.split(" TABLE | INDEX ", one)[1].split()[0]: one for one in found}
+
+
+_COLUMNS = """SELECT name, type, "notnull", dflt_value FROM pragma_table_info(?)"""
+
+
+def lay_out(conn: Connection) -> None:
+    """Make what a desk lacks of the layout; columns that a table lacks are added behind its own."""
+    there = set(first_column(conn, "SELECT name FROM sqlite_master"))
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for name, statement in _statements().items():
+            fresh.execute(statement)
+            if name not in there:
+                conn.execute(statement)
+                continue
+            held = first_column(conn, _COLUMNS, (name,))
+            for column, kind, given, default in fresh.execute(_COLUMNS, (name,)).fetchall():
+                if column not in held:
+                    ends = " NOT NULL" * given + (f" DEFAULT {default}" if default else "")
+                    conn.execute(f"ALTER TABLE {name} ADD COLUMN {column} {kind}{ends}")
+    for name in there.intersection(RETIRED):
+        conn.execute(f"DROP INDEX {name}")
+    if "label_events" not in there:
+        for trigger in _GUARDS:
+            conn.execute(trigger)
+    if "meta" not in there:
+        conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
+
+
+def _count_human(conn: Connection, _at: str) -> None:
     # The plain text search comes first, so that most bodies are not parsed as JSON.
-    Migration(
-        "add_human_labels",
-        """ALTER TABLE runs ADD COLUMN human_labels INTEGER NOT NULL DEFAULT 0;
-        UPDATE runs SET human_labels = (SELECT count(*) FROM verdicts v
-            JOIN bodies b ON b.verdict = v.key
-            WHERE v.run = runs.key AND instr(b.body, '"human"')
-              AND json_type(b.body, '$.human') = 'object')""",
-    ),
-    Migration(
-        "pair_agreement_and_band",
-        """ALTER TABLE verdicts ADD COLUMN agreement_source TEXT NOT NULL DEFAULT 'ours';
-        ALTER TABLE verdicts ADD COLUMN ours_band TEXT""",
-        _derive_again,
-    ),
-    Migration("measure_every_run", then=_measure_every_run),
-    Migration(
-        "add_kept_settings",
-        """CREATE TABLE IF NOT EXISTS kept_settings ( reviewer TEXT NOT NULL,
-            name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (reviewer,
-            name)) WITHOUT ROWID""",
-    ),
-    Migration("let_repeats_stand"),
-    Migration(
-        "add_loads",
-        """CREATE TABLE loads ( run INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE,
-            file TEXT NOT NULL, first INTEGER NOT NULL, made TEXT NOT NULL,
-            pid INTEGER NOT NULL, started TEXT NOT NULL, token TEXT NOT NULL,
-            bodies INTEGER NOT NULL, rows INTEGER NOT NULL, share REAL NOT NULL);
-        ALTER TABLE runs ADD COLUMN content TEXT""",
-    ),
-    # The index leaves labels out: nearly all rows are labels, and each would cost one more page.
-    Migration(
-        "keep_label_state",
-        """CREATE TABLE current_events ( item BLOB NOT NULL, slot TEXT NOT NULL,
-            author TEXT NOT NULL, key INTEGER NOT NULL, label TEXT, tentative INTEGER NOT NULL,
-            seen INTEGER NOT NULL, PRIMARY KEY (item, slot, author)) WITHOUT ROWID;
-        CREATE INDEX current_events_by_slot ON current_events (slot,
-            author) WHERE label IS NULL;
-        CREATE TABLE label_marks ( window INTEGER PRIMARY KEY,
-            marks BLOB NOT NULL CHECK (typeof(marks) = 'blob' AND length(marks) = 4096));
-        CREATE TABLE tag_uses ( author TEXT NOT NULL, tag TEXT NOT NULL, items INTEGER NOT NULL,
-            PRIMARY KEY (author, tag)) WITHOUT ROWID""",
-    ),
-    Migration("cover_runs", then=_cover_runs),
-    Migration(
-        "keep_orders", f"{ingest.LAYOUT};DROP INDEX IF EXISTS verdicts_by_draw", ingest.rebuild
-    ),
-    Migration("add_adjudications"),
-    # The statistics of a whole archive, whose run holds only some of its verdicts.
-    Migration("keep_archives", "ALTER TABLE runs ADD COLUMN archive TEXT"),
-    Migration(
-        "add_claims",
-        """CREATE TABLE IF NOT EXISTS claims ( item BLOB PRIMARY KEY, reviewer TEXT NOT NULL,
-            until TEXT NOT NULL) WITHOUT ROWID""",
-    ),
-    Migration(
-        "add_counters",
-        f"{events.PLACES};INSERT INTO event_places SELECT key, key FROM label_events",
-        _add_counters,
-    ),
-    # Labels are compared as labels, and missing answers are counted.
-    Migration("derive_by_rules_2", then=_derive_again),
-    # NULL for the runs of before, which keep their draw of verdicts.
-    Migration(
-        "draw_contents",
-        """ALTER TABLE runs ADD COLUMN contents INTEGER;
-        ALTER TABLE strata ADD COLUMN passed INTEGER;
-        ALTER TABLE strata ADD COLUMN failed INTEGER""",
-    ),
-    Migration("add_public_views"),
-    Migration(
-        "add_reply_costs",
-        """ALTER TABLE replies ADD COLUMN usd REAL;
-        DROP INDEX replies_by_plan;
-        CREATE INDEX replies_by_call ON replies (plan, call)""",
-    ),
-    # Position flips are counted, and votes without a score.
-    Migration("derive_by_rules_4", then=_derive_again),
+    conn.execute(
+        """UPDATE runs SET human_labels = (SELECT count(*) FROM verdicts v
+           JOIN bodies b ON b.verdict = v.key WHERE v.run = runs.key AND instr(b.body, '"human"')
+             AND json_type(b.body, '$.human') = 'object')"""
+    )
+
+
+def _add_counters(conn: Connection, at: str) -> None:
+    """Number the events, so that the order of several desks' events does not depend on clocks.
+
+    Existing events keep their hashes: their counters are their places in the log, which one new
+    event holds.
+    """
+    conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
+    # Key and seq grow alike as long as one chain continues without a gap in the keys.
+    desk = events.desk_id(conn)
+    query = """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
+               GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)"""
+    spans = conn.execute(query, (desk,))
+    places: dict[str, dict[str, Any]] = {}
+    for reviewer, seq, key in spans.fetchall():
+        places.setdefault(reviewer, {"places": []})["places"].append([seq, key])
+    last = "SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq DESC"
+    for reviewer, found in places.items():
+        found |= dict(conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone())
+    if places:
+        events.append(conn, DESK, [events.NewEvent(COUNTED, at, detail={"chains": places})])
+
+
+def _derive_again(conn: Connection, _at: str) -> None:
+    from reviewdesk.store.load.rederive import derive_again
+
+    derive_again(conn)
+
+
+def _cover(conn: Connection, at: str) -> None:
+    """Append an event for each loaded run and each re-run, so that the head depends on them."""
+    from reviewdesk.domain.run.digest import RULES
+
+    runs.cover_old(conn, at, RULES)
+    for plan in reruns.plans(conn):
+        reruns.cover(conn, plan, at, covered_since=at)
+
+
+_STEPS: tuple[tuple[int, Callable[[Connection, str], object]], ...] = (
+    (5, lambda conn, _at: runs.tag_verdicts(conn)),
+    (8, _count_human),
+    (20, _add_counters),
+    (25, _derive_again),
+    (16, lambda conn, _at: ingest.rebuild(conn)),
+    (15, _cover),
 )
+"""What is computed in a desk of a version before this one, in order. The runs from before version
+22 keep their draw of verdicts, with NULL for their contents."""
 
 
-def migrate(
-    conn: ExplainedConnection, path: Path, at: str, *, last: int | None = None, copies: bool = True
-) -> None:
-    """Apply and record the missing migrations, or those up to the ``last``.
+def bring_up(conn: Connection, version: int, at: str) -> None:
+    """Compute what a desk of an older version lacks, once it has the layout."""
+    for number, step in _STEPS:
+        if 0 < version < number:
+            step(conn, at)
+
+
+def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = True) -> None:
+    """Give a new or older desk the present layout, and record that.
 
     A desk with data is backed up first, unless it is itself a copy and ``copies`` is False. Raise
     DeskError if a newer version of reviewdesk made the desk, or it cannot be written.
     """
     version = value(conn, "PRAGMA user_version")
-    if version > len(MIGRATIONS):
+    if version > VERSION:
         raise DeskError(
-            f"{path}: made by a newer reviewdesk (schema {version}, this one knows "
-            f"{len(MIGRATIONS)})",
+            f"{path}: made by a newer reviewdesk (schema {version}, this one knows {VERSION})",
             "Update reviewdesk, or name another desk with --desk.",
         )
-    if version == len(MIGRATIONS):
+    if version == VERSION:
         return
     held = lookup(conn, "SELECT 1 FROM sqlite_master WHERE name = 'migrations'")
-    recorded = first_column(conn, "SELECT name FROM migrations") if held else []
-    if {one.name for one in MIGRATIONS[max(version, 0) :]}.intersection(recorded):
+    if held and value(conn, "SELECT count(*) FROM migrations") > version:
         raise DeskError(
             f"{path}: its schema number was changed to {version}", "Restore a backup of it."
         )
@@ -459,30 +406,26 @@ def migrate(
         # Another process may have migrated the desk while this one waited for the lock.
         version = value(conn, "PRAGMA user_version")
         conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        conn.execute(RECORDED)
-        for number, migration in enumerate(MIGRATIONS[:last], start=1):
-            if number > version:
-                # Recorded first, so that a migration can read its own time.
-                conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.name, at))
-                try:
-                    migration(conn)
-                except (ReviewDeskError, sqlite3.Error, OSError):
-                    raise
-                except Exception as fault:
-                    what = f"{type(fault).__name__}: {fault}"
-                    problem = f"{migration.name} cannot read it: {what}"
-                    raise damaged(path, problem) from fault
-                conn.execute(f"PRAGMA user_version={number}")
-        if last in {None, len(MIGRATIONS)}:
-            make_views(conn)
+        try:
+            lay_out(conn)
+            bring_up(conn, version, at)
+        except (ReviewDeskError, sqlite3.Error, OSError):
+            raise
+        except Exception as fault:
+            what = f"{type(fault).__name__}: {fault}"
+            raise damaged(path, f"it cannot be brought up to date: {what}") from fault
+        made = [(f"schema {number}", at) for number in range(version + 1, VERSION + 1)]
+        conn.executemany("INSERT INTO migrations VALUES (?, ?)", made)
+        conn.execute(f"PRAGMA user_version={VERSION}")
+        make_views(conn)
 
 
 def is_current(path: Path) -> bool:
-    """Return True if the file's header shows a desk with every migration applied."""
+    """Return True if the file's header shows a desk of the present layout."""
     try:
         with path.open("rb") as file:
             head = file.read(72)
     except OSError:
         return False
     found = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
-    return found == (APPLICATION_ID, len(MIGRATIONS))
+    return found == (APPLICATION_ID, VERSION)

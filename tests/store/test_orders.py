@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
+from reviewdesk.store import schema
 from reviewdesk.store.load import ingest
 from tests.helpers import load, numbered, open_desk, report, traced, verdict
 
@@ -18,7 +19,7 @@ PLACES = array("i", reversed(range(2 * ingest.SIZE + 7)))
 @pytest.fixture
 def conn() -> sqlite3.Connection:
     conn = sqlite3.connect(":memory:")
-    conn.execute(ingest.LAYOUT)
+    schema.lay_out(conn)
     for run, name in ((1, "draw"), (1, "mix"), (2, "draw")):
         ingest.put(conn, list(ingest.pieces(run, name, PLACES if run == 1 else PLACES[:3])))
     return conn

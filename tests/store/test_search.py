@@ -11,19 +11,9 @@ import pytest
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.review.filters import find, index, indexed
-from reviewdesk.store import schema
 from reviewdesk.store import search as stored
 from reviewdesk.store.connect import writing
-from tests.helpers import (
-    contents,
-    load,
-    numbered,
-    open_desk,
-    report,
-    steps_from,
-    unmeasure,
-    verdict,
-)
+from tests.helpers import contents, load, numbered, open_desk, report, set_back, unmeasure, verdict
 
 NAMES = "rowid, name, rubric, input, output, reasons"
 GONE = f"INSERT INTO search (search, {NAMES}) VALUES ('delete', 1, {{}})"
@@ -112,9 +102,7 @@ def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
         for name in TABLES:
             desk.conn.execute(f"DROP TABLE {name}")
         desk.conn.execute("DROP INDEX label_events_deferred")
-        place = len(schema.MIGRATIONS) - len(steps_from("add_search"))
-        desk.conn.execute(f"PRAGMA user_version={place}")
-        desk.conn.execute("DELETE FROM migrations WHERE name = 'add_search'")
+        set_back(desk.conn, "add_search")
     with closing(open_desk(path)) as desk:
         assert contents(desk)["case_tags"] == filled
         run = desk.run("run")

@@ -38,7 +38,7 @@ CHANGES = {
     "drafts": "DELETE FROM drafts",
     "runs": "UPDATE runs SET opened = 9 - opened",
     "meta": "INSERT INTO meta VALUES ('double', '0.5')",
-    "migrations": "UPDATE migrations SET at = '2020-01-01' WHERE name = 'add_loads'",
+    "migrations": "UPDATE migrations SET at = '2020-01-01' WHERE rowid = 13",
 }
 
 

@@ -22,7 +22,7 @@ ATTACKS: dict[str, Attack] = {
     "added trigger": sql(
         "CREATE TRIGGER planted AFTER INSERT ON label_events BEGIN SELECT 1; END"
     ),
-    "migration forgotten": sql("DELETE FROM migrations WHERE name = 'cover_runs'"),
+    "migration forgotten": sql("DELETE FROM migrations WHERE rowid = 15"),
     "migration invented": sql("INSERT INTO migrations VALUES ('theirs', '2025-01-01')"),
     "added view": sql("CREATE VIEW planted AS SELECT 1 AS x"),
 }  # fmt: skip

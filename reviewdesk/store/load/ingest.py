@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.details import RunMeasures
     from reviewdesk.domain.run.window import Counts, VerdictWindow
 
-LAYOUT = """CREATE TABLE IF NOT EXISTS orders (
-            run INTEGER NOT NULL REFERENCES runs(key), name TEXT NOT NULL, first INTEGER NOT NULL,
-            places BLOB NOT NULL, PRIMARY KEY (run, name, first))"""
 NAMES = ("draw", "mix")
 SIZE = 4096
 """The number of places in a row; the last of an order may have fewer."""

@@ -19,9 +19,9 @@ from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
-from reviewdesk.store import audit, connect, events
+from reviewdesk.store import audit, events
 from tests.desk.team.sharekit import COUNT, NAMES, act, all_hold_alike, copied, open_on, state, take
-from tests.helpers import drawn_by_verdict, load, numbered, open_desk, set_back, undraw_contents
+from tests.helpers import load, numbered, open_desk, without_counters
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
 Act = tuple[str, str, str, str, Truth]
@@ -296,34 +296,6 @@ def test_the_desk_itself_and_what_is_no_desk_are_refused(
 
 
 # Events from before counters
-
-
-def without_counters(path: Path) -> None:
-    """Take a desk back to the version before counters, of which no event had one."""
-    with closing(open_desk(path)) as desk:
-        conn = desk.conn
-        drawn_by_verdict(conn)
-        hashes = dict(map(tuple, conn.execute("SELECT hash, content FROM runs")))
-        rows = [dict(row) for row in conn.execute("SELECT * FROM label_events ORDER BY key")]
-        guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall()
-        for guard in guards:
-            conn.execute(f"DROP TRIGGER {guard['name']}")
-        ends: dict[str, str] = {}
-        for row in rows:
-            detail = json.loads(row["detail"])
-            del detail["counter"]
-            if detail.pop("drawn", None):
-                detail["content"] = hashes[row["run"]]
-            row |= {"detail": json.dumps(detail), "prev_hash": ends.get(row["reviewer"], "")}
-            row["hash"] = ends[row["reviewer"]] = event_hash(row)
-            query = "UPDATE label_events SET detail = ?, prev_hash = ?, hash = ? WHERE key = ?"
-            conn.execute(query, (row["detail"], row["prev_hash"], row["hash"], row["key"]))
-        for guard in guards:
-            conn.execute(guard["sql"])
-        conn.execute("DROP TABLE event_places")
-        undraw_contents(conn)
-        conn.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))
-        set_back(conn, "add_counters")
 
 
 def test_older_events_count_as_their_place_in_the_log_of_their_desk(desks: dict[str, Path]) -> None:

@@ -30,8 +30,8 @@ from tests.desk.team.sharekit import (
     take,
     until_quiet,
 )
-from tests.desk.team.test_merge import ACTS, WEEK, perform, three_labels, without_counters
-from tests.helpers import POSIX
+from tests.desk.team.test_merge import ACTS, WEEK, perform, three_labels
+from tests.helpers import POSIX, without_counters
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
 
