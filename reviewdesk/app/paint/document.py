@@ -246,10 +246,18 @@ def section_lines(section: Section, width: int) -> Lines:
     return lines
 
 
-def block_lines(one: Block, width: int) -> Lines:
+def block_lines(one: Block, width: int) -> Sequence[Content]:
     if isinstance(one, ReliabilityDiagram):
         return diagram_lines(one.fit, width)
-    return _PAINTERS[type(one)](one, width)
+    if isinstance(one, ScorePlot):
+        return score_plot_lines(one.seats, one.threshold, width)
+    return _painted(one, width)
+
+
+@lru_cache(2048)
+def _painted(one: Block, width: int) -> tuple[Content, ...]:
+    """Return the lines of a block, which are often drawn again as others around it grow."""
+    return tuple(_PAINTERS[type(one)](one, width))
 
 
 @lru_cache(4096)
@@ -325,7 +333,7 @@ def _table(one: Table, width: int) -> Lines:
             drawn = drawn.stylize(STOP)
         lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
         for quote in below:
-            lines += _quote(quote, width)
+            lines += block_lines(quote, width)
     return lines
 
 
@@ -394,6 +402,5 @@ _PAINTERS: dict[type, Callable[[Any, int], Lines]] = {
     Flow: _flow,
     Table: _table,
     Quote: _quote,
-    ScorePlot: lambda one, width: score_plot_lines(one.seats, one.threshold, width),
     Gap: lambda _, width: [cut(Content(""), width)],
 }

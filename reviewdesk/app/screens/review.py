@@ -61,7 +61,7 @@ class Front(Protocol):
     keymap: Keymap
     lateness: float
     rest: float
-    """Seconds without a step of the list after which the texts are drawn while a key is held."""
+    """Seconds without another item after which the texts are drawn while a key is held."""
 
     def begin(self) -> None:
         """Hear, once, that the first screen has been drawn."""
@@ -201,7 +201,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 FRAME = 6
 """The lines around a pane: header, its title, status, strip and footer."""
 SOON = 0.15
-"""Seconds within which a step follows the one before while a key is held."""
+"""Seconds within which an item follows the one before while a key is held."""
 
 
 class ReviewTexts:
@@ -218,20 +218,19 @@ class ReviewTexts:
     def waiting(self) -> bool:
         return self._wanted is not None
 
-    def draw_later(self, state: ViewState) -> None:
-        """Draw after the list has been drawn and, while a key is held, after the list rests."""
+    def draw_step(self, state: ViewState) -> None:
+        """Draw another item; while a key is held, only after the steps have rested."""
         front = self._screen.front
         now = front.clock()
         held = now - self._stepped < SOON
         self._stepped = now
-        first = self._wanted is None
+        if not (held and front.rest):
+            self.draw(state)
+            return
         self._wanted = state
-        if held and front.rest:
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self._screen.set_timer(front.rest, self._draw_wanted)
-        elif first:
-            self._screen.call_after_refresh(self._draw_wanted)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(front.rest, self._draw_wanted)
 
     def _draw_wanted(self) -> None:
         if self._wanted is not None and self._screen.is_running:
@@ -319,8 +318,6 @@ class ReviewScreen(DeskScreen):
     def __init__(self, front: Front) -> None:
         super().__init__(front)
         self.texts = ReviewTexts(self)
-        self._stepping = False
-        """Whether the current drawing is a step in the list, which another may follow at once."""
 
     def body(self) -> ComposeResult:
         with _Columns(id="body"):
@@ -399,11 +396,7 @@ class ReviewScreen(DeskScreen):
         widget = self._focused(self.drawn.panes)
         lines = int(by * widget.page) if pages else int(by)
         if isinstance(widget, QueueList):
-            self._stepping = True
-            try:
-                self.front.act(partial(self.front.controller.step, lines))
-            finally:
-                self._stepping = False
+            self.front.act(partial(self.front.controller.step, lines))
         else:
             widget.move(lines)
 
@@ -432,8 +425,8 @@ class ReviewScreen(DeskScreen):
             queue.reload()
         if before is None or _place(before) != _place(state):
             queue.point(session.index)
-        if self._stepping:
-            self.texts.draw_later(state)
+        if before is not None and before.start != state.start:
+            self.texts.draw_step(state)
         else:
             self.texts.draw(state)
         for name, note in _title_notes(state).items():

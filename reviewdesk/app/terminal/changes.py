@@ -143,10 +143,8 @@ class TerminalInput:
         return found
 
 
-_TOKEN = re.compile(
-    r"\x1b\[(?P<row>\d+);(?P<column>\d+)H|\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)"
-    r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
-)
+_MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
+_TOKEN = re.compile(r"\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)|(?P<text>[^\x00-\x1f\x7f-\x9f]+)")
 
 
 class Cell(NamedTuple):
@@ -156,26 +154,28 @@ class Cell(NamedTuple):
     look: str
 
 
-class CellRun(Struct):
-    """A row, the column where a piece of it starts, and the cells from there."""
+class CellRun(Struct, frozen=True):
+    """The cells of a piece of a row."""
 
-    row: int
-    column: int
-    cells: list[Cell] = []
-    plain: bool = True
+    cells: tuple[Cell, ...]
+    plain: bool
     """Whether every cell is a character of one column."""
-    width: int = 0
+    width: int
 
 
 PLAIN = ""
 
 
-def runs(drawing: str) -> list[CellRun] | None:
-    """Return the drawn runs, in order, or None if the text has anything else.
+@lru_cache(2048)
+def run_of(drawing: str) -> CellRun | None:
+    """Return what is drawn without moving the cursor, or None if the text has anything else.
 
-    The last run is empty if the drawing ends with a move of the cursor.
+    The same lines are drawn again and again: blank ones, those of a list that scrolls, and those
+    of an item that one comes back to.
     """
-    found: list[CellRun] = []
+    cells = list[Cell]()
+    plain = True
+    width = 0
     at = 0
     look = PLAIN
     while at < len(drawing):
@@ -183,30 +183,18 @@ def runs(drawing: str) -> list[CellRun] | None:
         if token is None:
             return None
         at = token.end()
-        kind = token.lastgroup
-        if kind == "column":
-            found.append(CellRun(int(token["row"]) - 1, int(token["column"]) - 1))
-        elif kind == "style":
+        if token.lastgroup == "style":
             wanted = token["style"].strip("0;") and token["style"]
             if PLAIN not in {look, wanted}:
                 return None
             look = wanted
-        elif kind == "text":
-            if not found:
-                return None
-            run = found[-1]
+        elif token.lastgroup == "text":
             text = token["text"]
             single = SINGLE.fullmatch(text) is not None
-            run.cells += cells_of(text, look) if single else (Cell(text, look),)
-            run.plain &= single
-            run.width += len(text) if single else cell_len(text)
-    return found
-
-
-@lru_cache(4096)
-def cells_of(text: str, look: str) -> tuple[Cell, ...]:
-    """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
-    return tuple(Cell(character, look) for character in text)
+            cells += (Cell(character, look) for character in text) if single else [Cell(text, look)]
+            plain &= single
+            width += len(text) if single else cell_len(text)
+    return CellRun(tuple(cells), plain, width)
 
 
 _PART = re.compile(
@@ -250,7 +238,9 @@ class CellWriter:
 
     def write(self, cells: Iterable[Cell]) -> None:
         for text, look in cells:
-            codes, self._look = _change(self._look, look, blank=text == " ")
+            codes = ""
+            if look != self._look:
+                codes, self._look = _change(self._look, look, blank=text == " ")
             self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
 
     def written(self) -> str:
@@ -283,50 +273,50 @@ class Shown:
         """Return a text, often empty, that makes the terminal show the same as ``data`` would."""
         if _MODES.fullmatch(data):
             return data
-        drawn = runs(data)
-        if drawn is None:
+        first, *pieces = _MOVE.split(data)
+        drawn = [run_of(piece) for piece in pieces[2::3]]
+        if first or None in drawn:
             self.forget()
             return data
         writer = CellWriter()
-        for run in drawn:
-            self._draw(run, writer)
-            if self._width is not None and run.column + run.width > self._width:
+        row = column = 0
+        for place, run in enumerate(filter(None, drawn)):
+            row, column = int(pieces[3 * place]) - 1, int(pieces[3 * place + 1]) - 1
+            self._draw(row, column, run, writer)
+            column += run.width
+            if self._width is not None and column > self._width:
                 # Drawn for a wider terminal: what does not fit lands on the last column.
-                del self._rows[run.row][self._width - 1 :]
+                del self._rows[row][self._width - 1 :]
         written = writer.written()
-        if not drawn:
-            return written
-        last = drawn[-1]
-        cursor = (last.row, last.column + last.width)
-        if written or cursor != self._cursor:
-            self._cursor = cursor
-            written += f"\x1b[{cursor[0] + 1};{cursor[1] + 1}H"
+        if drawn and (written or (row, column) != self._cursor):
+            self._cursor = row, column
+            written += f"\x1b[{row + 1};{column + 1}H"
         return written
 
-    def _draw(self, run: CellRun, writer: CellWriter) -> None:
-        """Write what a run changes, and keep its cells.
+    def _draw(self, at: int, column: int, run: CellRun, writer: CellWriter) -> None:
+        """Write what a run changes of a row, and keep its cells.
 
         Terminals differ in the columns that a text takes which is not plain. Such a run is written
         whole, over blanks, and so are the known cells to the right of it.
         """
-        row = self._rows.setdefault(run.row, [])
-        end = run.column + run.width
+        row = self._rows.setdefault(at, [])
+        end = column + run.width
         row += [None] * (end - len(row))
-        before = row[run.column : end]
+        before = tuple(row[column:end])
         if run.plain and before != run.cells:
             for start, stop in _spans(before, run.cells):
-                writer.move(run.row, run.column + start)
+                writer.move(at, column + start)
                 writer.write(run.cells[start:stop])
-            row[run.column : end] = run.cells
+            row[column:end] = run.cells
         elif not run.plain:
-            writer.move(run.row, run.column)
+            writer.move(at, column)
             writer.write([Cell(" ", run.cells[0].look)] * run.width)
-            writer.move(run.row, run.column)
+            writer.move(at, column)
             writer.write(run.cells)
             rest = [*takewhile(bool, row[end:])]
-            writer.move(run.row, end)
+            writer.move(at, end)
             writer.write(cell for cell in rest if cell)
-            row[run.column : end] = [None] * run.width
+            row[column:end] = [None] * run.width
 
 
 def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from rich.segment import Segment
@@ -23,7 +24,7 @@ from reviewdesk.app.controllers.exposure import DrawnItem, ItemLayout
 from reviewdesk.app.controllers.state import Place, TextPassage
 from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.item import PaintedItem
-from reviewdesk.app.paint.styled import Lines, Painter, cut, line
+from reviewdesk.app.paint.styled import Lines, Painter, cells, cut, line
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
 
@@ -63,8 +64,13 @@ def harmless(strip: Strip) -> Strip:
     return Strip(clean, strip.cell_length)
 
 
-def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
-    """Return a line of exactly ``width`` cells; a reversed one loses its inks."""
+def to_strip(
+    widget: Widget, content: Content, width: int, under: Style | None = None, *, margin: int = 0
+) -> Strip:
+    """Return a line of exactly ``width`` cells; a reversed one loses its inks.
+
+    ``margin`` counts the blanks before it.
+    """
     app: Any = widget.app
     base = widget.visual_style if under is None else under
     if base.reverse:
@@ -75,7 +81,28 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
             base, end="", parse_style=lambda ink: app.inks[ink] if isinstance(ink, str) else ink
         )
     ]
-    return Strip(segments).adjust_cell_length(width, base.rich_style)
+    if margin:
+        segments.insert(0, Segment(" " * margin, base.rich_style))
+    used = sum(cells(segment.text) for segment in segments)
+    if used > width:
+        return Strip(segments).adjust_cell_length(width, base.rich_style)
+    if used < width:
+        segments.append(Segment(" " * (width - used), base.rich_style))
+    return Strip(segments, width)
+
+
+def drawn_lines(widget: Widget, strips: list[Strip], crop: Region, width: int) -> list[Strip]:
+    """Return whole lines as ``render_lines`` must: with the app's filters, and cropped.
+
+    Textual's own way of drawing lines puts borders, padding and hints for the mouse around each of
+    them, which takes longer than the line itself.
+    """
+    for each in widget.get_line_filters():
+        background = widget.background_colors[1]
+        strips = [strip.apply_filter(each, background) for strip in strips]
+    if (crop.x, crop.width) != (0, width):
+        strips = [strip.crop(crop.x, crop.right) for strip in strips]
+    return strips
 
 
 def no_lines(_width: int) -> Lines:
@@ -123,6 +150,13 @@ class Bar(Widget):
     def text(self) -> str:
         return "\n".join(content.plain for content in self._painter(self.size.width or 80))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Textual marks what a click below the mouse does.
+        if self.mouse_hover or self.styles.gutter:
+            return super().render_lines(crop)
+        strips = [self.render_line(y) for y in crop.line_range]
+        return drawn_lines(self, strips, crop, self.size.width)
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if width != self._width:
@@ -139,7 +173,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     Pane { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
     """
 
-    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -170,17 +204,29 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.repaint()
 
     def repaint(self) -> None:
+        """Paint the text again, and draw the lines in view that differ."""
         width = self.scrollable_content_region.width
+        old = self._lines
+        before = self._width, self.scroll_offset.y
         self._moving = True
         try:
             self._width = width
-            self._strips.clear()
             self._lines = self._painter(max(1, width - 1)) if width else []
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
         finally:
             self._moving = False
-        self.refresh()
+        top = self.scroll_offset.y
+        if before != (width, top) or not width:
+            self._strips.clear()
+            self.refresh()
+            return
+        # Contents with the same text are equal, whatever their inks.
+        pairs = enumerate(zip_longest(old, self._lines, fillvalue=Content("")))
+        new = {at for at, (one, other) in pairs if one != other or one.spans != other.spans}
+        self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in new}
+        shown = [at for at in range(top, top + self.size.height) if at in new] or [top]
+        self.refresh(*(Region(0, at - top, self.size.width, 1) for at in shown))
 
     def _hold(self, size: Size) -> None:
         """Set the size of the text; lay the screen out if its width or the scrollbar changes."""
@@ -270,26 +316,40 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         del selection
         self.refresh()
 
-    def render_line(self, y: int) -> Strip:
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.styles.gutter:
+            return super().render_lines(crop)
         width = self.size.width
+        top = self.scroll_offset.y
+        chosen = self.text_selection
+        strips = [self._strip(top + y, width, chosen) for y in crop.line_range]
+        return drawn_lines(self, strips, crop, width)
+
+    def render_line(self, y: int) -> Strip:
+        """Return a line with the places of its texts, by which the mouse selects them."""
         at = y + self.scroll_offset.y
+        strip = self._strip(at, self.size.width, self.text_selection)
+        if at >= len(self._lines):
+            return strip
+        return Strip.join([strip.crop(0, 1), strip.crop(1).apply_offsets(0, at)])
+
+    def _strip(self, at: int, width: int, chosen: Selection | None) -> Strip:
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
-        chosen = self.text_selection
-        if chosen is None and (at, width) in self._strips:
+        span = chosen.get_span(at) if chosen else None
+        if span is None and (at, width) in self._strips:
             return self._strips[at, width]
         content = self._lines[at]
-        # The column of a scroll bar that is not shown stays blank.
-        room = max(0, min(width, self._width) - 1)
-        if chosen and (span := chosen.get_span(at)):
+        if span is not None:
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
-        strip = to_strip(self, content, room).apply_offsets(0, at)
-        drawn = Strip.join([Strip.blank(1, self.visual_style.rich_style), strip])
-        drawn = drawn.adjust_cell_length(width, self.visual_style.rich_style)
-        if chosen is None:
-            self._strips[at, width] = drawn
-        return drawn
+        # The column of a scroll bar that is not shown stays blank.
+        room = max(0, min(width, self._width) - 1)
+        strip = to_strip(self, content, room + 1, margin=1)
+        strip = strip.adjust_cell_length(width, self.visual_style.rich_style)
+        if span is None:
+            self._strips[at, width] = strip
+        return strip
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -329,6 +389,10 @@ class Divider(Widget):
     def on_mouse_up(self, event: events.MouseUp) -> None:
         event.stop()
         self.release_mouse()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        width = self.size.width
+        return drawn_lines(self, [to_strip(self, _RULE, width)] * crop.height, crop, width)
 
     def render_line(self, y: int) -> Strip:
         del y

@@ -10,14 +10,14 @@ from typing import ClassVar
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
-from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, to_strip
+from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, drawn_lines, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Decision
@@ -354,9 +354,16 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         place = index - number * PAGE
         return page[place] if place < len(page) else None
 
-    def render_line(self, y: int) -> Strip:
+    def render_lines(self, crop: Region) -> list[Strip]:
         width = self.size.width
-        index = y + self.scroll_offset.y
+        top = self.scroll_offset.y
+        strips = [self._strip(top + y, width) for y in crop.line_range]
+        return drawn_lines(self, strips, crop, width)
+
+    def render_line(self, y: int) -> Strip:
+        return self._strip(y + self.scroll_offset.y, self.size.width)
+
+    def _strip(self, index: int, width: int) -> Strip:
         current = index == self._cursor
         if index >= len(self._keys):
             return Strip.blank(width, self.visual_style.rich_style)
