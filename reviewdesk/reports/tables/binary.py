@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.tables.cells import column_names, is_header, on_a_line
+from reviewdesk.reports.tables.header import column_names, is_header, on_a_line
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}

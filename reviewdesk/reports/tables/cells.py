@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -55,7 +55,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "pass": (
         "pass", "passed", "passing", "verdict", "decision", "vote", "is_correct", "success",
         "criteria_met", "met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
-        "判定", "结论", "вердикт", "verdetto",
+        "判定", "结论", "вердикт", "verdetto", "veredito",
     ),
     "label": ("label", "winner", "preference", "preferred", "choice"),
     "decision": (
@@ -115,7 +115,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "generator": (
         "generator", "generator_model", "output_model", "model_under_test", "model", "model_id",
-        "model_a", "generator_1", "chosen_model",
+        "model_a", "generator_1", "chosen_model", "candidate_model", "target_model", "candidate",
+        "model_name", "system",
     ),
     "rival": ("rival", "model_b", "generator_2", "rejected_model"),
     "human": (
@@ -154,6 +155,9 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
             roles[role] = named.pop(spelling)
     if _plain(roles.get("output", "")) == "a" and _plain(roles.get("input", "")) != "q":
         del roles["output"]  # one of several letters
+    others = [one for one in _SPELLINGS["output"][6:] if one in named and one != "chosen"]
+    if _plain(roles.get("output", "")) == "answer" and others and "reference" not in roles:
+        roles |= {"reference": roles["output"], "output": named.pop(others[0])}
     if "item" not in roles and "test" in roles:
         roles["item"] = roles.pop("test")
     return roles
@@ -328,7 +332,7 @@ def without_remark(value: Any) -> Any:
         return match["answer"] if match["answer"] != text else value
     end = FRONT.match(text) or (_END.search(text[-_LAST:]) if len(text) > _MOST_STARS else None)
     said = next(filter(None, end.groups())).strip() if end else ""
-    known = likely_number(said) is not None or part_of_whole(said) or _USUAL.vote(said) is not None
+    known = likely_number(said) is not None or part_of_whole(said) or USUAL.vote(said) is not None
     return said if known else value
 
 
@@ -380,7 +384,9 @@ def parsed(value: Any) -> Any:
         return value
     start = value.lstrip()[:1]
     inside = value.endswith(("}", "```", "}\n")) and len(value) <= _LONGEST_LITERAL
-    return _decoded(value) if inside or (start and start in "{[`") else value
+    if inside or (start and start in "{[`"):
+        return _decoded(value)
+    return _listed(value) or value if len(value) <= _LONGEST else value
 
 
 @lru_cache(maxsize=32)
@@ -397,6 +403,24 @@ def _decoded(value: str) -> Any:
         return value
 
 
+def _listed(text: str) -> Any:
+    """Return the list of the votes in ``pass; fail``, the object in ``ann: pass, ben: 4``, or None.
+
+    Anything else, such as a text, is neither.
+    """
+    parts = _BETWEEN_VOTES.split(text.strip())
+    if len(parts) < 2:
+        return None
+    if all(USUAL.vote(one) is not None for one in parts) and not any(map(str.isdecimal, parts)):
+        return parts
+    pairs = [_NAMED_VOTE.match(one) for one in parts]
+    if all(pairs) and all(is_answer(one[2]) for one in pairs if one):
+        return {one[1]: one[2] for one in pairs if one}
+    return None
+
+
+_BETWEEN_VOTES = re.compile(r"\s*[;|,]\s*")
+_NAMED_VOTE = re.compile(r"([^:=]{1,40}?)\s*[:=]\s*([^:=]{1,20})\Z")
 _LONGEST_LITERAL = 20_000
 _FENCED = re.compile(
     r"\s*```(?:json)?\s*([{\[].*[}\]])\s*```\s*\Z"
@@ -426,7 +450,12 @@ class DecidingWords(LabelWords):
         if not isinstance(value, str | int | float):
             return None
         vote = self._word(text := str(value))
-        if vote is None and type(value) is str and len(text) <= _LONGEST:
+        if (
+            vote is None
+            and type(value) is str
+            and len(text) <= _LONGEST
+            and not self._several(text)
+        ):
             text = text.translate(_SKIN).strip(_AROUND)
             vote = self._word(text)
             # In "A: pass" or "Yes - because ..." one part decides.
@@ -434,6 +463,10 @@ class DecidingWords(LabelWords):
                 if vote is None and part and not part[1].isdecimal():
                     vote = self._word(part[1])
         return vote
+
+    def _several(self, text: str) -> bool:
+        parts = _BETWEEN_VOTES.split(text)
+        return len(parts) > 1 and all(self._word(one) is not None for one in parts)
 
     def _word(self, text: str) -> bool | None:
         vote = super().vote(text)
@@ -474,95 +507,8 @@ def is_answer(cell: Any) -> bool:
     return (
         likely_number(cell := without_remark(cell)) is not None
         or part_of_whole(cell) is not None
-        or _USUAL.vote(cell) is not None
+        or USUAL.vote(cell) is not None
     )
 
 
-_USUAL = DecidingWords(ReadOptions())
-
-
-def on_a_line(column: str) -> str:
-    """Return the name of a column on one line; pandas writes names of two levels as a tuple."""
-    if _TUPLE.match(column):
-        return "_".join(re.findall(r"'([^']+)'", column))
-    return " ".join(column.split())
-
-
-_TUPLE = re.compile(r"\('[^']*'(?:, '[^']*')+\)\Z")
-
-
-def is_header(record: Sequence[str], most: int) -> bool:
-    """Return True unless a record is a title above a table, or a key and its value.
-
-    ``most`` is the number of filled cells in the record that has most of them.
-    """
-    return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
-
-
-def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
-    """Return the names of the columns, and how many of the first records they are made of.
-
-    A second line of names has no first cell, or is the one that pandas writes below names that
-    recur; answers follow below it. Pandas writes the first column's name on a line of its own.
-    Columns without names are numbered.
-    """
-    top = tuple(start[0])
-    if _is_data(top, start[1:]):
-        return tuple(str(number) for number in range(1, len(top) + 1)), 0
-    unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
-    plain = ("index" if "item" in top else "item", *top[1:]) if unnamed else top
-    second, third = start[1:3] if len(start) > 2 else ((), ())
-    if len(second) == len(top) and all(
-        bool(one) != bool(two) for one, two in zip(top, second, strict=True)
-    ):
-        return tuple(one or two for one, two in zip(top, second, strict=True)), 2
-    below = [name for name in second if name]
-    filled = [name for name in top if name]
-    recur = len({*filled}) < len(filled)
-    merged = "" in top[1:] or recur
-    if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
-        return plain, 1
-    named = not any(third[1:])
-    starts = not second[0] or (not top[0] and (recur or ("" in top[1:] and all(second))))
-    below_names = merged or len({*below}) < len(below)
-    if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
-        return plain, 1
-    group = ""
-    names: list[str] = []
-    for name, sub in zip(top, second, strict=True):
-        group = name or (group if sub else "")
-        names.append("_".join(filter(None, (group, sub))) if merged else name or sub)
-    if named:
-        names[0] = third[0]
-    elif not (names[0] or is_answer(third[0])):
-        names[0] = "item"
-    if len({*names}) < len(names) or not all(names[1:]):
-        return plain, 1
-    return tuple(names), 3 if named else 2
-
-
-def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first record is no header: its cells recur below, or are numbers."""
-    filled = [(at, cell) for at, cell in enumerate(top) if cell]
-    numbers = [cell for _, cell in filled if likely_number(cell) is not None]
-    if tuple(top) in map(tuple, below) or not below or _count_up(numbers):
-        return False
-    data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
-    sure = any(_USUAL.vote(one) is not None for one in data)
-    for at, one in filled:
-        if any(map(str.isdecimal, one)):
-            shapes = {_DIGIT.sub("0", row[at]) for row in below if len(row) > at}
-            sure = sure or (shapes == {_DIGIT.sub("0", one)} and not one.isdecimal())
-    data += [one for one in numbers if one not in data]
-    rest = roles_of(one for _, one in filled if one not in data)
-    decimal = any("." in one for one in numbers)
-    return not rest and (2 * len(data) > len(filled) or decimal or sure)
-
-
-_DIGIT = re.compile(r"\d+")
-
-
-def _count_up(numbers: Sequence[str]) -> bool:
-    return any(numbers == [*map(str, range(at, at + len(numbers)))] for at in (0, 1)) and bool(
-        numbers
-    )
+USUAL = DecidingWords(ReadOptions())

@@ -37,15 +37,14 @@ _SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _FAILS = re.compile(
     r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
     r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
-    r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|[d-f][+-]?$)",
+    r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|refut|contra|sever"
+    r"|major|critical|serious|[d-f][+-]?$)",
     re.IGNORECASE,
 )
 _NEITHER = re.compile(
     r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
     re.IGNORECASE,
 )
-_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
-"""Roles and columns that tell apart the rows of one item and judge."""
 _PAIR = ("chosen", "rejected")
 _FIRST = {
     "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
@@ -174,7 +173,9 @@ class Guesser(TableShapes):
             }
             problem = f"has an output and its result in one cell: {listed(results)}"
             return _unsure(_map(made | {"ballots": [found]}), problem, self.see, *results)
-        if "pass" in self.roles:
+        counts = self.counts()
+        counted = [one for rule in counts for one in rule["columns"]]
+        if "pass" in self.roles and self.roles["pass"] not in counted:
             made.setdefault("decision", self.roles["pass"])
         if not judges and (column := self.tagged()):
             person = {"as": "person", "label": f"{column}.0"}
@@ -182,8 +183,7 @@ class Guesser(TableShapes):
                 made["words"] = words
             problem = f'has in "{show_line(column, 60)}" lists of words, as people choose them'
             return _unsure(_map(made | {"ballots": [person]}), problem, self.see, column)
-        if (counts := self.counts()) and all(map(_SUMS.search, judges)):
-            counted = [one for rule in counts for one in rule["columns"]]
+        if counts and not any(map(JUDGE.search, judges)):
             problem = f"has numbers of votes, without the names of judges: {listed(counted)}"
             return _unsure(_map(made | {"ballots": counts}), problem, self.see, *counted)
         if self.people_rule and judges and {*judges} <= {*self.people}:
@@ -255,28 +255,6 @@ class Guesser(TableShapes):
             rule = rule | {"dimension": around + asked}
         return rule
 
-    def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> None:
-        """Add columns to the item's id if rows of one id differ in none of other paths."""
-        said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
-        if not made["item"] or not self.recurs(said):
-            return
-        named = {one.casefold(): one for one in self.columns}
-        parts = [self.roles.get(one) or named.get(one, "") for one in _PARTS]
-        parts = [one for one in dict.fromkeys(parts) if one and one not in said]
-        more = next((one for one in parts if not self.recurs([*said, one])), "")
-        chosen = [more] if more else parts
-        if chosen and not self.recurs([*said, *chosen]):
-            counted = chosen[0].casefold() == "run" and "output" not in made
-            if counted and all(str(one).isdecimal() for one in self.cells(chosen[0])):
-                made["epoch"] = chosen[0]
-                return
-            made["item"] = " + ".join([made["item"], *chosen])
-            if made.get("model") in chosen:
-                made["generator"] = made.pop("model")
-        elif wide:
-            # Rows of one id that nothing tells apart are items of their own.
-            made |= {"title": made["item"], "item": ""}
-
     def long(self) -> Guess:
         roles = self.roles
         made = dict(self.made)
@@ -301,10 +279,18 @@ class Guesser(TableShapes):
             made["dimension"] = roles["dimension"]
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
-        self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
-        if person := of_people([row.cells for row in self.sample]):
-            made["ballots"] = [{"by": made["judge"], **person}, {}]
+        apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
+        if rules := self.winners(made.get("label", "")) or self.of_persons(made["judge"]):
+            made["ballots"] = rules
+        if apart:
+            problem = f'has several rows for an item, which "{show_line(apart, 60)}" tells apart'
+            return _unsure(_map(made), problem, self.see, made["score"])
         return self.checked(made)
+
+    def of_persons(self, judge: str) -> list[JsonObject]:
+        """Return the rules of rows that are marked as those of persons, if any are."""
+        person = of_people([row.cells for row in self.sample])
+        return [{"by": judge, **person}, {}] if person else []
 
     def judge_path(self) -> str:
         """Return the path of the judge's name, which may be the first value of a list or object."""
@@ -472,7 +458,10 @@ class Guesser(TableShapes):
                 rule["pass"] = self.roles["pass"]
         besides = {"confidence": _SURENESS, "error": _ERRORS, "pass": _VOTES}
         found = {role: path for role, words in besides.items() if (path := beside(words))}
-        return rule | {role: path for role, path in found.items() if path != rule["score"]}
+        rule |= found
+        return {
+            role: path for role, path in rule.items() if role == "score" or path != rule["score"]
+        }
 
     def answering(self) -> tuple[list[str], list[str]]:
         """Return the columns of no other use, and those of them that hold answers."""
@@ -495,8 +484,7 @@ class Guesser(TableShapes):
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
             found.setdefault(stem_of(one), one)
-        judges = [one for one in answers if one in found.values()]
-        return free, judges
+        return free, self.within([one for one in answers if one in found.values()])
 
     def by_cells(self) -> Guess:
         """Return the map of a table without a column of judges' names, by its cells' content."""
@@ -545,7 +533,10 @@ class Guesser(TableShapes):
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""
         said = {one: {*map(str, self.cells(one))} for one in free}
-        worded = [one for one in free if self.has_words(self.cells(one))]
+        named = [one for one in free if JUDGE.search(one)]
+        if not self.has_words([cell for one in named for cell in self.cells(one)]):
+            named = []
+        worded = [one for one in free if one in named or self.has_words(self.cells(one))]
         more = [one for one in worded if any(said[one] & said[judge] for judge in judges)]
         if judges:
             return more if len({*more, *judges}) > len(judges) else []
@@ -555,7 +546,7 @@ class Guesser(TableShapes):
 
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
         """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
-        if not all(map(self.has_words, columns)):
+        if not self.has_words([cell for one in columns for cell in one]):
             return {}
         found = sorted({cell for one in columns for cell in one})
         if not 1 < len(found) <= _MOST_WORDS:

@@ -31,8 +31,10 @@ NO_SCORE = re.compile(
     r"|justification|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
-    r"|temperature|#|ms|secs?|seconds|s|ts|spent|elapsed|order|rank|agree\w*|unanim\w*|kappa"
-    rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$",
+    r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
+    r"|rank|agree\w*|unanim\w*|kappa"
+    rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$"
+    r"|seconds$|minutes$|[_ ](?:tokens?|cost|latency)[_ ]",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""

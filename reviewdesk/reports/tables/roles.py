@@ -167,7 +167,8 @@ class TableRoles(TableSample):
                 if self.roles.get("item") == "@key":
                     del self.roles["item"]
         item = self.roles.get("item", "")
-        again = bool(item) and self.recurs([item])
+        ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
+        again = any(self.recurs([one]) for one in ([item] if item else ids))
         person = next((one for one in self.columns if _PEOPLE.search(one)), "")
         if person and (again or not {"item", "input", "output"} & self.roles.keys()):
             self.roles.setdefault("judge", person)
@@ -289,8 +290,8 @@ class TableRoles(TableSample):
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
         said = len(filled) - len(rest)
-        rest = [one for one in rest if not stated_error(one)]
-        return said > len(rest) and all(map(is_word, rest))
+        rest = [str(one) for one in rest if not stated_error(one)]
+        return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
 
     def is_text(self, column: str) -> bool:
         cells = self.cells(column)
@@ -313,7 +314,8 @@ class TableRoles(TableSample):
 
 def _is_person(column: str) -> bool:
     words = re.split(r"[\W\d_]+", stem_of(column).casefold())
-    return words[0] in _FIRST_NAMES.split() and not JUDGE.search(column)
+    initials = len(column) == 2 and column.isalpha() and column.isupper() and column != "AI"
+    return (initials or words[0] in _FIRST_NAMES.split()) and not JUDGE.search(column)
 
 
 def frame_of(named: Sequence[str]) -> tuple[str, str]:

@@ -27,14 +27,12 @@ from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import (
     Cells,
-    column_names,
     is_answer,
-    is_header,
     likely_number,
-    on_a_line,
     roles_of,
     with_decimal_point,
 )
+from reviewdesk.reports.tables.header import column_names, is_header, named_apart, on_a_line
 from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
@@ -425,6 +423,7 @@ def _csv_layout(text: str) -> Layout | None:
 
 TOTALS = frozenset({
     "average", "averages", "avg", "avg.", "mean", "median", "total", "totals", "sum", "overall",
+    "pass rate", "pass %", "% pass", "accuracy", "sd",
     "grand total", "std", "stdev", "std dev", "min", "max", "count", "summe", "gesamt",
     "mittelwert", "mittel", "durchschnitt", "moyenne", "total général", "promedio", "media",
 })  # fmt: skip
@@ -489,7 +488,10 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         if header:
             if header < layout.headers or is_header(fields, sum(map(bool, columns))):
                 header -= 1
-                if layout.headers == 1 and tuple(map(on_a_line, fields[1:])) != columns[1:]:
+                if (
+                    layout.headers == 1
+                    and named_apart([*map(on_a_line, fields)])[1:] != columns[1:]
+                ):
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")
             continue
         if delimiter == "|" and all(map(_RULE.match, filter(None, fields))):

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from reviewdesk.reports.tables.cells import FRONT, is_criterion, likely_number, parsed
+from reviewdesk.reports.tables.cells import FRONT, is_criterion, likely_number, name, parsed
 from reviewdesk.reports.tables.nested import JUDGE, SURE
 from reviewdesk.reports.tables.roles import TableRoles, stem_of
+from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
 _WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
@@ -17,6 +18,11 @@ _PASSING = frozenset({"pass", "passes", "passed", "yes", "for", "approve", "upvo
 _FAILING = frozenset({"fail", "fails", "failed", "no", "against", "reject", "downvotes"})
 _VOTERS = frozenset({"judges", "total", "jurors", "voters", "raters", "votes", "panel"})
 _COUNTED = frozenset({"n", "num", "count", "counts", "votes", "vote", "total", "number"})
+_REPEAT = re.compile(
+    r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
+)
+_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
+"""Roles and columns that tell apart the rows of one item and judge."""
 _TAGS = frozenset({"label", "labels", "tags", "annotations", "cats", "categories"})
 _RESPONSES = ("answer", "response", "output", "completion", "reply", "generation", "text")
 AGAIN = re.compile(
@@ -33,6 +39,41 @@ _JOINS = (
 class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
 
+    def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
+        """Add columns to the item's id if rows of one id differ in none of other paths.
+
+        Return the column if it has no known role.
+        """
+        said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
+        if not made["item"] or not self.recurs(said):
+            return ""
+        named = {one.casefold(): one for one in self.columns}
+        again = [one for one in self.columns if _REPEAT.match(one)]
+        parts = [*again, *(self.roles.get(one) or named.get(one, "") for one in _PARTS)]
+        parts = [one for one in dict.fromkeys(parts) if one and one not in said]
+        known = {*self.roles.values(), *said, *parts}
+        rest = [one for one in self.columns if one not in known and self.recurs([one]) and not wide]
+        more = next((one for one in (*parts, *rest) if not self.recurs([*said, one])), "")
+        chosen = [more] if more else parts
+        if chosen and not self.recurs([*said, *chosen]):
+            if chosen[0] in again and self.is_repeat(made, chosen[0]):
+                made["epoch"] = chosen[0]
+                return ""
+            made["item"] = " + ".join([made["item"], *chosen])
+            if made.get("model") in chosen:
+                made["generator"] = made.pop("model")
+        elif wide:
+            # Rows of one id that nothing tells apart are items of their own.
+            made |= {"title": made["item"], "item": ""}
+        return more if more in rest else ""
+
+    def is_repeat(self, made: JsonObject, column: str) -> bool:
+        """Return True if a column numbers the runs of judges on the same output."""
+        paths = [made["item"], made.get("output", "")]
+        found = {tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample}
+        same = len(found) == len({item for item, _ in found})
+        return same and all(str(one).isdecimal() for one in self.cells(column))
+
     def counts(self) -> list[JsonObject]:
         """Return the rules of columns that count votes, such as ``votes_for``; else an empty list.
 
@@ -48,8 +89,14 @@ class TableShapes(TableRoles):
                 if words & names and (words & _COUNTED or len(words) == 1):
                     found[kind].append(column)
                     break
+        if any(map(JUDGE.search, found["pass"])):
+            return []
         passes, rest = found["pass"], found["fail"] or found["all"]
-        if len(passes) != 1 or len(rest) != 1 or not any(map(self.is_many, (*passes, *rest))):
+        if (
+            len(passes) != 1
+            or len(rest) != 1
+            or not any(self.highest(one) > 1 for one in (*passes, *rest))
+        ):
             return []
         rule = {"columns": passes, "score": "", "pass": "=yes", "times": "*"}
         others = {"columns": rest, "score": "", "pass": "=no", "times": "*"}
@@ -57,8 +104,31 @@ class TableShapes(TableRoles):
             others |= {"judge": f"={rest[0]} - {passes[0]}", "less": passes[0]}
         return [rule, others]
 
-    def is_many(self, column: str) -> bool:
-        return any((likely_number(one) or 0) > 1 for one in self.cells(column))
+    def within(self, judges: Sequence[str]) -> list[str]:
+        """Return the columns that are no numbers beyond those of judges with known names."""
+        named = [one for one in judges if JUDGE.search(one)]
+        top = max(map(self.highest, named), default=0)
+        top = next((one for one in (1, 5, 10, 100) if top <= one), top)
+        rest = [one for one in judges if one in named or is_criterion(one)]
+        return [one for one in judges if not named or one in rest or self.highest(one) <= top]
+
+    def highest(self, column: str) -> float:
+        return max((likely_number(one) or 0 for one in self.cells(column)), default=0)
+
+    def winners(self, column: str) -> list[JsonObject]:
+        """Return the rules of a column that holds the name of the better one of two models."""
+        first, second = self.roles.get("generator", ""), self.roles.get("rival", "")
+        rows = [
+            [name(row.cells.get(one)) for one in (column, first, second)] for row in self.sample
+        ]
+        if not second or 2 * sum(row[0] in row[1:] for row in rows) <= len(rows):
+            return []
+        return [
+            {"where": {column: f"!={first}", f"{column}|": f"!={second}"}},
+            {"where": {column: f"!={first}"}, "pass": "=no"},
+            {"where": {column: "*"}, "pass": "=yes"},
+            {},
+        ]
 
     def tagged(self) -> str:
         """Return the column of lists of words that people chose, as in doccano; or an empty text.

@@ -1,0 +1,103 @@
+"""Find the names of a table's columns in its first records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reviewdesk.reports.tables.cells import REASONS, USUAL, is_answer, likely_number, roles_of
+
+
+def on_a_line(column: str) -> str:
+    """Return the name of a column on one line; pandas writes names of two levels as a tuple."""
+    if _TUPLE.match(column):
+        return "_".join(re.findall(r"'([^']+)'", column))
+    return " ".join(column.split())
+
+
+_TUPLE = re.compile(r"\('[^']*'(?:, '[^']*')+\)\Z")
+
+
+def is_header(record: Sequence[str], most: int) -> bool:
+    """Return True unless a record is a title above a table, or a key and its value.
+
+    ``most`` is the number of filled cells in the record that has most of them.
+    """
+    return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
+
+
+def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
+    """Return the names of the columns, and how many of the first records they are made of.
+
+    A second line of names has no first cell, or is the one that pandas writes below names that
+    recur; answers follow below it. Pandas writes the first column's name on a line of its own.
+    Columns without names are numbered.
+    """
+    top = named_apart(start[0])
+    if _is_data(top, start[1:]):
+        return tuple(str(number) for number in range(1, len(top) + 1)), 0
+    unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
+    plain = ("index" if "item" in top else "item", *top[1:]) if unnamed else top
+    second, third = start[1:3] if len(start) > 2 else ((), ())
+    if len(second) == len(top) and all(
+        bool(one) != bool(two) for one, two in zip(top, second, strict=True)
+    ):
+        return tuple(one or two for one, two in zip(top, second, strict=True)), 2
+    below = [name for name in second if name]
+    filled = [name for name in top if name]
+    recur = len({*filled}) < len(filled)
+    merged = "" in top[1:] or recur
+    if len(below) < 2 or len(second) != len(top) or any(map(is_answer, below)):
+        return plain, 1
+    named = not any(third[1:])
+    starts = not second[0] or (not top[0] and (recur or ("" in top[1:] and all(second))))
+    below_names = merged or len({*below}) < len(below)
+    if not (starts and below_names and third[0] and (named or any(map(is_answer, third[1:])))):
+        return plain, 1
+    group = ""
+    names: list[str] = []
+    for name, sub in zip(top, second, strict=True):
+        group = name or (group if sub else "")
+        names.append("_".join(filter(None, (group, sub))) if merged else name or sub)
+    if named:
+        names[0] = third[0]
+    elif not (names[0] or is_answer(third[0])):
+        names[0] = "item"
+    if len({*names}) < len(names) or not all(names[1:]):
+        return plain, 1
+    return tuple(names), 3 if named else 2
+
+
+def named_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns; reasons under one name are named by the columns before them."""
+    again = {one for one in names if names.count(one) > 1 and one.casefold() in REASONS}
+    return tuple(
+        f"{names[at - 1]} {one}" if at and one in again else one for at, one in enumerate(names)
+    )
+
+
+def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return True if the first record is no header: its cells recur below, or are numbers."""
+    filled = [(at, cell) for at, cell in enumerate(top) if cell]
+    numbers = [cell for _, cell in filled if likely_number(cell) is not None]
+    if tuple(top) in map(tuple, below) or not below or _count_up(numbers):
+        return False
+    data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
+    sure = any(USUAL.vote(one) is not None for one in data)
+    for at, one in filled:
+        if any(map(str.isdecimal, one)):
+            shapes = {_DIGIT.sub("0", row[at]) for row in below if len(row) > at}
+            sure = sure or (shapes == {_DIGIT.sub("0", one)} and not one.isdecimal())
+    data += [one for one in numbers if one not in data]
+    rest = roles_of(one for _, one in filled if one not in data)
+    decimal = any("." in one for one in numbers)
+    return not rest and (2 * len(data) > len(filled) or decimal or sure)
+
+
+_DIGIT = re.compile(r"\d+")
+
+
+def _count_up(numbers: Sequence[str]) -> bool:
+    return any(numbers == [*map(str, range(at, at + len(numbers)))] for at in (0, 1)) and bool(
+        numbers
+    )
