@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import not_asked, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError
@@ -285,6 +285,7 @@ async def ask_all(
     meter: Meter,
     limits: RunLimits,
     world: World,
+    plan: ConsentPlan,
     *,
     done: Callable[[Q, CaseCalls], None],
     came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
@@ -295,9 +296,10 @@ async def ask_all(
 ) -> LiveProgress:
     """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
 
-    Each reply is in the store of the meter before it is used. With ``batches``, jurors whose vendor
-    has a batch interface are asked through it, and their calls may still wait at the end. Raise
-    DeskError if a reply cannot be stored; earlier ones are.
+    ``told`` hears of the progress of what was agreed to. Each reply is in the store of the meter
+    before it is used. With ``batches``, jurors whose vendor has a batch interface are asked through
+    it, and their calls may still wait at the end. Raise DeskError if a reply cannot be stored;
+    earlier ones are.
     """
 
     def keep(call: Call, exchange: Exchange) -> None:
@@ -316,7 +318,8 @@ async def ask_all(
 
     def report(counts: LiveProgress) -> None:
         counts.seconds = clock.monotonic() - started
-        told(counts)
+        spent = None if plan.unpriced else meter.spent
+        told(replace(counts, cases=plan.cases or 0, planned=plan.calls, spent_usd=spent))
 
     try:
         await batch.run(questions, report)

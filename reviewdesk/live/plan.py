@@ -29,7 +29,6 @@ from reviewdesk.live.wires.vendors import Endpoint, address_text, endpoint, prox
 def hosts(
     calls: Mapping[Juror, int],
     environment: Mapping[str, str],
-    proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
     """Return the hosts of jurors with so many calls each, and which of their keys are missing.
 
@@ -47,7 +46,7 @@ def hosts(
             missing[problem.partition(" ")[0]] = None
     found = []
     for name, places in there.items():
-        proxy = proxies(places[0][1].url)
+        proxy = proxy_for(places[0][1].url)
         found.append(
             Host(
                 name=name,
@@ -124,9 +123,9 @@ class Survey:
             opened = left
         return opened
 
-    def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
+    def plan(self) -> ConsentPlan:
         """Return the plan to which a person consents."""
-        places = hosts(self._calls, self.environment, proxies)
+        places = hosts(self._calls, self.environment)
         return replace(
             places,
             models=tuple(dict.fromkeys(juror.model for juror in self._calls)),
@@ -178,7 +177,6 @@ class Survey:
 def plan(
     calls: Sequence[Call],
     environment: Mapping[str, str],
-    proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
     """Summarize what the calls would send, counting one attempt each.
 
@@ -186,7 +184,7 @@ def plan(
     """
     found = Survey(environment)
     found.add(CaseCalls(calls))
-    return found.plan(proxies)
+    return found.plan()
 
 
 def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:

@@ -133,6 +133,12 @@ def of_desk(conn: Connection, *kinds: str) -> Iterator[Event]:
     yield from map(to_event, in_pages(conn, query, kinds, desk_id(conn), DESK))
 
 
+def of_reviewer(conn: Connection, reviewer: str, after: int) -> Iterator[Event]:
+    """Yield a reviewer's events on this desk after a ``seq`` of the chain, oldest first."""
+    query = f"SELECT * FROM label_events {_OF_CHAIN} AND seq > ?3 ORDER BY seq"
+    yield from map(to_event, conn.execute(query, (desk_id(conn), reviewer, after)))
+
+
 def next_undo(conn: Connection, reviewer: str) -> int | None:
     """Return the reviewer's newest action that still stands, or ``None``."""
     query = f"""SELECT action FROM standing_events {_OF_CHAIN} AND seq = action

@@ -30,9 +30,6 @@ from reviewdesk.store.events import WINDOW
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
-_FEW = 8
-"""If more windows changed than this, all verdicts are counted again."""
-
 
 class DecidedKeys(Struct, frozen=True):
     """The verdicts of a run that had a label at one moment, by key, without those ``waiting``."""
@@ -57,14 +54,12 @@ class RunLabels:
         self._reviewer = reviewer
         self._first = first_key(conn, run.key)
         self._held: dict[int, bytes] = {}
+        self._counts: dict[int, Counter[int]] = {}
+        """The bytes of each window, and how many of its verdicts have each."""
         self._marks = bytearray(run.verdicts)
-        self._counts: Counter[int] = Counter()
-        """The number of labelled verdicts by their bytes."""
         self._queue: Sequence[int] | None = None
         self._members = bytearray()
-        self._left = 0
-        """The verdicts that represent the contents of the last queue asked for, and how many of
-        these have no label."""
+        """The verdicts that represent the contents of the last queue asked for."""
         self._contents = _contents(conn, run)
         self._newest = 0
         """The newest event of the log that the labels include."""
@@ -77,25 +72,8 @@ class RunLabels:
                    UNION ALL SELECT -1, max(key) FROM label_events"""
         rows = {row[0]: row[1] for row in conn.execute(query, ends)}
         self._newest = rows.pop(-1) or 0
-        changed = {window for window, marks in rows.items() if self._held.get(window) != marks}
-        many = len(changed) > _FEW
-        for window in changed:
-            # A window may begin or end in another run.
-            start = window * WINDOW - self._first
-            low = max(start, 0)
-            high = min(start + WINDOW, self.run.verdicts)
-            held = rows[window][low - start : high - start]
-            if many:
-                self._marks[low:high] = held
-                continue
-            for place, (was, now) in enumerate(zip(self._marks[low:high], held, strict=True), low):
-                if was != now:
-                    self._turn(place, now)
-        if many:
-            self._queue = None
-            found = ((byte, self._marks.count(byte)) for byte in range(1, 256))
-            self._counts = Counter({byte: n for byte, n in found if n})
-        self._held = rows
+        for window, marks in rows.items():
+            self._put(window, marks)
         deferred = _deferred(conn, self.run, self._reviewer)
         self.put_off = [key for key, _ in deferred]
         self._deferred = len({c for _, c in deferred})
@@ -109,25 +87,29 @@ class RunLabels:
             return False
         first = self._first
         keys = [key for key in done.marks if first <= key < first + self.run.verdicts]
-        if len(keys) > _FEW or not {*keys}.isdisjoint(self.put_off):
+        if not {*keys}.isdisjoint(self.put_off):
             return False
         for key in keys:
             window, place = divmod(key, WINDOW)
             marks = bytearray(self._held.get(window, bytes(WINDOW)))
             marks[place] = done.marks[key]
-            self._turn(key - first, done.marks[key])
-            self._held[window] = bytes(marks)
+            self._put(window, bytes(marks))
         self._newest = done.head.key
         return True
 
-    def _turn(self, place: int, now: int) -> None:
-        """Replace the byte of one verdict, and count it."""
-        was = self._marks[place]
-        self._marks[place] = now
-        self._counts[was] -= 1
-        self._counts[now] += 1
-        if self._queue is not None and self._members[place]:
-            self._left += (not now) - (not was)
+    def _put(self, window: int, marks: bytes) -> None:
+        """Replace the bytes of a window, which may begin or end in another run."""
+        if self._held.get(window) != marks:
+            self._held[window] = marks
+            start = window * WINDOW - self._first
+            low = max(start, 0)
+            high = min(start + WINDOW, self.run.verdicts)
+            self._marks[low:high] = own = marks[low - start : high - start]
+            self._counts[window] = Counter(own)
+
+    def _counted(self) -> Counter[int]:
+        """Return the number of verdicts by their bytes."""
+        return sum(self._counts.values(), Counter[int]())
 
     def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
         return DecidedKeys(self._first, bytes(self._marks), waiting)
@@ -142,7 +124,7 @@ class RunLabels:
         """
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
-        counts = (self._counts - held).items()
+        counts = (self._counted() - held).items()
         run = self.run
         found = {byte: n for byte, n in counts if byte and not byte & COPY}
         truths = {truth: sum(n for b, n in found.items() if TRUTHS[b & TRUTH] is truth)
@@ -152,10 +134,10 @@ class RunLabels:
         if keys is not None and len(keys) != run.verdicts:
             if self._queue is not keys:
                 self._queue = keys
-                places = members(keys, self._first, self._marks, self._contents)
-                self._members, self._left = places
+                self._members = members(keys, self._first, len(self._marks), self._contents)
             apart = [key - self._first for key in waiting]
-            left = self._left + sum(self._members[at] for at in apart if self._marks[at])
+            left = sum(self._members[at] for at in apart if self._marks[at])
+            left += count_open(self._members, self._marks)
         return Progress(
             verdicts=run.contents,
             labelled=labelled,
@@ -176,7 +158,7 @@ class RunLabels:
         responses that nobody saw, and those ``waiting`` for a second opinion, do not count.
         """
         apart = {key - self._first for key in waiting}
-        given = {byte: n for byte, n in self._counts.items() if byte and not byte & UNSEEN}
+        given = {byte: n for byte, n in self._counted().items() if byte and not byte & UNSEEN}
         count = sum(n for byte, n in given.items() if not byte & COPY)
         count -= sum(self._marks[at] in given and not self._marks[at] & COPY for at in apart)
         before = 0
@@ -214,6 +196,15 @@ class RunLabels:
             if key in keys and key not in skip:
                 return keys.index(key)
         return None
+
+
+_OPEN = bytes([1]) + bytes(255)
+
+
+def count_open(members: bytes | bytearray, marks: bytes | bytearray) -> int:
+    """Count the members without a label: each is a byte that is 1, and a mark that is 0."""
+    both = int.from_bytes(members) & int.from_bytes(marks.translate(_OPEN))
+    return both.bit_count()
 
 
 def _contents(conn: Connection, run: Run) -> array[int] | None:

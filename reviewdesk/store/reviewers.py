@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from reviewdesk.domain.labels.chain import DESK, ChainProblem, checked
-from reviewdesk.domain.records import COLUMNS, ChainEvent, Truth, View
+from reviewdesk.domain.records import COLUMNS, ChainEvent, View
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import (
@@ -26,7 +26,6 @@ from reviewdesk.store.connect import (
     in_pages,
     insert,
     lookup,
-    record,
     value,
     writing,
 )  # fmt: skip
@@ -117,88 +116,12 @@ def was_seen(conn: Connection, key: int, reviewer: str) -> bool:
     return lookup(conn, query, (key, reviewer)) is not None
 
 
-class Done(Struct, frozen=True):
-    """An event of one reviewer; ``target`` is the action that an undo or redo refers to."""
+def author_labels(conn: Connection, run: int) -> Iterator[tuple[int, str, str | None]]:
+    """Yield verdict, author and label of each person with a label on an item, in draw order.
 
-    seq: int
-    at: str
-    kind: str
-    run: str | None
-    item: bytes | None
-    action: int
-    target: int | None
-    untimed: bool
-    """Whether no time was spent on the event: it is from a file or the shell, or one of many."""
-
-
-def done(conn: Connection, reviewer: str, after: int) -> Iterator[Done]:
-    """Yield a reviewer's events after a ``seq`` of the chain, oldest first."""
-    query = """SELECT seq, at, kind, run, item, action, target,
-                      ifnull(json_extract(detail, '$.imported') IS NOT NULL OR (
-                         kind = 'label' AND json_extract(detail, '$.blind') IS NULL)
-                       OR json_extract(detail, '$.together') > 1, 0) AS untimed
-               FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq"""
-    yield from (record(Done, row) for row in conn.execute(query, (desk_id(conn), reviewer, after)))
-
-
-class WorkEvent(Struct, frozen=True):
-    """A label, repeat or defer of one reviewer, or the undo or redo of the action ``target``.
-
-    ``blind`` is ``None`` if the event does not state it. ``told`` is whether the panel's answer was
-    shown after it, ``again`` the content, in hex, that came back after it, and ``unseen`` whether a
-    repeat was given without sight of the panel's answer.
-    """
-
-    seq: int
-    key: int
-    kind: str
-    verdict: str
-    item: bytes
-    label: Truth | None
-    blind: bool | None
-    told: bool | None
-    again: str | None
-    unseen: bool
-    action: int
-    target: int | None
-
-
-def work(conn: Connection, reviewer: str, run: str, after: int, last: int) -> Iterator[WorkEvent]:
-    """Yield a reviewer's labels, repeats and deferrals on screen in a run, and all undos and redos.
-
-    They are those with a ``seq`` above ``after`` and up to ``last``, oldest first.
-    """
-    query = """SELECT seq, key, kind, verdict, item, label,
-                  json_extract(detail, '$.blind') AS blind, json_extract(detail, '$.told') AS told,
-                  json_extract(detail, '$.again') AS again,
-                  ifnull(json_extract(detail, '$.unseen'), 0) AS unseen, action, target
-           FROM label_events
-           WHERE desk = ? AND reviewer = ? AND seq > ? AND seq <= ?
-             AND (kind IN ('undo', 'redo')
-                  OR author = reviewer AND run = ? AND kind IN ('label', 'repeat', 'defer')
-                     AND json_extract(detail, '$.imported') IS NULL
-                     AND (kind = 'defer' OR json_extract(detail, '$.blind') IS NOT NULL))
-           ORDER BY seq"""
-    rows = conn.execute(query, (desk_id(conn), reviewer, after, last, run))
-    yield from (record(WorkEvent, row) for row in rows)
-
-
-class AuthorLabel(Struct, frozen=True):
-    """The label that a person gave the item of a verdict, before the others' could be seen.
-
-    ``label`` is ``None`` if the person had revealed the labels of others.
-    """
-
-    verdict: int
-    item: bytes
-    author: str
-    label: str | None
-
-
-def author_labels(conn: Connection, run: int) -> Iterator[AuthorLabel]:
-    """Yield a label of each person who has one on an item of a run, in the order of the draw.
-
-    A change after another person labelled the item is left out, as all labels are in view then.
+    The label is the one from before the others' could be seen; it is ``None`` if the person had
+    revealed theirs. A change after another person labelled the item is left out, as all labels are
+    in view then.
     """
     own: dict[tuple[bytes, str], str | None] = {}
     authors: dict[bytes, set[str]] = {}
@@ -218,7 +141,7 @@ def author_labels(conn: Connection, run: int) -> Iterator[AuthorLabel]:
         (run,),
     )
     for verdict, item, author in rows:
-        yield AuthorLabel(verdict, item, author, own.get((item, author)))
+        yield verdict, author, own.get((item, author))
 
 
 def disputed(conn: Connection, run: int) -> list[int]:
@@ -273,14 +196,6 @@ def others_work(conn: Connection, reviewer: str) -> bool:
     return found is not None
 
 
-class FewLabels(Struct, frozen=True):
-    """An item with few ``labels``, none of one reviewer, who may have ``revealed`` them."""
-
-    item: bytes
-    labels: int
-    revealed: bool
-
-
 _FEW = """SELECT c.item, count(*) AS labels,
                  EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
                            AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed
@@ -293,10 +208,11 @@ _FEW = """SELECT c.item, count(*) AS labels,
 
 def others_labels(
     conn: Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
-) -> Iterator[FewLabels]:
+) -> Iterator[tuple[bytes, int, bool]]:
     """Yield the items, of the given ones or all, that at most ``most`` others labelled.
 
-    Without those with an adjudication, or with a label that the reviewer gave or imported.
+    With each come the number of its labels, and whether the reviewer has revealed them. Items with
+    an adjudication, or with a label that the reviewer gave or imported, are left out.
     """
     who = (reviewer,) * 2
     rows: Iterable[Row] = ()
@@ -305,7 +221,8 @@ def others_labels(
         rows = in_pages(conn, f"{_FEW} AND c.item IN (*) {few}", sorted(items), *who)
     elif others_work(conn, reviewer):
         rows = conn.execute(f"{_FEW} {few}", who)
-    yield from (record(FewLabels, row) for row in rows)
+    for item, labels, revealed in rows:
+        yield item, labels, bool(revealed)
 
 
 _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"

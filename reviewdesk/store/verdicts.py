@@ -256,16 +256,11 @@ def held(conn: Connection, item: bytes, author: str, slot: str = "label") -> Tru
     return Truth(found) if found else None
 
 
-class HumanLabel(Struct, frozen=True):
-    """A verdict whose body holds a person's label."""
+def human(conn: Connection, run: int, count: int) -> Iterator[list[Row]]:
+    """Yield the verdicts with a person's label in the file, in file order, ``count`` at a time.
 
-    id: str
-    item: bytes
-    body: str
-
-
-def human(conn: Connection, run: int, count: int) -> Iterator[list[HumanLabel]]:
-    """Yield the verdicts with a person's label in the file, in file order, ``count`` at a time."""
+    Each has its id, its item and its body.
+    """
     pos = -1
     while True:
         rows = conn.execute(
@@ -277,7 +272,7 @@ def human(conn: Connection, run: int, count: int) -> Iterator[list[HumanLabel]]:
         if not rows:
             return
         pos = rows[-1]["pos"]
-        yield [record(HumanLabel, row) for row in rows]
+        yield rows
 
 
 def count_human_labelled(conn: Connection, run: int) -> int:

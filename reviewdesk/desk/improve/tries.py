@@ -247,15 +247,10 @@ async def carry_out(
         journal.plan, _ = store.began(desk.conn, begun.name)
         if plan := ready.plan:
             meter = Meter(journal, ready.limits.max_cost, journal.spent)
-
-            def progress(counts: LiveProgress) -> None:
-                usd = None if plan.worst_usd is None else meter.spent
-                cases = 2 * len(ready.rows)
-                told(replace(counts, cases=cases, planned=plan.calls, spent_usd=usd))
-
             await ask_all(
                 ready.cases(desk), meter, ready.limits, world,
-                done=lambda _one, _found: None, told=progress, noted=noted,
+                replace(plan, cases=2 * len(ready.rows)),
+                done=lambda _one, _found: None, told=told, noted=noted,
             )  # fmt: skip
             if meter.closed:
                 hint = "The answers are kept; try the same again with a higher ceiling."

@@ -112,23 +112,24 @@ def import_human(desk: OpenFile, run: Run) -> str:
     held = 0
     for rows in verdicts.human(desk.conn, run.key, BATCH):
 
-        def entries(rows: Sequence[verdicts.HumanLabel] = rows) -> list[NewEvent]:
+        def entries(rows: Sequence[sqlite3.Row] = rows) -> list[NewEvent]:
             nonlocal found, held
-            marked = queue.marks(desk.conn, [row.item for row in rows])
+            marked = queue.marks(desk.conn, [row["item"] for row in rows])
             made = {}
             for row in rows:
                 held += 1
-                found += row.item not in marked
-                human = stored_body(row.body).get("human")
-                if row.item in marked or human is None:
+                item = row["item"]
+                found += item not in marked
+                human = stored_body(row["body"]).get("human")
+                if item in marked or human is None:
                     continue
                 kept = {name: human[name] for name in ("note", "at") if human.get(name)}
-                made[row.item] = NewEvent(
+                made[item] = NewEvent(
                     "label",
                     desk.at(),
                     run=run.hash,
-                    verdict=row.id,
-                    item=row.item,
+                    verdict=row["id"],
+                    item=item,
                     label=Truth(human["label"]),
                     author=human.get("by"),
                     detail={**batches.detail, "imported": True, **kept},

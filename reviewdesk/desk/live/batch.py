@@ -272,13 +272,13 @@ class BatchRun:
         panel = self.panel
         journal = self._journal
         held = self._commit()
-        count = self._plan.cases or 0
-        calls = self._plan.calls
+        plan = self._plan
+        count = plan.cases or 0
         if not order.report:
             calls = count * sum(juror.samples for juror in panel.jurors)
+            plan = replace(plan, calls=calls)
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
         self.came = f"0 of {count} cases are complete{at_vendors}"
-        priced = not self._plan.unpriced
         spent = journal.spent if journal else 0.0
         meter = Meter(self.store, order.max_cost, spent, self._promised)
         results = Results(panel, held, order.report)
@@ -293,13 +293,12 @@ class BatchRun:
 
         def told(counts: LiveProgress) -> None:
             self.came = f"{counts.done} of {count} cases are complete{at_vendors}"
-            spent = meter.spent if priced else None
-            self.listener.told(replace(counts, cases=count, planned=calls, spent_usd=spent))
+            self.listener.told(counts)
 
         try:
             counts = await ask_all(
                 check_cases(self.cases.read(), panel, self.cases.name), meter, order, self.world,
-                done=done, told=told, noted=self.listener.noted,
+                plan, done=done, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
             if meter.closed:
@@ -320,7 +319,7 @@ class BatchRun:
                     made = results.summary.verdicts
                     left = count - made
                     journal.append("rerun_ended", {"left": left, "done": made, "stopped": left > 0})
-        return results.finish(counts, meter.spent if priced else None, order.max_failed)
+        return results.finish(counts, None if plan.unpriced else meter.spent, order.max_failed)
 
     def _commit(self) -> CommitTimes:
         panel = self.panel

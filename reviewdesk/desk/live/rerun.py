@@ -332,12 +332,6 @@ async def carry_out(
                 journal.draw(one.calls, plans[key])
                 yield one
 
-        def told(counts: LiveProgress) -> None:
-            spent = summary.spent_usd = None if ready.plan.worst_usd is None else meter.spent
-            cases = summary.verdicts
-            planned = ready.plan.calls
-            listener.told(replace(counts, cases=cases, planned=planned, spent_usd=spent))
-
         def came(one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
             summary.turnouts.add([ballot])
             listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
@@ -356,14 +350,16 @@ async def carry_out(
         try:
             await ask_all(
                 drawn(), meter, ready.order, world or World.real(),
+                replace(ready.plan, cases=summary.verdicts),
                 done=lambda one, found: store(one, found.answers),
-                came=came, told=told, noted=listener.noted,
+                came=came, told=listener.told, noted=listener.noted,
             )  # fmt: skip
         finally:
             # The replies that came are paid for, so that this runs at every end.
             is_alone = summary.verdicts == 1 and not meter.closed
             if is_alone and not summary.done:
                 store(ready.prepared(desk, ready.keys[0]), ballots)
+            summary.spent_usd = None if ready.plan.unpriced else meter.spent
             done = len(summary.done)
             summary.left = left = 0 if is_alone else summary.verdicts - done
             facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -43,7 +43,6 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store import events, queue, reruns, runs, verdicts
 from reviewdesk.store.connect import explained
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.reviewers import Done, done
 
 _MOST_IDS = 200
 """The most ids that a completion offers."""
@@ -186,27 +185,27 @@ class PaceReader:
 
     def pace(self, desk: OpenFile, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""
-        for event in done(desk.conn, desk.reviewer, self._seq):
-            self._take(event, run, untimed=event.untimed)
+        self.follow(events.of_reviewer(desk.conn, desk.reviewer, self._seq), run)
         return self.now
 
-    def follow(self, events: Sequence[Event], run: Run) -> None:
-        """Take in the next events of the reviewer, which are labels."""
-        for event in events:
+    def follow(self, found: Iterable[Event], run: Run) -> None:
+        """Take in the next events of the reviewer.
+
+        No time was spent on those from a file or the shell, and on one of many.
+        """
+        for event in found:
+            self._seq = event.seq
+            if event.target is not None:
+                self._pacing.turn(event.target, stands=event.kind == "redo")
             facts = event.detail
-            untimed = facts.get("blind") is None or facts.get("together", 1) > 1
-            self._take(event, run, untimed=untimed or "imported" in facts)
+            is_unseen = event.kind == "label" and facts.get("blind") is None
+            untimed = is_unseen or facts.get("together", 1) > 1 or "imported" in facts
+            if event.run == run.hash and not untimed:
+                self._pacing.add(datetime.fromisoformat(event.at), event.kind, event.action)
 
     @property
     def now(self) -> Pace:
         return self._pacing.pace()
-
-    def _take(self, event: Done | Event, run: Run, *, untimed: bool) -> None:
-        self._seq = event.seq
-        if event.target is not None:
-            self._pacing.turn(event.target, stands=event.kind == "redo")
-        if event.run == run.hash and not untimed:
-            self._pacing.add(datetime.fromisoformat(event.at), event.kind, event.action)
 
 
 _held: set[str] = set()

@@ -15,10 +15,9 @@ from msgspec import Struct
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
-from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.domain.records import Event, Run, Truth, View
 from reviewdesk.store import verdicts
-from reviewdesk.store.events import desk_id, newest_key
-from reviewdesk.store.reviewers import WorkEvent, end, work
+from reviewdesk.store.events import desk_id, newest_key, of_reviewer
 
 T = TypeVar("T")
 _key = attrgetter("key")
@@ -39,7 +38,7 @@ class RepeatedItem(Struct, frozen=True):
     after: int | None
     blind: bool
     deferred: bool
-    second: WorkEvent | None
+    second: Event | None
 
 
 class WorkLog:
@@ -55,33 +54,38 @@ class WorkLog:
         text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
         seed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
         self._draw = RepeatDraw(seed, share)
-        self._actions: dict[int, list[WorkEvent]] = {}
-        self._of_item: dict[bytes, list[WorkEvent]] = {}
+        self._actions: dict[int, list[Event]] = {}
+        self._of_item: dict[bytes, list[Event]] = {}
         """The events that stand, oldest first, by item."""
         self._labels: list[int] = []
         self._after: list[int] = []
         """The keys of all labels that stand, and of those that an item came back after."""
-        self._came: dict[bytes, list[WorkEvent]] = {}
+        self._came: dict[bytes, list[Event]] = {}
         """The labels that each item came back after."""
         self._verdicts: dict[bytes, dict[str, int]] = {}
 
     def read(self) -> set[bytes]:
         """Read the new events; return the items whose repeats they may concern."""
-        desk = self._desk
-        before = self._seq
-        self._seq = end(desk.conn, desk_id(desk.conn), desk.reviewer).seq
         touched: set[bytes] = set()
-        if self._seq > before:
-            for event in work(desk.conn, desk.reviewer, self.run.hash, before, self._seq):
-                if event.target is None:
-                    self._actions.setdefault(event.action, []).append(event)
-                    self._turn(event, touched, stands=True)
-                for one in self._actions.get(event.target or 0, ()):
-                    self._turn(one, touched, stands=event.kind == "redo")
+        for event in of_reviewer(self._desk.conn, self._desk.reviewer, self._seq):
+            self._seq = event.seq
+            if self._is_work(event):
+                self._actions.setdefault(event.action, []).append(event)
+                self._turn(event, touched, stands=True)
+            for one in self._actions.get(event.target or 0, ()):
+                self._turn(one, touched, stands=event.kind == "redo")
         return touched
 
-    def _turn(self, event: WorkEvent, touched: set[bytes], *, stands: bool) -> None:
-        log = self._of_item.setdefault(event.item, [])
+    def _is_work(self, event: Event) -> bool:
+        """Return True for a label, repeat or deferral that was given on screen in the run."""
+        if event.run != self.run.hash or event.author != event.reviewer:
+            return False
+        is_shown = event.detail.get("blind") is not None and "imported" not in event.detail
+        return event.kind == "defer" or (event.kind in {"label", "repeat"} and is_shown)
+
+    def _turn(self, event: Event, touched: set[bytes], *, stands: bool) -> None:
+        own = _item(event)
+        log = self._of_item.setdefault(own, [])
         if stands is (event in log):
             return
         old = _newest_label(log)
@@ -91,18 +95,18 @@ class WorkLog:
             _put(self._labels, event.key, by=int, stands=stands)
             if old is not new:
                 self._draw.move(old.key if old else None, new.key if new else None)
-        if event.again:
-            item = bytes.fromhex(event.again)
+        if again := event.detail.get("again"):
+            item = bytes.fromhex(again)
             _put(self._after, event.key, by=int, stands=stands)
             _put(self._came.setdefault(item, []), event, by=_key, stands=stands)
             touched.add(item)
             self._offer(item)
-        touched.add(event.item)
-        self._offer(event.item)
+        touched.add(own)
+        self._offer(own)
 
     def _offer(self, item: bytes) -> None:
         newest = _newest_label(self._of_item.get(item, []))
-        offered = newest is not None and newest.blind and not self._came.get(item)
+        offered = newest is not None and newest.detail.get("blind") and not self._came.get(item)
         self._draw.offer(item, newest.key if newest and offered else None)
 
     def due(self, label_of: str) -> Iterator[tuple[str, int]]:
@@ -115,7 +119,7 @@ class WorkLog:
         rest = count - bisect_left(self._labels, last[0]) if last else count + 1
         for item in self._draw.due(rest):
             first = _newest_label(self._of_item[item])
-            key = None if first is None else self._keys(item).get(first.verdict)
+            key = None if first is None else self._keys(item).get(first.verdict or "")
             if key is not None and item.hex() != label_of:
                 yield item.hex(), key
 
@@ -135,8 +139,8 @@ class WorkLog:
             key=keys[first.verdict],
             keys=frozenset(keys.values()),
             since=came.key,
-            after=self._keys(came.item).get(came.verdict),
-            blind=first.blind is True and first.told is False,
+            after=self._keys(_item(came)).get(came.verdict or ""),
+            blind=first.detail.get("blind") is True and first.detail.get("told") is False,
             deferred=any(event.kind == "defer" for event in later),
             second=next((event for event in reversed(later) if event.kind == "repeat"), None),
         )
@@ -156,9 +160,11 @@ class WorkLog:
         ]
         found = []
         for second in sorted(seconds, key=_key):
-            first = _newest_label(self._of_item[second.item], second.key)
+            first = _newest_label(self._of_item[_item(second)], second.key)
             if first is not None and first.label and second.label:
-                found.append(LabelPair(first.label, second.label, second.unseen))
+                found.append(
+                    LabelPair(first.label, second.label, bool(second.detail.get("unseen")))
+                )
         return found
 
 
@@ -169,7 +175,11 @@ def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:
         del log[bisect_left(log, by(one), key=by)]
 
 
-def _newest_label(log: Sequence[WorkEvent], before: float = math.inf) -> WorkEvent | None:
+def _item(event: Event) -> bytes:
+    return bytes.fromhex(event.item_hash or "")
+
+
+def _newest_label(log: Sequence[Event], before: float = math.inf) -> Event | None:
     labels = (one for one in reversed(log) if one.kind == "label" and one.key < before)
     return next(labels, None)
 

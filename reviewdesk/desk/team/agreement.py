@@ -76,8 +76,8 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
 
 def _given(desk: Desk, run: Run) -> _Given:
     given: _Given = {}
-    for one in reviewers.author_labels(desk.conn, run.key):
-        given.setdefault(one.verdict, {})[one.author] = one.label
+    for verdict, author, label in reviewers.author_labels(desk.conn, run.key):
+        given.setdefault(verdict, {})[author] = label
     return given
 
 

@@ -85,11 +85,12 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
     waiting = set()
     others = set()
     most = desk.opinions - 1
-    for one in reviewers.others_labels(desk.conn, desk.reviewer, most, items):
-        if is_double(one.item, desk.double):
-            waiting.add(one.item)
-        elif one.labels == 1 and not one.revealed:
-            others.add(one.item)
+    few = reviewers.others_labels(desk.conn, desk.reviewer, most, items)
+    for item, labels, revealed in few:
+        if is_double(item, desk.double):
+            waiting.add(item)
+        elif labels == 1 and not revealed:
+            others.add(item)
     return Withheld(desk.reviewer, waiting, others)
 
 

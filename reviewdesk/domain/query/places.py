@@ -55,25 +55,25 @@ def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
 
 
 def members(
-    keys: Sequence[int], first: int, marks: bytearray, contents: Sequence[int] | None = None
-) -> tuple[bytearray, int]:
-    """Return which verdicts represent the contents of a queue, and how many of them have no mark.
+    keys: Sequence[int], first: int, size: int, contents: Sequence[int] | None = None
+) -> bytearray:
+    """Return a byte for each verdict of a run: 1 for those that represent a queue's contents.
 
-    ``marks`` has a byte, and ``contents`` a number, for each verdict of the run, whose first
-    key is ``first``; without ``contents`` all differ.
+    The first key of the run is ``first``. ``contents`` has a number for each verdict; without it
+    all differ.
     """
-    found = bytearray(len(marks))
+    found = bytearray(size)
     if len(keys) <= _FEW:
         places = [key - first for key in keys]
         if contents is not None:
             places = list({contents[place]: place for place in reversed(places)}.values())
         for place in places:
             found[place] = 1
-        return found, sum(not marks[place] for place in places)
+        return found
     import numpy as np
 
     chosen = np.asarray(keys) - first
     if contents is not None:
         chosen = chosen[np.unique(np.asarray(contents)[chosen], return_index=True)[1]]
     np.frombuffer(found, np.uint8)[chosen] = 1
-    return found, int(np.count_nonzero(np.frombuffer(marks, np.uint8)[chosen] == 0))
+    return found

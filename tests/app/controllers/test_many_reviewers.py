@@ -17,6 +17,7 @@ from reviewdesk.domain.labels.repeats import is_double
 from reviewdesk.domain.records import Item, Run, Truth
 from reviewdesk.settings import Settings, Share
 from reviewdesk.store.reviewers import author_labels
+from reviewdesk.store.verdicts import by_key
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import spawn
@@ -76,8 +77,9 @@ def lone_stratum(count: int) -> list[dict[str, object]]:
 
 def labels_of(desk: Desk, run: Run) -> dict[bytes, dict[str, str]]:
     found: dict[bytes, dict[str, str]] = {}
-    for one in author_labels(desk.conn, run.key):
-        found.setdefault(one.item, {})[one.author] = one.label or ""
+    for key, author, label in author_labels(desk.conn, run.key):
+        item = by_key(desk.conn, key)["item"]
+        found.setdefault(item, {})[author] = label or ""
     return found
 
 

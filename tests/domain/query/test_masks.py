@@ -14,6 +14,7 @@ from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.run_columns import QueueFacts, RunColumns, columns_of, mask_of, ordered
 from reviewdesk.domain.query.words import CHOICES, CODES, NOT_TOLD, NUMBERS, ORDERS, TYPES
+from reviewdesk.store.queue import count_open
 
 Row = dict[str, Any]
 FIRST = 11
@@ -178,10 +179,10 @@ def test_members_are_counted_as_by_hand(
     first, keys = 40, array("q", [40 + place for place in order[:size]])
     with pytest.MonkeyPatch.context() as then:
         then.setattr(places, "_FEW", few)
-        found, left = places.members(keys, first, bytearray(marks))
+        found = places.members(keys, first, len(marks))
         at = [places.place_of(keys, key) for key in range(first, first + 12)]
     assert [place for place in range(12) if found[place]] == sorted(order[:size])
-    assert left == sum(marks[place] == 0 for place in order[:size])
+    assert count_open(found, marks) == sum(marks[place] == 0 for place in order[:size])
     assert at == [order[:size].index(k) if k in order[:size] else None for k in range(12)]
 
 
