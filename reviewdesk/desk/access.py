@@ -25,7 +25,7 @@ def info(desk: Desk) -> dict[str, Any]:
     facts = desk_facts(desk.conn, desk.path)
     who = {"access": access(desk.path), "reviewer": desk.reviewer}
     backup = newest(desk.path)
-    made = {} if backup is None else {"backup": str(backup.path), "backup_at": backup.at}
+    made = {} if backup is None else {"backup": str(backup[0]), "backup_at": backup[1]}
     with reading(desk.conn, desk.path):
         log = [
             {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}

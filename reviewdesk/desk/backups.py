@@ -37,13 +37,6 @@ Runs can be loaded again from their reports, and copies of gigabytes would fill 
 Report = Callable[[object], bool]
 
 
-class Backup(Struct, frozen=True):
-    """An automatic backup."""
-
-    path: Path
-    at: str
-
-
 def folder(desk: Path) -> Path:
     """Return the folder of the backups, which is beside the desk."""
     return desk.with_name("backups")
@@ -61,8 +54,8 @@ def _dated(desk: Path) -> list[tuple[str, Path]]:
     return sorted((match[1], path) for match, path in found if match)
 
 
-def newest(desk: Path) -> Backup | None:
-    """Return the newest backup of either kind: after a day with labels, or before a migration."""
+def newest(desk: Path) -> tuple[Path, str] | None:
+    """Return path and time of the newest backup: after a day with labels, or before a migration."""
     found = [path for _, path in _dated(desk)]
     with suppress(OSError):
         found += desk.parent.glob(f"{escape(desk.name)}.schema-*.backup")
@@ -70,7 +63,7 @@ def newest(desk: Path) -> Backup | None:
     if not times:
         return None
     made, path = max(times)
-    return Backup(path, datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds"))
+    return path, datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
 
 
 def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> Path | None:

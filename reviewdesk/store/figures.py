@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.join import ReportContent
@@ -176,44 +175,30 @@ def blind_by_item(conn: Connection) -> dict[bytes, bool | None]:
 QUESTION = "question"
 
 
-class StoredQuestion(Struct, frozen=True):
-    """A question of a run, its place among the events of all desks, and whether it is closed."""
-
-    event: Event
-    counter: int
-    closed: bool
-
-
-class LabelGiven(Struct, frozen=True):
-    """A label that an item got at some time, undone or not, with the item's place in the draw."""
-
-    item: bytes
-    unit: tuple[int, int]
-    truth: Truth
-    counter: int
-
-
-def questions(conn: Connection, run: str) -> Iterator[StoredQuestion]:
-    """Yield the questions of a run, the newest first."""
+def questions(conn: Connection, run: str) -> Iterator[tuple[Event, int, bool]]:
+    """Yield the questions of a run, the newest first, with counters and whether each is closed."""
     closed = False
     query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
             WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY {IN_ORDER}"""
     for row in reversed(conn.execute(query, (QUESTION, run)).fetchall()):
         event = to_event(row)
         if "question" in event.detail:
-            yield StoredQuestion(event, row["counter"], closed)
+            yield event, row["counter"], closed
         closed = "question" not in event.detail
 
 
-def labels_given(conn: Connection, run: int) -> Iterator[LabelGiven]:
-    """Yield every label that the items of a run ever got, oldest first."""
+def labels_given(conn: Connection, run: int) -> Iterator[tuple[bytes, tuple[int, int], Truth, int]]:
+    """Yield every label that the items of a run ever got, undone or not, oldest first.
+
+    Each has its item, the item's place in the draw, the truth, and the counter of its event.
+    """
     query = f"""SELECT e.item, e.label, {COUNTER} AS counter, v.stratum, v.rank
                 FROM label_events e JOIN verdicts v ON v.key = (
                     SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
                 WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL
                 ORDER BY {IN_ORDER}"""
     for item, label, counter, stratum, rank in conn.execute(query, (run,)):
-        yield LabelGiven(item, (stratum, rank), Truth(label), counter)
+        yield item, (stratum, rank), Truth(label), counter
 
 
 def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
@@ -236,19 +221,6 @@ def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
 
 _PANELS = 200
 """Panels sampled for juror names, spread over the run, as panels of one run are much alike."""
-
-
-class RepeatedCase(Struct, frozen=True):
-    """A case of a run, with its panel score in one of the runs that judged the same item.
-
-    Of several verdicts of that run the score is the mean; they have a decision if all agree.
-    """
-
-    key: int
-    id: str
-    run: str
-    score: float
-    decision: Decision | None
 
 
 def labelled_bodies(
@@ -320,13 +292,20 @@ def moving(conn: Connection, run: int, most: int) -> tuple[list[int], int]:
     return [row["key"] for row in rows], rows[0]["cases"] if rows else 0
 
 
-def repeated(conn: Connection, run: int, keys: list[int]) -> Iterator[RepeatedCase]:
-    """Yield the scores of the given cases in every loaded run, by case, oldest run first."""
+def repeated(
+    conn: Connection, run: int, keys: list[int]
+) -> Iterator[tuple[int, str, str, float, Decision | None]]:
+    """Yield the scores of the given cases in every loaded run, by case, oldest run first.
+
+    Each has the key and id of the case, the name of the run, and the panel's score and decision. Of
+    several verdicts of a run the score is the mean; they have a decision if all agree.
+    """
     chosen = f"WHERE +run = ? AND key IN ({', '.join('?' * len(keys))})"
-    query = f"""SELECT s.key, s.id, s.score, s.decision, r.name AS run
+    query = f"""SELECT s.key, s.id, r.name, s.score, s.decision
                 FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
                 JOIN runs r ON r.key = s.run ORDER BY s.key, s.run"""
-    yield from (record(RepeatedCase, row) for row in conn.execute(query, (run, *keys)))
+    for row in conn.execute(query, (run, *keys)):
+        yield (*row[:4], decision(row))
 
 
 def ids(conn: Connection, keys: list[int]) -> dict[int, str]:

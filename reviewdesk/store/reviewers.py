@@ -81,6 +81,22 @@ def forget_texts(conn: Connection, table: Named, reviewer: str, names: Iterable[
     return conn.executemany(query, [(reviewer, name) for name in names]).rowcount > 0
 
 
+def kept(conn: Connection, who: str) -> dict[str, Any]:
+    """Return the choices of a reviewer, or of the desk itself, by name, without damaged ones."""
+    found = {}
+    for name, text in named_texts(conn, "kept_settings", who).items():
+        with suppress(RecursionError, ValueError):
+            found[name] = json.loads(text)
+    return found
+
+
+def keep(conn: Connection, who: str, values: Mapping[str, Any]) -> None:
+    """Store choices by name; ``None`` deletes what was kept."""
+    texts = {name: json.dumps(value) for name, value in values.items() if value is not None}
+    keep_texts(conn, "kept_settings", who, texts)
+    forget_texts(conn, "kept_settings", who, [name for name in values if name not in texts])
+
+
 def draft(conn: Connection, key: int, reviewer: str) -> str | None:
     query = """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
                WHERE v.key = ? AND d.reviewer = ?"""

@@ -177,15 +177,8 @@ def seats(conn: Connection, run: int) -> array[int]:
     return array("q", first_column(conn, query, (run,)))
 
 
-class Body(Struct, frozen=True):
-    """One verdict's canonical JSON, and that of each re-run of it made in this desk."""
-
-    text: str
-    reruns: tuple[str, ...]
-
-
-def bodies(conn: Connection, run: Run) -> Iterator[Body]:
-    """Yield every verdict of a run in file order, each with its re-runs, oldest first."""
+def bodies(conn: Connection, run: Run) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the JSON of every verdict of a run in file order, and of its re-runs, oldest first."""
     for start in range(0, run.verdicts, _WINDOW):
         found = window(conn, run.key, start, _WINDOW)
         if not found:
@@ -198,7 +191,7 @@ def bodies(conn: Connection, run: Run) -> Iterator[Body]:
             for key, same in groupby(rows.fetchall(), key=lambda row: row["verdict"])
         }
         for row in found:
-            yield Body(row["body"], reruns.get(row["key"], ()))
+            yield row["body"], reruns.get(row["key"], ())
 
 
 def first_keys(conn: Connection, run: Run, most: int) -> list[int]:

@@ -220,13 +220,10 @@ FAR = dataclasses.replace(
 )
 
 
-def proxied(url: str) -> str | None:
-    return "http://me:secret@proxy.test:3128" if "far" in url else None
-
-
+@pytest.mark.usefixtures("behind_a_proxy")
 def test_a_plan_adds_up_what_is_asked() -> None:
     calls = [call(NEAR, "one"), call(FAR, "one"), call(NEAR, "two")]
-    found = plan(calls, KEYS, proxied)
+    found = plan(calls, KEYS)
     assert found.hosts == (
         Host("127.0.0.1:9", 2, ("TEST_KEY",), None, False, ("ada (model-1)",)),
         Host("far.test", 1, ("TEST_KEY",), "http://proxy.test:3128", True, ("bea (model-2)",)),
@@ -240,7 +237,7 @@ def test_a_plan_adds_up_what_is_asked() -> None:
 def test_the_worst_case_is_a_token_for_every_byte_and_the_longest_answer() -> None:
     one = call(dataclasses.replace(NEAR, price=Price(2.0, 10.0), max_tokens=1000))
     size = len(encoded(payload(one, endpoint(one.juror))))
-    found = plan([one, one], KEYS, proxied)
+    found = plan([one, one], KEYS)
     assert found.worst_usd == pytest.approx(2 * (size * 2 + 1000 * 10) / 1e6)
 
 
@@ -250,17 +247,17 @@ def test_the_hash_is_of_the_payloads_without_their_nonces() -> None:
     system = one.prompt.system.replace(one.prompt.nonce, nonce)
     user = one.prompt.user.replace(one.prompt.nonce, nonce)
     other = replace(one, prompt=replace(one.prompt, system=system, user=user, nonce=nonce))
-    first = plan([one], KEYS, proxied).payload_sha256
-    assert plan([other], KEYS, proxied).payload_sha256 == first
+    first = plan([one], KEYS).payload_sha256
+    assert plan([other], KEYS).payload_sha256 == first
     changed = replace(one, prompt=replace(one.prompt, user=one.prompt.user + "."))
-    assert plan([changed], KEYS, proxied).payload_sha256 != first
+    assert plan([changed], KEYS).payload_sha256 != first
     moved = replace(one, juror=dataclasses.replace(NEAR, base_url="http://127.0.0.1:8/v1"))
-    assert plan([moved], KEYS, proxied).payload_sha256 != first
+    assert plan([moved], KEYS).payload_sha256 != first
 
 
 def test_an_address_that_cannot_be_used_is_said_before_anything_is_sent() -> None:
     with pytest.raises(TransportError, match="base_url"):
-        plan([call(dataclasses.replace(NEAR, base_url=None))], KEYS, proxied)
+        plan([call(dataclasses.replace(NEAR, base_url=None))], KEYS)
 
 
 @pytest.fixture

@@ -50,11 +50,11 @@ def report(
     as_lines = as_lines or (path is not None and is_lines(path))
 
     def lines() -> Iterator[str]:
-        for done, found in enumerate(verdicts.bodies(desk.conn, run), start=1):
+        for done, (text, made) in enumerate(verdicts.bodies(desk.conn, run), start=1):
             # The desk keeps it as the file wrote it.
-            body = json.loads(found.text)
-            if found.reruns:
-                body["reruns"] = [*(body.get("reruns") or []), *map(json.loads, found.reruns)]
+            body = json.loads(text)
+            if made:
+                body["reruns"] = [*(body.get("reruns") or []), *map(json.loads, made)]
             yield fitting(body)
             is_due = done % _PROGRESS_STEP == 0 or done == run.verdicts
             if is_due and progress is not None and not progress(done / run.verdicts, done):

@@ -106,11 +106,8 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, figures.unparsed(desk.conn, failed))
         keys, repeated = figures.moving(desk.conn, run.key, _MOST_VOLATILE)
-        found = groupby(figures.repeated(desk.conn, run.key, keys), lambda row: (row.key, row.id))
-        every = (
-            volatile(*of, [(row.run, row.score, row.decision) for row in rows])
-            for of, rows in found
-        )
+        found = groupby(figures.repeated(desk.conn, run.key, keys), lambda row: row[:2])
+        every = (volatile(key, name, [row[2:] for row in rows]) for (key, name), rows in found)
         cases = [case for case in every if case]
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = figures.ids(desk.conn, [key for key in alarms if key is not None])

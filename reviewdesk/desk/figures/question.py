@@ -15,7 +15,7 @@ from reviewdesk.domain.labels.question import (
     with_raters,
 )
 from reviewdesk.domain.labels.sampling import LabelledRow
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import Event, Run
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events, figures, measures
 from reviewdesk.store.connect import reading, writing
@@ -27,7 +27,7 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
     if found is None:
         return None
     try:
-        asked = _stored(found)
+        asked = _stored(*found)
         items = _items(desk, run, asked)
     except (ValueError, UsageError):
         # A newer version, or somebody who writes events by hand, asked it on another desk.
@@ -35,11 +35,9 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
     return None if items is not None and not items.passes else asked
 
 
-def _stored(found: figures.StoredQuestion) -> RunQuestion:
+def _stored(event: Event, counter: int, closed: bool) -> RunQuestion:
     """Read a question; raise ValueError or UsageError if this version asks no such question."""
-    return RunQuestion.from_detail(
-        found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
-    )
+    return RunQuestion.from_detail(event.detail, at=event.at, event=counter, closed=closed)
 
 
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
@@ -71,7 +69,7 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
     guesses = items.guesses if items else figures.guesses(desk.conn, run.key, asked.figure)
     labelled_now = {row.item for row in figures.labelled(desk.conn, run.key)}
-    ever = {one.item for one in figures.labels_given(desk.conn, run.key)}
+    ever = {item for item, *_ in figures.labels_given(desk.conn, run.key)}
     gone = tuple(sorted(item.hex() for item in ever - labelled_now))
     turn = sum(1 for _ in figures.questions(desk.conn, run.hash))
     made = replace(asked, guesses=guesses, unlabelled=gone, turn=turn)
@@ -149,7 +147,7 @@ def _same(desk: Desk, run: Run, asked: RunQuestion) -> list[RunQuestion]:
     found = [asked]
     for old in figures.questions(desk.conn, run.hash):
         with suppress(ValueError, UsageError):
-            one = replace(_stored(old), closed=False)
+            one = replace(_stored(*old), closed=False)
             is_same = (one.figure, one.of) == (asked.figure, asked.of)
             if found[-1].turn and is_same and one.event < asked.event:
                 found.append(one)
@@ -165,11 +163,11 @@ def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)
     found: dict[bytes, Given] = {}
-    for one in figures.labels_given(desk.conn, run.key):
-        before = one.counter < asked.event
-        again = before and one.item.hex() in asked.unlabelled
-        if one.item not in found and not again and one.counter < until:
-            found[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
+    for item, unit, truth, counter in figures.labels_given(desk.conn, run.key):
+        before = counter < asked.event
+        again = before and item.hex() in asked.unlabelled
+        if item not in found and not again and counter < until:
+            found[item] = Given(unit, rows.get(item), truth, before)
     return found
 
 

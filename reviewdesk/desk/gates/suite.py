@@ -87,8 +87,8 @@ def hold_juries(
 def _of_run(desk: Desk, name: str | None) -> Iterator[Verdict]:
     run = desk.run(name)
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
-    for body in verdicts.bodies(desk.conn, run):
-        yield read(stored_body(body.text))
+    for text, _ in verdicts.bodies(desk.conn, run):
+        yield read(stored_body(text))
 
 
 @dataclass

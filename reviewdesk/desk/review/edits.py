@@ -1,6 +1,5 @@
 """What a reviewer stores on a desk: events, drafts, choices and what was seen."""
 
-import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -277,20 +276,16 @@ def kept(desk: OpenFile) -> dict[str, Any]:
     """Return the kept values by name; unreadable values count as not kept."""
     try:
         with explained(desk.path):
-            return _values(reviewers.named_texts(desk.conn, "kept_settings", desk.reviewer))
+            return reviewers.kept(desk.conn, desk.reviewer)
     except DeskError:
         return {}
 
 
 def keep(desk: OpenFile, values: Mapping[str, Any]) -> None:
     """Store values by name, if the desk can be written; ``None`` deletes what was kept."""
-    if desk.read_only:
-        return
-    texts = {name: json.dumps(value) for name, value in values.items() if value is not None}
-    with writing(desk.conn, desk.path):
-        reviewers.keep_texts(desk.conn, "kept_settings", desk.reviewer, texts)
-        gone = [name for name in values if name not in texts]
-        reviewers.forget_texts(desk.conn, "kept_settings", desk.reviewer, gone)
+    if not desk.read_only:
+        with writing(desk.conn, desk.path):
+            reviewers.keep(desk.conn, desk.reviewer, values)
 
 
 def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
@@ -301,20 +296,9 @@ def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
     try:
         with connect_read_only(path) as conn, explained(path):
             audit.refuse_harmful(conn, path)
-            texts = reviewers.named_texts(conn, "kept_settings", who)
-            return _values(texts), reviewers.views(conn, who)
+            return reviewers.kept(conn, who), reviewers.views(conn, who)
     except DeskError:
         return {}, {}
-
-
-def _values(texts: Mapping[str, str]) -> dict[str, Any]:
-    values = {}
-    for name, text in texts.items():
-        try:
-            values[name] = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-    return values
 
 
 _CAME_BACK = re.compile("\x1e[0-9]+\x1e")

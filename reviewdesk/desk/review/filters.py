@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from array import array
@@ -74,7 +73,7 @@ def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
 def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
     with writing(desk.conn, desk.path):
         found = digit_tags(_digits(desk), configured, own)
-        reviewers.keep_texts(desk.conn, "kept_settings", DESK, {_DIGITS: json.dumps(found)})
+        reviewers.keep(desk.conn, DESK, {_DIGITS: found})
     return found
 
 
@@ -84,10 +83,7 @@ def _digits(desk: Desk) -> tuple[str, ...]:
 
 
 def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
-    try:
-        values = json.loads(reviewers.named_texts(conn, "kept_settings", who).get(_DIGITS, "[]"))
-    except (ValueError, RecursionError):
-        return ()
+    values = reviewers.kept(conn, who).get(_DIGITS)
     texts = values if isinstance(values, list) else ()
     return usable_tags(text for text in texts if isinstance(text, str))[:DIGITS]
 

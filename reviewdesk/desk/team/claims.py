@@ -1,7 +1,5 @@
 """The items that others have open, and the items that two people label."""
 
-import contextlib
-import json
 from collections.abc import Collection
 from itertools import chain
 
@@ -59,15 +57,12 @@ def opinions_wanted(desk: OpenFile, given: int | None = None) -> int:
 def _kept(desk: OpenFile, name: str, given: float | None) -> object:
     """Return a value that is kept for the whole desk, after replacing it by ``given``."""
     with explained(desk.path):
-        stored = reviewers.named_texts(desk.conn, "kept_settings", DESK).get(name, "null")
+        stored: object = reviewers.kept(desk.conn, DESK).get(name)
     if given is None:
-        with contextlib.suppress(ValueError, RecursionError):
-            found: object = json.loads(stored)
-            return found
-        return None
-    if json.dumps(given) != stored and not desk.read_only:
+        return stored
+    if given != stored and not desk.read_only:
         with writing(desk.conn, desk.path):
-            reviewers.keep_texts(desk.conn, "kept_settings", DESK, {name: json.dumps(given)})
+            reviewers.keep(desk.conn, DESK, {name: given})
     return given
 
 

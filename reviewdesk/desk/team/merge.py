@@ -224,8 +224,8 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
     with gzip.GzipFile("", "wb", _LEVEL, out, mtime=0) as packed:
         for line in (about, header):
             packed.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-        for body in verdicts.bodies(desk.conn, run):
-            packed.write(body.text.encode() + b"\n")
+        for text, _ in verdicts.bodies(desk.conn, run):
+            packed.write(text.encode() + b"\n")
     return f"{run.hash}.{_sha256(out)}.jsonl.gz"
 
 

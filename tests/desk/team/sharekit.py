@@ -94,7 +94,7 @@ def state(path: Path) -> dict[str, Any]:
             "tags": [tuple(row) for row in desk.conn.execute("SELECT * FROM item_tags ORDER BY 1")],
             "figures": repr(figures_of(desk, run)),
             "agreement": team_page(desk, run).agreement,
-            "asked": [one.event.detail for one in questions(desk.conn, run.hash)],
+            "asked": [one.detail for one, *_ in questions(desk.conn, run.hash)],
         }
 
 
