@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -17,7 +16,6 @@ from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter
-from textual.message import Message
 from textual.screen import Screen
 from textual.style import Style
 
@@ -60,21 +58,16 @@ _PROGRESS_INTERVAL = 0.1
 """Seconds between two shares of progress of a job."""
 
 
-@dataclass
-class JobNews(Message):
-    """A job reported something or ended; ``tell`` tells the controller, in the app's thread."""
-
-    job: Job
-    tell: Callable[[], None]
-    last: bool = False
-
-
 class WorkerRunner:
     """Runs each job in a worker of the app; only the newest job of a name reports."""
 
-    def __init__(self, app: App[None], desk: Desk) -> None:
+    def __init__(
+        self, app: App[None], desk: Desk, tell: Callable[[Callable[[], None]], object]
+    ) -> None:
+        """``tell`` gets, in the app's thread, what tells the controller of news or of a result."""
         self._app = app
         self._desk = desk
+        self._tell = tell
         self._running: dict[str, Job] = {}
         self._readers: list[Desk] = []
         """The connections of the jobs; the process waits for their threads when it ends."""
@@ -96,13 +89,12 @@ class WorkerRunner:
             hurry(reader, 0)
         self._app.exit()
 
-    def hear(self, news: JobNews) -> Callable[[], None] | None:
-        """Return what to tell the controller, ``None`` if the job was stopped or replaced."""
-        if self._running.get(news.job.name) is not news.job:
-            return None
-        if news.last:
-            del self._running[news.job.name]
-        return news.tell
+    def _hear(self, job: Job, told: Callable[[], None], *, last: bool = False) -> None:
+        """Pass on what a job reports, unless it was stopped or replaced."""
+        if self._running.get(job.name) is job:
+            if last:
+                del self._running[job.name]
+            self._tell(told)
 
     def _work(self, job: Job) -> None:
         """Run a job in its thread and post its result; no error ends the session."""
@@ -113,7 +105,7 @@ class WorkerRunner:
             share = isinstance(news, float)
             if not share or (now := time.monotonic()) >= due:
                 due = now + _PROGRESS_INTERVAL if share else due
-                self._app.post_message(JobNews(job, partial(job.heard, news)))
+                self._app.call_later(self._hear, job, partial(job.heard, news))
             return self._running.get(job.name) is job
 
         found: object = None
@@ -135,7 +127,7 @@ class WorkerRunner:
             more = "" if job.secret else f": {problem}"
             fault = DeskError(f"{what}: {type(problem).__name__}{more}")
             error = found_damage(problem, self._desk.path) or fault
-        self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
+        self._app.call_later(self._hear, job, partial(job.ended, found, error), last=True)
 
 
 WINDOW = 0.025
@@ -298,6 +290,10 @@ class TypeAhead:
             await self._app.on_event(event)
 
 
+LATER = 0.4
+"""Seconds after the first screen at which the jobs begin that nobody waits for."""
+
+
 class ReviewApp(App[None], inherit_bindings=False):
     """Reviews the runs of a desk; a visitor, who comes by a browser, may be asked for a name."""
 
@@ -359,7 +355,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def _begin(self, opening: Opening) -> None:
         self.opening = opening
-        self.runner = WorkerRunner(self, opening.desk)
+        self.runner = WorkerRunner(self, opening.desk, self._told)
         self.controller = ReviewController(
             opening.desk, opening.run, opening.view, settings=self.settings, keys=self.keymap,
             runner=self.runner, clock=self.clock, notice=opening.notice,
@@ -385,6 +381,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         """Take the keys that were pressed before the first screen, which is drawn now."""
         self.started()
         self.act(self.controller.settle)
+        self.later(LATER, partial(self.act, self.controller.look_around))
         self.call_next(self.ahead.hand_over)
 
     def _named(self, name: str) -> None:
@@ -509,9 +506,8 @@ class ReviewApp(App[None], inherit_bindings=False):
     def warn(self, text: str) -> None:
         self.act(partial(self.controller.say_here, text, Tone.WARN))
 
-    def on_job_news(self, message: JobNews) -> None:
-        if (tell := self.runner.hear(message)) is not None:
-            self.act(partial(self.controller.safely, tell))
+    def _told(self, tell: Callable[[], None]) -> None:
+        self.act(partial(self.controller.safely, tell))
 
     def action_close_desk(self) -> None:
         """Save the view and close; at the door there is nothing to save."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -220,8 +221,14 @@ class VerdictModel(Canonical, kw_only=True):
     labels: list[dict[str, Any]] | UnsetType = UNSET
 
 
-verdict_model = Decoder(VerdictModel).decode
-"""Reads the JSON of a verdict; it raises msgspec.ValidationError for one that is not valid."""
+_decoder = cache(partial(Decoder, VerdictModel))
+
+
+def verdict_model(text: bytes | str) -> VerdictModel:
+    """Read the JSON of a verdict; raise msgspec.ValidationError for one that is not valid."""
+    return _decoder().decode(text)
+
+
 json_of = Encoder().encode
 """Returns the JSON of a verdict as a desk stores it."""
 Written: TypeAlias = tuple[VerdictModel, bytes]

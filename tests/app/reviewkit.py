@@ -99,6 +99,7 @@ class Review:
         if begun:
             self.controller.begin(*size)
             self.controller.settle()
+            self.controller.look_around()
             self.after()
 
     def after(self) -> None:

@@ -480,14 +480,17 @@ class ReviewController(Core):
         self.safely(self.show)
 
     def settle(self) -> None:
-        """Ask for figures, index, backup and re-runs, and offer kept edits, after the item."""
+        """Ask for the figures, and offer kept edits, once the item is on screen."""
         self.recalibrate()
+        queue.read_left(self)
+        self.safely(queue.offer_unsaved, self)
+
+    def look_around(self) -> None:
+        """Ask for the index, a backup, a split, and re-runs, of which no key has need."""
         self.safely(self.count_flips)
         self.index()
         self.back_up()
         self.read_halves()
-        queue.read_left(self)
-        self.safely(queue.offer_unsaved, self)
         self.look_for_unfinished(tell=True)
 
     def poll(self) -> None:

@@ -35,19 +35,9 @@ from reviewdesk.app.paint.frame import (
 )
 from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, painted_item
 from reviewdesk.app.paint.styled import Painter, inline, one_line
-from reviewdesk.app.widgets.lines import (
-    Bar,
-    Divider,
-    ItemDrawn,
-    ItemPainter,
-    ItemPane,
-    PaintFailed,
-    Pane,
-    RowChosen,
-    RuleDragged,
-    no_lines,
-)
+from reviewdesk.app.widgets.lines import Bar, Divider, ItemPainter, ItemPane, Pane, no_lines
 from reviewdesk.app.widgets.queue_list import QueueList
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
 
 ERROR_LINES = 3
@@ -324,9 +314,10 @@ class ReviewScreen(DeskScreen):
             with _Column(id="queue-column"):
                 yield Bar(id="queue-title")
                 controller = self.front.controller
-                yield QueueList(controller.rows, controller.listed, id="queue")
-            for pane in (ItemPane(id="item"), Pane(id="jury")):
-                yield Divider(pane.id or "")
+                found = controller.rows, controller.listed, self._choose, self._complain
+                yield QueueList(*found, id="queue")
+            for pane in (ItemPane(controller.seen.saw, id="item"), Pane(id="jury")):
+                yield Divider(pane.id or "", self._drag)
                 with _Column(id=f"{pane.id}-column"):
                     yield Bar(id=f"{pane.id}-title")
                     if pane.id == "item":
@@ -479,21 +470,14 @@ class ReviewScreen(DeskScreen):
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
             self.front.act(partial(enter_pane, self.front.controller, widget.id))
 
-    def on_row_chosen(self, message: RowChosen) -> None:
-        message.stop()
-        self.front.act(partial(self.front.controller.choose_row, message.index))
+    def _choose(self, index: int) -> None:
+        self.front.act(partial(self.front.controller.choose_row, index))
 
-    def on_rule_dragged(self, message: RuleDragged) -> None:
-        message.stop()
-        self.front.act(partial(drag, self.front.controller, message.pane, message.column))
+    def _drag(self, pane: str, column: int) -> None:
+        self.front.act(partial(drag, self.front.controller, pane, column))
 
-    def on_item_drawn(self, message: ItemDrawn) -> None:
-        message.stop()
-        self.front.controller.seen.saw(message.drawn)
-
-    def on_paint_failed(self, message: PaintFailed) -> None:
-        message.stop()
-        self.front.act(partial(self.front.controller.complain, message.error, where=self.where))
+    def _complain(self, error: ReviewDeskError) -> None:
+        self.front.act(partial(self.front.controller.complain, error, where=self.where))
 
 
 def _place(state: ViewState) -> tuple[object, ...]:

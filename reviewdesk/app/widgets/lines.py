@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -12,7 +11,6 @@ from rich.segment import Segment
 from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -26,36 +24,6 @@ from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.styled import Lines, Painter, cells, cut, line
 from reviewdesk.domain.safetext import strip_controls
-from reviewdesk.errors import ReviewDeskError
-
-
-@dataclass
-class RowChosen(Message):
-    """A line of the queue was clicked."""
-
-    index: int
-
-
-@dataclass
-class RuleDragged(Message):
-    """The rule at the left of a pane was dragged."""
-
-    pane: str
-    column: int
-
-
-@dataclass
-class PaintFailed(Message):
-    """A widget met an error while painting; the screen shows it on the status line."""
-
-    error: ReviewDeskError
-
-
-@dataclass
-class ItemDrawn(Message):
-    """A frame with an item was drawn; the screen tells the controller what it shows."""
-
-    drawn: DrawnItem
 
 
 def harmless(strip: Strip) -> Strip:
@@ -366,7 +334,7 @@ _RULE = line(("│", Ink.RULE))
 
 
 class Divider(Widget):
-    """A vertical rule at the left of a pane; while it is dragged it posts the mouse's column."""
+    """A vertical rule at the left of a pane, which tells to which column the mouse drags it."""
 
     DEFAULT_CSS = """
     Divider { width: 1; height: 1fr; background: $background; }
@@ -374,9 +342,10 @@ class Divider(Widget):
     """
     ALLOW_SELECT = False
 
-    def __init__(self, pane: str) -> None:
+    def __init__(self, pane: str, dragged: Callable[[str, int], object]) -> None:
         super().__init__(id=f"{pane}-rule")
         self.pane = pane
+        self._dragged = dragged
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         event.stop()
@@ -384,7 +353,7 @@ class Divider(Widget):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if self.app.mouse_captured is self:
-            self.post_message(RuleDragged(self.pane, event.screen_x))
+            self._dragged(self.pane, event.screen_x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         event.stop()
@@ -406,8 +375,9 @@ ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
 class ItemPane(Pane):
     """A pane that keeps its passage, not its line, in view, and reports what it has drawn."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, saw: Callable[[DrawnItem], object], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
+        self._saw = saw
         self.layout_of_item = ItemLayout()
         self._item_painter: ItemPainter = lambda _width, _height: PaintedItem([])
         self._top: Place | TextPassage = Place()
@@ -486,4 +456,4 @@ class ItemPane(Pane):
             cuts = [*part.cuts]
             lines = (top + row - part.first for row in self._drawn)
             shown[part.name] = tuple(cuts[at] for at in lines if 0 <= at < len(cuts))
-        self.post_message(ItemDrawn(DrawnItem(layout, shown, layout.place(top), self.page)))
+        self._saw(DrawnItem(layout, shown, layout.place(top), self.page))

@@ -17,7 +17,7 @@ from textual.style import Style
 
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Piece, cells, clip, clip_middle, cut, inline, line, pad
-from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, drawn_lines, to_strip
+from reviewdesk.app.widgets.lines import drawn_lines, to_strip
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Decision
@@ -259,13 +259,20 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self,
         fetch: Callable[[Sequence[int]], list[QueueRow]],
         drawn: Callable[[Sequence[int]], None],
+        clicked: Callable[[int], object],
+        failed: Callable[[ReviewDeskError], object],
         *,
         id: str | None = None,  # noqa: A002
     ) -> None:
-        """Start empty. ``fetch`` returns the rows of keys; ``drawn`` gets the rows drawn."""
+        """Start empty. ``fetch`` returns the rows of keys; ``drawn`` gets the rows drawn.
+
+        ``clicked`` gets the index of a row, ``failed`` the error because of which none are drawn.
+        """
         super().__init__(id=id)
         self._fetch = fetch
         self._drawn = drawn
+        self._clicked = clicked
+        self._fail = failed
         self._keys: array[int] = array("q")
         self._cursor: int | None = None
         self._blind = False
@@ -331,7 +338,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
         if 0 <= index < len(self._keys):
-            self.post_message(RowChosen(index))
+            self._clicked(index)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -348,7 +355,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             except ReviewDeskError as error:
                 # Drawing must not raise, and one message for a screenful of lines is enough.
                 self._failed = True
-                self.call_later(self.post_message, PaintFailed(error))
+                self.call_later(self._fail, error)
                 return None
             self._pages[number] = page
         place = index - number * PAGE

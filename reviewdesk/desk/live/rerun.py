@@ -27,14 +27,11 @@ from reviewdesk.domain.panel.rerun import (
     RerunExtent,
     RerunRequest,
     RerunScope,
-    RerunSeats,
     RerunSummary,
-    contract_before,
     missing,
     rerun_facts,
-    seating,
 )
-from reviewdesk.domain.panel.spec import PanelSpec, panel_of
+from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
 from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item

@@ -11,14 +11,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
-from reviewdesk.domain.panel.spec import PanelSpec, rule_of
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Status, Verdict, own_facts
-from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
 
@@ -38,63 +34,8 @@ class RerunRequest(Struct, frozen=True):
     juror: str | None = None
 
 
-class RerunSeats(Struct, frozen=True):
-    """The panel of a re-run: the jurors to ask and the ballots that stay, both by seat."""
-
-    panel: PanelSpec
-    asked: Mapping[int, Juror]
-    kept: Mapping[int, CanonicalBallot]
-
-    @property
-    def size(self) -> int:
-        return len(self.asked) + len(self.kept)
-
-    def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
-        """Return the panel hash of the re-run's verdict, known before the first request."""
-        seats = [
-            seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
-            for seat in range(self.size)
-        ]
-        return panel_hash(seats, self.panel.rule_body(rubric, tags))
-
-
 def missing(verdict: Verdict) -> tuple[str, ...]:
     return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
-
-
-def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeats:
-    """Return which jurors a re-run asks, and which ballots of the verdict stay.
-
-    If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
-    and the panel's rule fills in what the report leaves unknown. Raise UsageError if no juror is
-    missing, or the verdict or the panel has no juror of that name. A re-run asks each juror once,
-    whatever samples and orders the panel has.
-    """
-    panel = panel.once
-    if wish.scope is RerunScope.PANEL:
-        return RerunSeats(panel, dict(enumerate(panel.jurors)), {})
-    wanted = missing(verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
-    if not wanted:
-        raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
-    known = {juror.name: juror for juror in panel.jurors}
-    ids = [cast.id for cast in verdict.ballots]
-    for name in wanted:
-        if name not in ids:
-            raise UsageError(
-                f"{verdict.id}: there is no juror {name!r}", f"It has {', '.join(ids)}."
-            )
-        if name not in known:
-            raise UsageError(
-                f"the panel {panel.name} has no juror {name!r}", f"It has {', '.join(known)}."
-            )
-    bodies = verdict.body["jurors"]
-    asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
-    kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
-    return RerunSeats(
-        PanelSpec(panel.name, panel.jurors, rule_of(verdict, panel.rule), panel.rubric).once,
-        asked,
-        kept,
-    )
 
 
 class Rerun(Struct, frozen=True):
@@ -163,16 +104,6 @@ class Change(Struct, frozen=True):
     @property
     def flipped(self) -> bool:
         return {cast.vote for cast in (self.before, self.after) if cast} == {True, False}
-
-
-def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
-    """Return the oldest earlier version of the contract that these jurors answered under.
-
-    Return ``None`` if all answered under the present version, or if the report does not say.
-    """
-    stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body["jurors"]}
-    found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
-    return min((one for one in found if one is not None and one != VERSION), default=None)
 
 
 def contract_note(before: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain import values
@@ -18,6 +19,8 @@ from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, own_s
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
+from reviewdesk.domain.panel.prompt import VERSION
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
     BY_REGIME,
@@ -454,3 +457,68 @@ def _text(value: object) -> str | None:
 def _whole(value: object) -> int | None:
     fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 1_000_000
     return value if fits and isinstance(value, int) else None
+
+
+class RerunSeats(Struct, frozen=True):
+    """The panel of a re-run: the jurors to ask and the ballots that stay, both by seat."""
+
+    panel: PanelSpec
+    asked: Mapping[int, Juror]
+    kept: Mapping[int, CanonicalBallot]
+
+    @property
+    def size(self) -> int:
+        return len(self.asked) + len(self.kept)
+
+    def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
+        """Return the panel hash of the re-run's verdict, known before the first request."""
+        seats = [
+            seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
+            for seat in range(self.size)
+        ]
+        return panel_hash(seats, self.panel.rule_body(rubric, tags))
+
+
+def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeats:
+    """Return which jurors a re-run asks, and which ballots of the verdict stay.
+
+    If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
+    and the panel's rule fills in what the report leaves unknown. Raise UsageError if no juror is
+    missing, or the verdict or the panel has no juror of that name. A re-run asks each juror once,
+    whatever samples and orders the panel has.
+    """
+    panel = panel.once
+    if wish.scope is RerunScope.PANEL:
+        return RerunSeats(panel, dict(enumerate(panel.jurors)), {})
+    wanted = missing(verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
+    if not wanted:
+        raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
+    known = {juror.name: juror for juror in panel.jurors}
+    ids = [cast.id for cast in verdict.ballots]
+    for name in wanted:
+        if name not in ids:
+            raise UsageError(
+                f"{verdict.id}: there is no juror {name!r}", f"It has {', '.join(ids)}."
+            )
+        if name not in known:
+            raise UsageError(
+                f"the panel {panel.name} has no juror {name!r}", f"It has {', '.join(known)}."
+            )
+    bodies = verdict.body["jurors"]
+    asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
+    kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
+    return RerunSeats(
+        PanelSpec(panel.name, panel.jurors, rule_of(verdict, panel.rule), panel.rubric).once,
+        asked,
+        kept,
+    )
+
+
+def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
+    """Return the oldest earlier version of the contract that these jurors answered under.
+
+    Return ``None`` if all answered under the present version, or if the report does not say.
+    """
+    stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body["jurors"]}
+    found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
+    return min((one for one in found if one is not None and one != VERSION), default=None)

@@ -203,6 +203,7 @@ def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> Non
     review = Review(desk, run, begun=False)
     review.controller.begin(80, 24)
     review.controller.settle()
+    review.controller.look_around()
     review.runner.waiting["indexing"].heard(0.5)
     assert review.state.jobs == "indexing 50%"
     review.typed("search", "refund")

@@ -171,6 +171,7 @@ def test_a_finished_index_reads_the_list_anew(tmp_path: Path) -> None:
     review = Review(desk, run, begun=False, view=View())
     review.controller.begin(80, 24)
     review.controller.settle()
+    review.controller.look_around()
     review.controller.handle("screen.runs")
     assert len(page(review).runs) == 1
     second_run(desk)

@@ -116,6 +116,7 @@ class Walk:
         self.review.controller.seen.saw = saw  # type: ignore[method-assign]
         self.review.controller.begin(*self.dice.choice(SIZES))
         self.review.controller.settle()
+        self.review.controller.look_around()
         self.review.after()
 
     def labels(self) -> list[Label]:

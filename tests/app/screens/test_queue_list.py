@@ -7,11 +7,10 @@ from textual.app import App, ComposeResult
 from textual.style import Style
 
 from reviewdesk.app.paint.inks import DEFAULTS, Ink
-from reviewdesk.app.widgets.lines import PaintFailed
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import QueueRow
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, ReviewDeskError
 
 
 def row(key: int) -> QueueRow:
@@ -39,10 +38,10 @@ class ListApp(App[None]):
         return [row(key) for key in keys]
 
     def compose(self) -> ComposeResult:
-        yield QueueList(self.fetch, self.drawn.update)
+        yield QueueList(self.fetch, self.drawn.update, self.asked.append, self.failed)
 
-    def on_paint_failed(self, message: PaintFailed) -> None:
-        assert message.error.message == "the desk is gone"
+    def failed(self, error: ReviewDeskError) -> None:
+        assert error.message == "the desk is gone"
         self.failures += 1
 
 

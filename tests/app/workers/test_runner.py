@@ -29,6 +29,6 @@ async def test_a_job_is_not_written_out_when_it_starts(tmp_path: Path) -> None:
     with closing(open_desk(tmp_path / "desk.db")) as desk:
         async with app.run_test():
             work = Work()
-            WorkerRunner(app, desk).start(Job("job", work, lambda *_: None))
+            WorkerRunner(app, desk, lambda tell: tell()).start(Job("job", work, lambda *_: None))
             await app.workers.wait_for_complete()
     assert work.done

@@ -13,9 +13,8 @@ from reviewdesk.domain.panel.rerun import (
     flip_rates,
     flipped,
     missing,
-    seating,
 )
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, seating
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import UsageError
 
