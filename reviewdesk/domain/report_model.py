@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -221,7 +221,9 @@ class VerdictModel(Canonical, kw_only=True):
     labels: list[dict[str, Any]] | UnsetType = UNSET
 
 
-_decoder = cache(partial(Decoder, VerdictModel))
+@cache
+def _decoder() -> Decoder[VerdictModel]:
+    return Decoder(VerdictModel)
 
 
 def verdict_model(text: bytes | str) -> VerdictModel:
