@@ -136,8 +136,10 @@ def survey(report: str, own: Desk | None) -> FolderSetup:
     if labels is not None:
         cells = labels.cells
         value = (cells.tp + cells.tn) / (cells.tp + cells.fn + cells.tn + cells.fp)
-    # A floor of 0 could never fail, so that jurors who disagree altogether fail the gate today.
-    floor = max(_STEP, round(math.floor(value / _STEP + 1e-9) * _STEP, 2))
+    # A floor of 0 could never fail, so that jurors who disagree altogether fail the gate today. A
+    # floor of 1, if the judge was right on the labels so far, would fail at its first mistake.
+    steps = math.floor(value / _STEP + 1e-9)
+    floor = round(min(max(1, steps), round(1 / _STEP) - 1) * _STEP, 2)
     return FolderSetup(report, found.run, panel, missing, labels, floor)
 
 
