@@ -174,7 +174,7 @@ class TableSurvey:
             if score is not None and not 0 <= score <= 1:
                 self._off.add(vote.judge if self._by_judge else vote.dimension)
             if score is not None or part_of_whole(vote.score):
-                self._scored.add(vote.judge)
+                self._scored.add(f"{vote.dimension}\0{vote.judge}")
 
     def close(self) -> None:
         """Count the verdicts after all rows were added."""
@@ -207,9 +207,10 @@ class TableSurvey:
         """
         return self._off.holds(judge if self._by_judge else dimension)
 
-    def is_scored(self, judge: str) -> bool:
-        """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
-        return self._scored.holds(judge) if self._all_scored is None else self._all_scored
+    def is_scored(self, judge: str, dimension: str) -> bool:
+        """Return True if the judge scores the question anywhere: its pass follows from scores."""
+        known = self._all_scored
+        return self._scored.holds(f"{dimension}\0{judge}") if known is None else known
 
 
 class BallotMaker:
@@ -292,7 +293,11 @@ class BallotMaker:
         self._add_certainty(body, likely_number(vote.cells.get("certainty")))
         made = values.without_nulls(body, "pass")
         if is_missing(vote.score):
-            scored = measured(made, self._count) if self._seen.is_scored(vote.judge) else made
+            scored = (
+                measured(made, self._count)
+                if self._seen.is_scored(vote.judge, vote.dimension)
+                else made
+            )
             answers = ("score", "raw_score", "label", "error", "pass")
             if scored is not made:
                 unread = []

@@ -53,7 +53,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
     "pass": (
-        "pass", "passed", "passing", "verdict", "decision", "vote", "is_correct", "success",
+        "pass", "passed", "passing", "verdict", "vote", "decision", "is_correct", "success",
         "criteria_met", "met", "urteil", "veredicto", "verdikt", "pass/fail", "pass_fail",
         "判定", "结论", "вердикт", "verdetto", "veredito",
     ),
@@ -182,7 +182,8 @@ _CRITERIA = frozenset({
 
 def is_criterion(column: str) -> bool:
     """Return True if a name is the name of a question, such as tone, and not of a judge."""
-    return _plain(column) in _CRITERIA
+    plain = _plain(column)
+    return plain in _CRITERIA or plain.removesuffix("_metric") in _CRITERIA
 
 
 def _plain(column: str) -> str:
@@ -210,7 +211,7 @@ _PASSES = (
     "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
     "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
     "correcto", "aprobado", "réussi", "conforme", "gut", "good",
-    "ok", "okay", "right", "met", "satisfied", "success", "approved",
+    "ok", "okay", "right", "met", "satisfied", "success", "approved", "approve",
     "acceptable", "valid", "win", "up", "thumbs up", "thumbs_up", "checked",
     "si", "通过", "正确", "对", "正解", "正しい", "○", "예", "통과", "합격", "정답", "맞음",
     "верно", "правильно", "зачёт", "зачет", "sim", "aprovado", "correto", "certo", "corretto",
@@ -221,7 +222,7 @@ _FAILS = (
     "nicht bestanden", "falsch", "non", "いいえ", "不合格", "否", "нет", "faux",
     "falso", "incorrecto", "rechazado", "échoué", "schlecht", "bad",
     "not ok", "nok", "not okay", "wrong", "not met", "unmet",
-    "not satisfied", "failure",
+    "not satisfied", "failure", "disapprove",
     "disapproved", "unacceptable", "invalid", "loss", "lose", "down", "thumbs down", "thumbs_down",
     "unchecked", "not correct", "not accepted",
     "不通过", "未通过", "不正确", "错误", "错", "不正解", "×", "아니오", "불합격", "실패",

@@ -193,6 +193,7 @@ class _Place:
         """The columns of votes and labels, by their role."""
         self.column = held.get("score") or next(iter(self.asked.values()), "score")
         """The column of the score, for error messages."""
+        self.heads = {one.split(".")[0] for one in (self.column, *self.asked.values())}
         self.why = held.get("reason", "")
         """The column of the reason, which a ballot without an answer does not have."""
         self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
@@ -297,7 +298,7 @@ class MapReader:
         self._own_facts: dict[str, Cells] = {}
         """The facts that a row states by question."""
         self._groups = self._read_rules()
-        self._heads = {*self.used, *(path.split(".")[0] for path in self.used)}
+        self._heads = {*self.used, *(path.split(".")[0] for path in self.used)} - {made.at}
         reads = [
             *(read for parts in self._items for read in parts),
             *(read for _, read in self._facts),
@@ -540,7 +541,8 @@ class MapReader:
         listed = bool(place.rule.columns)
         # A tool leaves a scorer's cell empty if it did not ask it, and a question's if it failed.
         unasked = bool(self.made.name) and "dimension" not in place.read
-        labelled = self._last_human is not None
+        other = not (column or self.made.name) and scope.keys().isdisjoint(place.heads)
+        labelled = other or self._last_human is not None
         if silent and (unasked if listed else labelled and not judge):
             return None
         if not self.made.name:
@@ -556,9 +558,8 @@ class MapReader:
             reason = place.get("reason", scope)
             held["error"] = reason if isinstance(reason, str) else True
             score = None
-        shown = place.column if not column else f"{column}.{place.column}"
-        if column and place.column == "@value":
-            shown = column
+        own = "" if place.column == "@value" else f".{place.column}"
+        shown = f"{column}{own}" if column else place.column
         judge = judge or "unnamed"
         repeat = held.get("repeat", "")
         vote = Vote(
@@ -582,8 +583,7 @@ class MapReader:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
-            plain = not self.made.name
-            return unread_keys(scope, answering, self.used - {place.why}) if plain else ()
+            return () if self.made.name else unread_keys(scope, answering, self.used - {place.why})
         element = scope["@value"]
         if element is None:
             return ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
@@ -22,29 +21,25 @@ from reviewdesk.reports.tables.cells import (
     name,
     parsed,
 )
-from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, SURE, of_people, rules_of
-from reviewdesk.reports.tables.roles import MARKED, frame_of, stem_of
+from reviewdesk.reports.tables.nested import (
+    ANSWERS,
+    JUDGE,
+    NO_SCORE,
+    SURE,
+    of_crowd,
+    of_people,
+    rules_of,
+)
+from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
 from reviewdesk.reports.tables.shapes import AGAIN, BETWEEN, TableShapes, frames_of
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
-_MOST_WORDS = 6
 _ERRORS = ("error", "error_message")
 _VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
 _SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
-_FAILS = re.compile(
-    r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
-    r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
-    r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|refut|contra|sever"
-    r"|major|critical|serious|[d-f][+-]?$)",
-    re.IGNORECASE,
-)
-_NEITHER = re.compile(
-    r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
-    re.IGNORECASE,
-)
 _PAIR = ("chosen", "rejected")
 _FIRST = {
     "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
@@ -54,8 +49,6 @@ _FIRST = {
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _COMMENT = ".comment"
-_OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
-"""Columns of an outcome that may be the item's, not that of a question."""
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
 )
@@ -217,12 +210,12 @@ class Guesser(TableShapes):
 
     def inner(self, rule: JsonObject, column: str) -> Guess:
         """Return the map of a table with the answers of judges inside a column."""
-        rules = [self.by_row(one) for one in rules_of(rule)]
+        rules = [of_crowd(self.by_row(one)) for one in rules_of(rule)]
         places = [one.get("each") or one.get("score") or column for one in rules]
         judge = self.roles.get("judge", "")
         # If each row is a judge, its columns are the items.
         item = self.item or ("=table" if judge and not self.recurs([judge]) else "")
-        made = {**self.made, "item": item}
+        made = {**self.made, **self.stated(), "item": item}
         read = [str(path) for one in rules for path in one.values()]
         if column == made.get("output") and any(path.startswith(column) for path in read):
             del made["output"]  # it is the judge's answer
@@ -246,6 +239,7 @@ class Guesser(TableShapes):
         around = "^." * (1 + (".*" in each)) if each else ""
         own = rule.get("judge", "=*")
         unnamed = own in {"@key", "^.@key", rule.get("dimension")} or own.startswith("=")
+        unnamed = unnamed or (not each and own == rule.get("model"))
         if unnamed and (judge := self.roles.get("judge")):
             rule = rule | {"judge": around + judge}
             if own in {"@key", "=*"} and "dimension" not in rule:
@@ -319,7 +313,7 @@ class Guesser(TableShapes):
             (name(at_path(row.cells, self.item)), str(row.cells.get(stated))) for row in self.sample
         }
         once = len(of_items) == len({item for item, _ in of_items}) < len(self.sample)
-        if "dimension" in made and _OF_ITEM.search(stated) and once:
+        if "dimension" in made and OF_ITEM.search(stated) and once:
             made = {key: path for key, path in made.items() if path != stated}
             problem = f'has in "{show_line(stated, 60)}" one decision for all criteria of an item'
             return _unsure(_map(made), f"{problem}, which is not read", self.see, made["score"])
@@ -417,7 +411,7 @@ class Guesser(TableShapes):
         decision = made.pop("decision", "")
         wide = any("columns" in one for one in rules)
         free = [one for one in self.columns if one not in self.roles.values() and not wide]
-        stated = [one for one in (decision, *filter(_OF_ITEM.search, free)) if self.answers(one)]
+        stated = [one for one in (decision, *filter(OF_ITEM.search, free)) if self.answers(one)]
         found = {one: self.columns_rule([one]) | {"dimension": "=*"} for one in stated}
         if decision in found:
             found[decision]["decision"] = found[decision]["score"]
@@ -501,7 +495,8 @@ class Guesser(TableShapes):
         ]
         grid = self.grid(judges)
         asked = bool(judges) and criteria == judges and not grid
-        made = self.wide(() if asked else judges, judges if asked else ())
+        likely = asked or (bool(criteria) and not (grid or any(map(JUDGE.search, judges))))
+        made = self.wide(() if likely else judges, judges if likely else ())
         if judges and (asked or (not grid and all(map(SURE.search, judges)))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
@@ -525,9 +520,10 @@ class Guesser(TableShapes):
             asks = "question" if "dimension" in grid[0] else "run"
             problem = f"has a column for each judge and {asks}: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
-        hint = "Name the columns that hold one judge's scores each, or with --criteria-columns"
-        hint += f" those that ask different questions: reviewdesk open {self.command}"
-        hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
+        option = "--criteria-columns" if likely else "--judge-columns"
+        hint = "Name the columns of one judge's scores each with --judge-columns, or those that ask"
+        hint += f" different questions with --criteria-columns: reviewdesk open {self.command}"
+        hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
         return _unsure(made, problem, hint, *judges)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
@@ -543,17 +539,6 @@ class Guesser(TableShapes):
         likely = [one for one in worded if MARKED.search(one) or JUDGE.search(one)] or worded
         known = {word for one in likely for word in said[one]}
         return [one for one in worded if said[one] <= known]
-
-    def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
-        """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
-        if not self.has_words([cell for one in columns for cell in one]):
-            return {}
-        found = sorted({cell for one in columns for cell in one})
-        if not 1 < len(found) <= _MOST_WORDS:
-            return {}
-        found = [word for word in found if not _NEITHER.search(word)]
-        fails = [word for word in found if _FAILS.match(word)] or found[1:]
-        return {"pass": [word for word in found if word not in fails], "fail": fails}
 
     def ask_words(self, made: TableMap, columns: Sequence[str], command: str) -> Guess:
         """Return a guess whose hint is the command that states the meaning of the words."""

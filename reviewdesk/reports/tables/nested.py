@@ -32,7 +32,7 @@ NO_SCORE = re.compile(
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
-    r"|rank|agree\w*|unanim\w*|kappa"
+    r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared"
     rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$"
     r"|seconds$|minutes$|[_ ](?:tokens?|cost|latency)[_ ]",
     re.IGNORECASE,
@@ -50,7 +50,11 @@ JUDGE = re.compile(
 """Names of judges."""
 _PERSON = re.compile(r"(?:human|person|manual)(?:[ _-].*)?$|ui$|annotation$", re.IGNORECASE)
 """Words that mark an answer as a person's."""
-_WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by", "reviewer")
+_CROWD = re.compile(
+    r"(?:human|expert|turker|crowd|worker|people|annotator)s?(?:_|\Z)(?!by)", re.IGNORECASE
+)
+"""Names of lists that hold what people said."""
+WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by", "reviewer")
 """Keys that name a person."""
 
 _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
@@ -136,6 +140,13 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     roles = roles_of(key for key in keys if not isinstance(elements[0].get(key), dict))
     inner = {key: roles_of(one) for key, one in elements[0].items() if isinstance(one, dict)}
     inner = {key: deep for key, deep in inner.items() if {*ANSWERS} & deep.keys()}
+    for key, one in elements[0].items():
+        if isinstance(one, list) and len(one) == 1 and isinstance(one[0], dict):
+            about = roles_of(one[0])
+            found = {
+                role: f"{key}.0.{about[role]}" for role in ("judge", "reason") if role in about
+            }
+            roles = found | roles
     if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
@@ -187,9 +198,18 @@ def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
                 words.setdefault(path, set()).add(mark)
     for path, found in words.items():
         if marks := sorted(filter(_PERSON.match, found)):
-            by = next((key for key in _WHO if any(key in one for one in elements)), "")
+            by = next((key for key in WHO if any(key in one for one in elements)), "")
             return {"where": {path: marks}, "as": "person"} | ({"by": by} if by else {})
     return None
+
+
+def of_crowd(rule: JsonObject) -> JsonObject:
+    """Return a rule as one for labels of people, if its place is named after people."""
+    if not _CROWD.match(rule.get("each", "")):
+        return rule
+    rest = {role: one for role, one in rule.items() if role not in {"judge", *ANSWERS}}
+    said = next(rule[role] for role in ANSWERS if role in rule)
+    return rest | {"as": "person", "label": said, "by": rule["judge"]}
 
 
 def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> JsonObject | None:
@@ -202,13 +222,13 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     roles = roles_of(first)
     judge = roles.get("judge") or roles.get("model", "")
     key = judge or roles.get("dimension", "")
+    step = next((one for one in ("step", "turn", "index") if one in first), "")
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
     asked = [one for one in asked if not NO_SCORE.search(one)]
     if key and asked:
         why = {"reason": roles["reason"]} if "reason" in roles else {}
         rule = {"each": path, "judge": key, **why}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
-    step = next((one for one in ("step", "turn", "index") if one in first), "")
     if step and not named and (scored := next(filter(_OUTCOME.search, asked), "")):
         whys = [one for one in first if one.casefold().endswith(REASONS)]
         rule = {"each": path, "judge": f"={path}", "score": scored, "dimension": step}
@@ -221,7 +241,8 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     of_judges = named and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, first))
     outer = {"judge" if judge else "dimension": f"^.{key}" if key else "^.@key"}
     if not key and not named:
-        outer = {"epoch": "^.@key"}
+        # Each turn has a response of its own; other lists are repeats.
+        outer = {"dimension": f"^.{step}"} if step else {"epoch": "^.@key"}
     rules = [_lifted(one, path, outer, of_judges=of_judges) for one in found[0]]
     return rules[0] if len(rules) == 1 else {"ballots": rules}
 

@@ -19,8 +19,9 @@ from reviewdesk.reports.tables.cells import (
     stated_error,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, TableSample
+from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, WHO, TableSample
 from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
     "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
@@ -90,6 +91,21 @@ _NAMES_JUDGE = re.compile(
     r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
 )
 _MOST_WORDS = 6
+_FAILS = re.compile(
+    r"(?:(?:strongly|very|somewhat|rather|slightly|completely) )?"
+    r"(?:(?:un|in|irr|not?|non|dis)[ _-]?\w{3}|(?:do|doe|did|ca|is|wo)(?:s not|es not| not|n't)"
+    r"|bad|poor|wrong|neg|weak|low|harm|down|fail|below|halluc|toxic|viol|miss|mal|refut|contra|sever"
+    r"|major|critical|serious|[d-f][+-]?$)",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"(?:not?|non|without)[ _-]+(?:an? )?", re.IGNORECASE)
+_NEITHER = re.compile(
+    r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
+    re.IGNORECASE,
+)
+OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
+"""Columns of an outcome that may be the item's, not that of a question."""
+_STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
 _LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
     r"|[a-f][+-]?$",
@@ -160,12 +176,7 @@ class TableRoles(TableSample):
 
     def find_judges(self) -> None:
         """Find the column that names the judge or the question of each row, whatever its name."""
-        if "@key" in self.columns and "judge" not in self.roles:
-            keys = [str(row.cells["@key"]) for row in self.sample]
-            if len({*keys}) < len(keys) or all(map(JUDGE.search, keys)):
-                self.roles["dimension" if any(map(is_criterion, keys)) else "judge"] = "@key"
-                if self.roles.get("item") == "@key":
-                    del self.roles["item"]
+        self.find_keys()
         item = self.roles.get("item", "")
         ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
         again = any(self.recurs([one]) for one in ([item] if item else ids))
@@ -188,10 +199,31 @@ class TableRoles(TableSample):
                 self.roles[role] = column
                 return
 
+    def find_keys(self) -> None:
+        """Find out whether the keys of lists of rows name judges or questions."""
+        keys = [str(row.cells["@key"]) for row in self.sample if "@key" in row.cells]
+        item, judge = (self.roles.get(one, "") for one in ("item", "judge"))
+        if keys and judge:
+            if self.recurs([item, judge]) and not self.recurs([item, judge, "@key"]):
+                self.roles.setdefault("dimension", "@key")
+        elif keys and (len({*keys}) < len(keys) or all(map(JUDGE.search, keys))):
+            self.roles["dimension" if any(map(is_criterion, keys)) else "judge"] = "@key"
+            if item == "@key":
+                del self.roles["item"]
+
     def find_human(self) -> None:
         """Find the columns of people's labels; one that holds only names or texts is none."""
         words = DecidingWords(self.options)
         named = self.roles.get("human", "")
+        self.people_rule: list[dict[str, Any]] = []
+        review = next(iter(self.cells(named)), None)
+        if isinstance(review, dict):
+            inner = roles_of(review)
+            answer = next((inner[one] for one in ANSWERS[::-1] if one in inner), "")
+            self.roles["human"] = f"{named}.{answer}"
+            if who := inner.get("judge") or next((one for one in WHO if one in review), ""):
+                self.roles.setdefault("human_by", f"{named}.{who}")
+            return
         if (said := self.cells(named)) and not any(map(words.human, said)):
             if self.is_text(named) and named.casefold().strip() in {"gold", "truth"}:
                 self.roles.setdefault("reference", named)
@@ -207,7 +239,6 @@ class TableRoles(TableSample):
             for one in self.people
             if (held := self.cells(one)) and (all(map(words.human, held)) or self.has_words(held))
         ]
-        self.people_rule: list[dict[str, Any]] = []
         if len(labels) > 1 and "majority" in self.roles.get("decision", "").casefold():
             self.roles["human"] = self.roles.pop("decision")
         elif len(labels) > 1 and not named:
@@ -254,10 +285,27 @@ class TableRoles(TableSample):
         """Add the facts that the object of a column holds."""
         for role, key in roles_of(texts).items():
             free = self.roles.get(role, column) == column and role not in found
-            if role in _INNER and free and isinstance(texts[key], str | int):
+            spoken = isinstance(texts[key], dict) and "content" in texts[key]
+            if role in _INNER and free and (spoken or isinstance(texts[key], str | int)):
                 # What comes with a question is its known answer, not the one that was judged.
                 known = role == "output" and column in _TASKS
                 found["reference" if known else role] = f"{start}.{key}"
+
+    def stated(self) -> JsonObject:
+        """Return the decision that stands beside the answers: in an object, or as a status."""
+        row = self.sample[0].cells
+        status = self.roles.get("status", "")
+        if (named := self.roles.get("decision")) and not isinstance(row.get(named), dict):
+            return {}
+        if status and all(_STATED.match(str(one)) for one in self.cells(status)):
+            return {"decision": status}
+        for column, held in row.items():
+            inner = roles_of(held) if isinstance(held, dict) and OF_ITEM.search(column) else {}
+            for role in ("pass", "decision", "label"):
+                said = held[inner[role]] if role in inner else None
+                if is_answer(said) or is_word(said):
+                    return {"decision": f"{column}.{inner[role]}"}
+        return {}
 
     def item_column(self) -> str:
         """Return the first column if it names or numbers the rows, else one that is called an id.
@@ -310,6 +358,20 @@ class TableRoles(TableSample):
         few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
         words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
         return words and few and len(found) <= _MOST_WORDS
+
+    def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
+        """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
+        if not self.has_words([cell for one in columns for cell in one]):
+            return {}
+        found = sorted({cell for one in columns for cell in one})
+        if not 1 < len(found) <= _MOST_WORDS:
+            return {}
+        found = [word for word in found if not _NEITHER.search(word)]
+        fails = [word for word in found if _FAILS.match(word)]
+        # "No violation" is the opposite of "violation".
+        opposite = {word for word in fails if {_NEGATED.sub("", word)} & {*fails} - {word}}
+        fails = [word for word in fails if word not in opposite] or found[1:]
+        return {"pass": [word for word in found if word not in fails], "fail": fails}
 
 
 def _is_person(column: str) -> bool:

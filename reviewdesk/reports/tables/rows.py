@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, zip_longest
@@ -41,6 +41,8 @@ _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "tes
 _WRAPS = ("_source", "row", "node")
 """Keys under which Elasticsearch, Hugging Face's viewer and GraphQL put each row."""
 
+_CELLS_OF = frozenset({"individual_scores", "scores", "values"})
+"""Keys of the cells of a column, which is named by the key around them."""
 _MOST_COLUMNS = 1000
 _BLOCK = 1 << 18
 _DELIMITERS = (",", ";", "\t", "|")
@@ -223,24 +225,29 @@ def layout_of(look: FirstLook) -> Layout | None:
         return None
     outline = look.outline
     if outline.kind == "object" and not outline.goes_on:
-        lengths = {outline.lengths.get(key, 0) for key in outline.keys}
-        orient = _orient(outline.keys)
-        if not orient and len(lengths) == 1 and len(outline.keys) > 1 and lengths.pop() > 1:
-            flat = [not isinstance(one[0], dict | list) for one in outline.keys.values() if one]
-            orient = "lists" if sum(flat) > 1 else ""
-        if orient not in {"", "named"}:
-            first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
-            return Layout(flat_names(first), outline=outline, orient=orient)
-        if beside := _beside(outline):
-            names = flat_names(
-                {name: one for key in beside for name, one in outline.first(key).items()}
-            )
-            return Layout(names, outline=outline, orient="lists")
+        if found := _columns_layout(outline):
+            return found
         for key in _LISTS:
             if not isinstance(outline.keys.get(key), dict) and (first := outline.first(key)):
                 return _unwrapped(key, first, outline)
     several = outline.kind == "array" or outline.goes_on
     return _unwrapped("", outline.keys, outline, several=several) if outline.keys else None
+
+
+def _columns_layout(outline: Outline) -> Layout | None:
+    """Return the layout of a table that one object holds by its columns, or None."""
+    lengths = {outline.lengths.get(key, 0) for key in outline.keys}
+    orient = _orient(outline.keys)
+    if not orient and len(lengths) == 1 and len(outline.keys) > 1 and lengths.pop() > 1:
+        flat = [not isinstance(one[0], dict | list) for one in outline.keys.values() if one]
+        orient = "lists" if sum(flat) > 1 else ""
+    if orient not in {"", "named"}:
+        first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
+        return Layout(flat_names(first), outline=outline, orient=orient)
+    first = {name: one[0] for name, one in _parallel(outline.keys, outline.lengths).items()}
+    beside = () if first else _beside(outline)
+    first |= {name: one for key in beside for name, one in outline.first(key).items()}
+    return Layout(flat_names(first), outline=outline, orient="lists") if first else None
 
 
 def _beside(outline: Outline) -> list[str]:
@@ -254,6 +261,31 @@ def _beside(outline: Outline) -> list[str]:
     alike = len({outline.lengths.get(key) for key in found}) == 1 and len({*names}) == len(names)
     bare = any(all(map(is_answer, first.values())) for first in found.values())
     return [*found] if alike and bare and len(found) > 1 else []
+
+
+def _parallel(document: Cells, lengths: Mapping[str, int] | None = None) -> dict[str, list[Any]]:
+    """Return the lists inside the objects of a document that hold the columns of a table.
+
+    They have one length and different names, one holds answers, and the document has no item.
+    """
+    found: dict[str, list[Any]] = {}
+    counts: set[int] = set()
+
+    def add(name: str, value: Any, depth: int) -> None:
+        if isinstance(value, list) and value:
+            count = len(value) if depth else (lengths or {}).get(name, len(value))
+            counts.add(-1 if name in found or isinstance(value[0], dict) else count)
+            found[name] = value
+        for key, one in value.items() if isinstance(value, dict) and depth < 4 else ():
+            add(name if key in _CELLS_OF else key, one, depth + 1)
+
+    for key, one in document.items():
+        add(key, one, 0)
+    about = roles_of(key for key, one in document.items() if isinstance(one, str | int))
+    within = any(not isinstance(document.get(name), list) for name in found)
+    said = any(all(map(is_answer, one)) for one in found.values())
+    apart = counts & {-1, 1} or {"item", "input", "output"} & about.keys()
+    return found if within and said and len(counts) == 1 < len(found) and not apart else {}
 
 
 def _unwrapped(key: str, first: Cells, outline: Outline, *, several: bool = True) -> Layout:
@@ -276,27 +308,43 @@ def inside(layout: Layout) -> Layout:
     if outline is None or layout.key or layout.orient:
         return layout
     if outline.kind == "array" or outline.goes_on:
-        for key, held in outline.keys.items():
-            first = held[0] if isinstance(held, list) and held else None
-            around = roles_of(outline.keys).keys()
-            if not isinstance(first, dict):
-                continue
-            # A prompt may hold a list of responses, and a judge a list of items.
-            if role := next((one for one in ("output", "item") if one in roles_of(first)), ""):
-                return layout if role in around else _unwrapped(key, first, outline)
-        return layout
+        found = _rows_within(outline.keys)
+        return _unwrapped(*found, outline) if found else layout
     roles = roles_of(outline.keys)
     texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
     if "conversation" in roles or any(isinstance(text, str) for text in texts):
         return layout
     named = _orient(outline.keys) == "named"
     if not named and (found := _list_inside(outline.keys)):
-        return _unwrapped(found[0], found[1], outline)
+        if within := _rows_within(found[1]):
+            found = f"{found[0]}.{within[0]}", within[1]
+        return _unwrapped(*found, outline)
     if named:
         first = next(iter(outline.keys.values()))
         names = flat_names(first[0] if isinstance(first, list) else first)
         return Layout(("@key", *names), outline=outline, key="*", orient="named")
     return layout
+
+
+def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
+    """Return the key and the first one of the responses, items or turns in a row, or None."""
+    around = roles_of(row).keys()
+    for key, held in row.items():
+        first = held[0] if isinstance(held, list) and held else None
+        if not isinstance(first, dict) or not _holds_answers(first):
+            continue
+        if "turn" in first and not {"user", "assistant", "agent"}.isdisjoint(first):
+            return key, first
+        if role := next((one for one in ("output", "item") if one in roles_of(first)), ""):
+            texts = role == "item" and {"input", "output"} & around
+            return None if role in around or texts else (key, first)
+    return None
+
+
+def _holds_answers(cells: Cells, depth: int = 3) -> bool:
+    inner = [one[0] if isinstance(one, list) and one else one for one in cells.values()]
+    within = [one for one in inner if isinstance(one, dict)] if depth else []
+    return any(map(is_answer, inner)) or any(_holds_answers(one, depth - 1) for one in within)
 
 
 def _list_inside(document: Cells, depth: int = 3) -> tuple[str, dict[str, Any]] | None:
@@ -348,6 +396,7 @@ def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any
             yield str(number), named | dict(zip_longest(columns, values[: len(columns)]))
     elif orient == "lists":
         lists = {key: one for key, one in document.items() if isinstance(one, list) and one}
+        lists = _parallel(document) or lists
         inner = {key: one for key, one in lists.items() if isinstance(one[0], dict)}
         for number, values in enumerate(zip(*(inner or lists).values(), strict=False), 1):
             parts = values if inner else [dict(zip(lists, values, strict=True))]
