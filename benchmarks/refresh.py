@@ -107,7 +107,7 @@ def enter(desk: Desk, invented: Invented) -> Run:
         )
         for place, one in zip(invented.draws, verdicts, strict=True)
     )  # fmt: skip
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         named = ", ".join(f":{name}" for name in run)
         desk.conn.execute(f"INSERT INTO runs ({', '.join(run)}) VALUES ({named})", run)
         desk.conn.executemany(
@@ -130,7 +130,7 @@ def label(desk: Desk, verdicts: Sequence[LabelledRow]) -> None:
         NewEvent("label", at, run=RUN, verdict=one.id, item=one.item, label=one.truth)
         for one in verdicts
     ]
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         events.append(desk.conn, desk.reviewer, entries)
 
 

@@ -153,5 +153,5 @@ def _label_many(desk: Desk, run: Run, keys: Sequence[int]) -> None:
         entries = [
             NewEvent("label", at, run.hash, row["id"], row["item"], Truth.FAIL) for row in found
         ]
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             events.append(desk.conn, desk.reviewer, entries)

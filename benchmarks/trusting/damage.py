@@ -111,7 +111,7 @@ def _make_team(path: Path, other: Path) -> None:
         asyncio.run(_ask_again(ann, ann.find(found, "v4")))
         ann.save_view(found, View("text~answer", "margin", item="v4"))
         edits.keep(ann, {"columns": ["score"]})
-        with writing(ann.conn, path):
+        with writing(ann.conn):
             reviewers.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")
             reviewers.save_seen(ann.conn, [ann.find(found, "v7")], "ann")
             reviewers.keep_texts(ann.conn, "filters", "ann", {"odd": "text~answer"})

@@ -26,7 +26,7 @@ def info(desk: Desk) -> dict[str, Any]:
     who = {"access": access(desk.path), "reviewer": desk.reviewer}
     backup = newest(desk.path)
     made = {} if backup is None else {"backup": str(backup[0]), "backup_at": backup[1]}
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         log = [
             {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}
             for one in ends(desk.conn)

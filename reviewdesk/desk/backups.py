@@ -122,9 +122,9 @@ def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
         closing(connect(part)) as new,
     ):
         migrate(new, part, desk.at(), copies=False)
-        with reading(desk.conn, desk.path):
+        with reading(desk.conn):
             repair.copy_made(desk.conn, new, told)
-        with writing(new, part):
+        with writing(new):
             events.rebuild(new)
         if bad := _problems(new):
             raise DeskError(f"{target}: the copy is damaged: {bad[0]}", "Run desk verify.")
@@ -248,7 +248,7 @@ def repair_desk(
         broken = repair.incomplete(conn)
         lost = [*found.lost, *_give_up(conn, broken, target, replaced=replaced)]
         repair.drop(conn, broken, ())
-        with writing(conn, part):
+        with writing(conn):
             bring_up(conn, version, at)
             runs.cover_old(conn, at)
             runs.tag_verdicts(conn)
@@ -256,7 +256,7 @@ def repair_desk(
         broken = sorted({key for key, _ in audit.run_problems(conn) if key is not None})
         plans = sorted({plan for plan, _ in audit.rerun_problems(conn) if plan is not None})
         lost += _give_up(conn, broken, target, replaced=replaced)
-        with writing(conn, part):
+        with writing(conn):
             repair.drop(conn, broken, plans)
             events.rebuild(conn)
         lost += [f"re-run {plan}: is not as it was recorded, and is left out" for plan in plans]

@@ -203,7 +203,7 @@ class Desk:
 
     def still_there(self) -> None:
         """Raise DeskError if the file was deleted or replaced since it was opened."""
-        still_there(self.conn, self.path)
+        still_there(self.conn)
 
     def at(self) -> str:
         """Return the clock's time in ISO 8601 with milliseconds, as events store it."""
@@ -279,11 +279,11 @@ class Desk:
         """Record that this run was opened last, if the desk can be written."""
         if self.read_only:
             return
-        with writing(self.conn, self.path):
+        with writing(self.conn):
             runs.touch(self.conn, run.key, self.at())
 
     def remove(self, run: Run) -> None:
-        with writing(self.conn, self.path):
+        with writing(self.conn):
             runs.remove(self.conn, run.key, self.at())
 
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
@@ -395,7 +395,7 @@ class Desk:
         """Store what the reviewer has on screen, for the next session, if the desk is writable."""
         if self.read_only:
             return
-        with writing(self.conn, self.path):
+        with writing(self.conn):
             reviewers.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None, full: CheckedCall | None = None) -> Verification:

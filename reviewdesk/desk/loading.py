@@ -21,7 +21,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report
 from reviewdesk.store import measures, runs
-from reviewdesk.store.connect import explained, refuse_read_only, writing
+from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.load import hidden_runs
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, show
 from reviewdesk.version import __version__
@@ -93,8 +93,7 @@ def _load(
     file = source.name.encode(errors="backslashreplace").decode()
     identity = canonical_json([file_hash, report.format, options.identity()])
     run_hash = hashlib.sha256(identity).hexdigest()
-    with explained(desk.path):
-        known = runs.by_hash(desk.conn, run_hash)
+    known = runs.by_hash(desk.conn, run_hash)
     if known is not None:
         return _open_known(desk, known, options)
     refuse_read_only(desk.conn, "so no report can be loaded")
@@ -145,8 +144,8 @@ def write_new(
     A run that a load left unfinished is continued if ``made`` from the same, else deleted.
     ``accept`` may raise to refuse the run before anybody sees it.
     """
-    hidden_runs.sweep_left(desk.conn, desk.path, new.hash, made)
-    while (hidden := hidden_runs.claim(desk.conn, desk.path, new.hash, new.file, made)) is None:
+    hidden_runs.sweep_left(desk.conn, new.hash, made)
+    while (hidden := hidden_runs.claim(desk.conn, new.hash, new.file, made)) is None:
         # Another process loads the same bytes.
         last = None
         since = monotonic()
@@ -166,7 +165,7 @@ def write_new(
             return known, False
     with (
         garbage_waits(),
-        hidden_runs.holding(desk.conn, desk.path, hidden) as hold,
+        hidden_runs.holding(desk.conn, hidden) as hold,
         ExitStack() as whole,
     ):
         ingest = Ingest(hold, new, partial(_told, progress), whole)
@@ -204,7 +203,7 @@ def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
             "Leave out --seed.",
         )
     if not desk.read_only:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             runs.touch(desk.conn, known.key, desk.at())
     return _load_result(desk, known, options, (), new=False)
 

@@ -27,7 +27,7 @@ class SharedRun(Desk):
 
     def reader(self) -> Desk:
         """Open a second connection that shows only the same run."""
-        still_there(self.conn, self.path)
+        still_there(self.conn)
         found = SharedRun(self.path, self.reviewer, self.clock, self._run_hash)
         found.columns = self.columns
         return found

@@ -480,25 +480,25 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
         raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 
-def still_there(conn: ExplainedConnection, path: Path) -> None:
+def still_there(conn: ExplainedConnection) -> None:
     """Raise DeskError if the file was deleted or replaced: nobody would find the write again."""
-    if conn.identity is not None and _identity(path) != conn.identity:
+    if conn.identity is not None and _identity(conn.path) != conn.identity:
         raise DeskError(
-            f"{path}: the desk file was deleted or replaced, and nothing was saved",
+            f"{conn.path}: the desk file was deleted or replaced, and nothing was saved",
             "Put it back, or close and open the desk again.",
         )
 
 
 @contextmanager
-def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> Iterator[None]:
+def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]:
     """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
 
     If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers.
     """
     refuse_read_only(conn)
-    still_there(conn, path)
-    with explained(path):
-        _take_lock(conn, path)
+    still_there(conn)
+    with explained(conn.path):
+        _take_lock(conn)
         try:
             with renewed(conn) if hashed else nullcontext():
                 yield
@@ -509,13 +509,14 @@ def writing(conn: ExplainedConnection, path: Path, *, hashed: bool = True) -> It
             raise
 
 
-def _take_lock(conn: ExplainedConnection, path: Path) -> None:
+def _take_lock(conn: ExplainedConnection) -> None:
     """Begin a transaction that may write; raise BusyError if the lock is not free in time.
 
     Writers are served in the order of their arrival, where SQLite picks one at random; one that
     gave up keeps its place for the next attempt.
     """
     begun = monotonic()
+    path = conn.path
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
     place = conn.place = conn.place or WriterPlace(path.with_name(f"{path.name}-wal"))
     if conn.waits:
@@ -524,10 +525,9 @@ def _take_lock(conn: ExplainedConnection, path: Path) -> None:
     try:
         while True:
             try:
-                with explained(path):
-                    if not place.is_first():
-                        raise busy(path)
-                    conn.execute(_BEGIN)
+                if not place.is_first():
+                    raise busy(path)
+                conn.execute(_BEGIN)
             except BusyError:
                 # Read each time, because another thread may shorten it.
                 if monotonic() - begun >= conn.patience:
@@ -543,14 +543,13 @@ def _take_lock(conn: ExplainedConnection, path: Path) -> None:
 
 
 @contextmanager
-def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
+def reading(conn: sqlite3.Connection) -> Iterator[None]:
     """Run several reads that see one state of the desk, even while others write."""
-    with explained(path):
-        conn.execute("BEGIN")
-        try:
-            yield
-        finally:
-            conn.execute("ROLLBACK")
+    conn.execute("BEGIN")
+    try:
+        yield
+    finally:
+        conn.execute("ROLLBACK")
 
 
 def fold(conn: ExplainedConnection) -> None:

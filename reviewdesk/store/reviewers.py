@@ -263,10 +263,10 @@ LASTS = timedelta(minutes=10)
 
 
 def claim(
-    conn: ExplainedConnection, path: Path, reviewer: str, items: Collection[bytes], now: datetime
+    conn: ExplainedConnection, reviewer: str, items: Collection[bytes], now: datetime
 ) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
-    with _quickly(conn, path):
+    with _quickly(conn):
         return claim_where(conn, reviewer, "item", items, now)
 
 
@@ -296,9 +296,9 @@ def held(conn: Connection, reviewer: str) -> frozenset[bytes]:
     return frozenset(first_column(conn, "SELECT item FROM claims WHERE reviewer = ?", (reviewer,)))
 
 
-def release(conn: ExplainedConnection, path: Path, reviewer: str) -> None:
+def release(conn: ExplainedConnection, reviewer: str) -> None:
     if held(conn, reviewer):
-        with _quickly(conn, path):
+        with _quickly(conn):
             conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
 
 
@@ -310,11 +310,11 @@ def others(conn: Connection, reviewer: str, run: int, at: str) -> dict[int, str]
 
 
 @contextmanager
-def _quickly(conn: ExplainedConnection, path: Path) -> Iterator[None]:
+def _quickly(conn: ExplainedConnection) -> Iterator[None]:
     """Run a transaction that may be lost in a power failure, and so does not wait for the disk."""
     conn.execute("PRAGMA synchronous=NORMAL")
     try:
-        with writing(conn, path, hashed=False):
+        with writing(conn, hashed=False):
             yield
     finally:
         conn.execute("PRAGMA synchronous=FULL")

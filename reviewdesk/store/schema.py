@@ -401,7 +401,7 @@ def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = Tr
     refuse_read_only(conn, "and of an older reviewdesk, so it cannot be brought up to date")
     if version and copies:
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
-    with writing(conn, path):
+    with writing(conn):
         drop_views(conn)
         # Another process may have migrated the desk while this one waited for the lock.
         version = value(conn, "PRAGMA user_version")

@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert index(desk, load(desk, numbered(5)))
         other = load(desk, report(*map(verdict, ("w0", "w1", "w2")), report_id="other"))
         batch = stored.prepare(desk.conn, other.key, 0)[:1]
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             stored.put(desk.conn, other.key, 0, batch)
     return path
 

@@ -249,9 +249,9 @@ def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.Monk
         assert desk.verify().ok
 
 
-def count_without_end(conn: connect.ExplainedConnection, path: Path, number: int) -> None:
+def count_without_end(conn: connect.ExplainedConnection, number: int) -> None:
     """Run a statement without end in a transaction, and let a signal come meanwhile."""
-    with writing(conn, path):
+    with writing(conn):
         Timer(0.05, os.kill, (os.getpid(), number)).start()
         conn.execute(f"{ENDLESS} count(*) FROM n")
 
@@ -273,7 +273,7 @@ def test_what_a_signal_raises_while_a_statement_runs_is_not_lost(
     try:
         with closing(open_desk(path)) as desk:
             with pytest.raises(KeyboardInterrupt) as found:
-                count_without_end(desk.conn, path, number)
+                count_without_end(desk.conn, number)
             assert type(found.value) is raised
             assert not desk.conn.in_transaction
             assert desk.verify().ok

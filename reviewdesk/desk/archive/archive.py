@@ -44,7 +44,7 @@ from reviewdesk.errors import UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, crew
 from reviewdesk.store import runs
-from reviewdesk.store.connect import explained, refuse_read_only
+from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
 from reviewdesk.views.words import plural
 
@@ -208,8 +208,7 @@ class _Reading:
         """Write the archive as a run, unless it is there; return the run and whether it is new."""
         refuse_read_only(desk.conn, "so no archive can be written")
         run_hash = self.hash()
-        with explained(desk.path):
-            known = runs.by_hash(desk.conn, run_hash)
+        known = runs.by_hash(desk.conn, run_hash)
         if known is not None:
             return known, False
         header: dict[str, Any] | None = None

@@ -26,7 +26,6 @@ from reviewdesk.pages.html import MOST_LISTED, ListedVerdict, RunPage, diagram_s
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import measures, reviewers, runs, verdicts
-from reviewdesk.store.connect import explained
 from reviewdesk.views.overview import RunOverview
 
 Progress = Callable[[float, int], bool]
@@ -60,8 +59,7 @@ def report(
             if is_due and progress is not None and not progress(done / run.verdicts, done):
                 raise Cancelled("the export was cancelled; nothing was kept")
 
-    with explained(desk.path):
-        yield from report_pieces(header_of(desk.conn, run), lines(), as_lines=as_lines)
+    yield from report_pieces(header_of(desk.conn, run), lines(), as_lines=as_lines)
 
 
 def header_of(conn: Connection, run: Run) -> dict[str, Any]:
@@ -93,31 +91,29 @@ def html(
 
     A ``full`` page also has the verdicts that are not flagged, and every figure in an appendix.
     """
-    with explained(desk.path):
-        found = run_overview(desk, run)
-        named = [row.key for row in found.named]
-        most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
-        others = [key for key in verdicts.first_keys(desk.conn, run, most) if key not in {*named}]
-        keys = [*named, *others]
-        flips = flips_of_run(desk, run)
+    found = run_overview(desk, run)
+    named = [row.key for row in found.named]
+    most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
+    others = [key for key in verdicts.first_keys(desk.conn, run, most) if key not in {*named}]
+    keys = [*named, *others]
+    flips = flips_of_run(desk, run)
 
-        def listed() -> Iterator[ListedVerdict]:
-            for done, key in enumerate(keys, start=1):
-                item = desk.item(key)
-                reruns = of_item(desk, item)
-                here = flip_rates([(item.verdict, reruns)]) if reruns else ()
-                yield item, RerunHistory(reruns, here, flips)
-                if progress is not None and not progress(done / len(keys), done):
-                    raise Cancelled("the export was cancelled; nothing was kept")
+    def listed() -> Iterator[ListedVerdict]:
+        for done, key in enumerate(keys, start=1):
+            item = desk.item(key)
+            reruns = of_item(desk, item)
+            here = flip_rates([(item.verdict, reruns)]) if reruns else ()
+            yield item, RerunHistory(reruns, here, flips)
+            if progress is not None and not progress(done / len(keys), done):
+                raise Cancelled("the export was cancelled; nothing was kept")
 
-        appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
-        yield from html_page(RunPage(found, len(others), appendix), listed())
+    appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
+    yield from html_page(RunPage(found, len(others), appendix), listed())
 
 
 def summary(desk: Desk, run: Run) -> str:
     """Return a Markdown summary for a pull request."""
-    with explained(desk.path):
-        return markdown.page(run_overview(desk, run))
+    return markdown.page(run_overview(desk, run))
 
 
 def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
@@ -126,8 +122,7 @@ def diagram(desk: Desk, run: Run, *, as_png: bool = False) -> str | bytes:
     Raise UsageError if no verdict has a label that says pass or fail, or the extra is not
     installed.
     """
-    with explained(desk.path):
-        svg = diagram_of(run.name, calibration_page(desk, run, jurors=False))
+    svg = diagram_of(run.name, calibration_page(desk, run, jurors=False))
     return png(svg) if as_png else svg
 
 

@@ -31,7 +31,7 @@ from reviewdesk.domain.stats.stratified import share
 from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, queue, runs
-from reviewdesk.store.connect import explained, reading
+from reviewdesk.store.connect import reading
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
 
@@ -51,9 +51,8 @@ def panels(desk: Desk, run: Run) -> Columns:
     """Return every ballot of a run as columns, in file order."""
     from reviewdesk.domain.run.columns import unpacked
 
-    with explained(desk.path):
-        first = first_key(desk.conn, run.key)
-        found = packed(desk.conn, run.key)
+    first = first_key(desk.conn, run.key)
+    found = packed(desk.conn, run.key)
     return unpacked(found, range(first, first + run.verdicts))
 
 
@@ -157,7 +156,7 @@ def calibration_page(
     from reviewdesk.domain.stats.calibration import bin_index
     from reviewdesk.domain.stats.reliability import fit
 
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run, source)
         totals = made.figures
         given = figures.blind_by_item(desk.conn)
@@ -225,7 +224,7 @@ def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
 
 def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
     """Return a run's figures by segment; raise UsageError as ``frame`` does."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         return segment_table(labelled_rows(desk, run), frame(desk, run, by), by)
 
 
@@ -250,7 +249,7 @@ def subjects(
 
 def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple[Composite, ...]:
     """Return the composites of this run, the lowest first; raise UsageError as ``subjects``."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         return subjects(desk, run, labelled_rows(desk, run), weights, Target.RUN)
 
 
@@ -261,7 +260,7 @@ def simulation(
     from reviewdesk.domain.labels.sampling import chosen_source
     from reviewdesk.domain.labels.summary import simulate
 
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run, source)
         totals = made.figures
         if run.whole != run.verdicts or not made.weighing.design.stands:

@@ -46,7 +46,7 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
     """Compare the panels of two runs by the labels; raise UsageError if it is one run."""
     if first.hash == second.hash:
         raise UsageError(f"{first.name} is one run, and two are compared", "Name another one.")
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         here, there = (
             verdicts.counterparts(desk.conn, one.key, two.key)
             for one, two in ((first, second), (second, first))
@@ -93,7 +93,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
     before = drift.earlier(past, now.names)
     offsets = drift.drifts(drift.offsets(now), before)
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         labels = _run_labels(desk, run)
         voted, deserved = labelled_ballots(desk, run)
         each = strata.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
@@ -166,7 +166,7 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
     for run in sorted(whole, key=_run_time, reverse=True):
         left -= run.verdicts
         chosen += [run] if left >= 0 else []
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         for run in reversed(chosen):
             mine = runs.run_means(desk.conn, run.key)
             series = [*found.get(mine.jurors, ()), mine]
@@ -205,7 +205,7 @@ def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
     votes = []
     seen: dict[int, tuple[int, bool]] = {}
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run)
         told = figures.labelled_bodies(desk.conn, run.key)
         lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}

@@ -18,7 +18,6 @@ from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
-from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -48,8 +47,7 @@ class ObservedDecisions(Struct, frozen=True):
 
 def observed(desk: Desk, run: Run) -> ObservedDecisions:
     """Count the judge's decisions over a whole loaded run."""
-    with explained(desk.path):
-        found = figures.run_figures(desk.conn, run.key)
+    found = figures.run_figures(desk.conn, run.key)
     return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
 
 

@@ -38,7 +38,7 @@ def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
     if run.whole != run.verdicts or not page.calibration.labelled.n:
         return page
     worst = []
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run)
         for by in BY:
             frame = figures.segment_frame(desk.conn, run.key, by)

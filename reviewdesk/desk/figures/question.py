@@ -113,7 +113,7 @@ def _answered(desk: Desk, run: Run) -> RunAnswer:
 
 def _record(desk: Desk, run: Run, detail: dict[str, object]) -> None:
     entry = events.NewEvent(figures.QUESTION, desk.at(), run=run.hash, detail=detail)
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         events.append(desk.conn, desk.reviewer, [entry])
 
 
@@ -124,7 +124,7 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
         return None
     from reviewdesk.domain.labels.answers import answer as answered
 
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         items = _items(desk, run, asked)
         totals = figures.run_figures(desk.conn, run.key)
         same = _same(desk, run, asked)

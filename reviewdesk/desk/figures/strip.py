@@ -80,7 +80,7 @@ class LiveStrip:
                 if of != self._of:
                     self._of = of
                     self._forget()
-                with reading(desk.conn, desk.path):
+                with reading(desk.conn):
                     # They follow from the verdicts alone, which do not change meanwhile.
                     totals = self._totals = self._totals or figures.run_figures(desk.conn, run.key)
                     if self._copies is None:

@@ -29,7 +29,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     from reviewdesk.store import runs
 
     columns = panels(desk, run)
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run)
         archive = runs.archive_stats(desk.conn, run.key)
     if archive is None:

@@ -194,7 +194,7 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     desk = open_desk()
     run = desk.run(gate.run)
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         made = labelled_rows(desk, run)
     totals = made.figures
     passed, decided = _observed_counts(gate)

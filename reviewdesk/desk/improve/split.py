@@ -40,7 +40,7 @@ def split_labels(desk: Desk, run: Run, *, open_labels: bool = False) -> SplitLab
     sides = {Decision.PASS: True, Decision.FAIL: False}
     halves: dict[Half | None, list[LabelledCase]] = {None: [], **{half: [] for half in Half}}
     left_out = 0
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         rubrics = store.rubrics(desk.conn, run.key)
         split = store.split(desk.conn, rubric_name(rubrics))
         rows = labelled(desk, run)
@@ -123,7 +123,7 @@ def make_split(
     tuning = (*sorted(spent), *tuning)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: nothing was labelled since the split", "Label more items.")
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         made = SplitMade(known.rubric, tuning, holdout, chosen, open_labels or known.open_labels)
         record(desk, run, made)
     return split_labels(desk, run)

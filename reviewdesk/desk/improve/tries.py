@@ -241,7 +241,7 @@ async def carry_out(
         **reruns.this_process(),
     }
     with closing(DeskJournal(desk, begun.name, len(ready.rows))) as journal:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             refuse_held(store.began(desk.conn, begun.name)[1], "this try")
             record(desk, ready.labels.run, begun, **facts)
         journal.plan, _ = store.began(desk.conn, begun.name)
@@ -259,7 +259,7 @@ async def carry_out(
         found, turnouts = ready.judged(desk, journal, world.environment)
         if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
             return TryAnswer(None, turnouts)
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             # How many tries came before it is read under the lock.
             tries = enumerate(store.split(desk.conn, begun.rubric).tries)
             k, known = next(((k, one) for k, one in tries if one[0].name == begun.name), (0, None))
@@ -324,7 +324,7 @@ def adopt(
     )
     kept = _kept(place, begun.parent)
     write(None, kept, [place.read_bytes().decode()], force=True)
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         record(desk, run, adopted)
     write(None, panel, [text], force=True)
     return panel, kept, adopted

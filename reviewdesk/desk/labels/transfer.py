@@ -93,7 +93,7 @@ class _Batches:
     def record(self, entries: Callable[[], Sequence[NewEvent]]) -> None:
         """Record the entries that a call returns; the call is made under the write lock."""
         desk = self._desk
-        with self._pace.timed(), writing(desk.conn, desk.path):
+        with self._pace.timed(), writing(desk.conn):
             if self._action and events.is_undone(desk.conn, desk.reviewer, self._action):
                 raise UsageError(
                     f"the import was taken back after {self.new:,} labels, and has stopped",

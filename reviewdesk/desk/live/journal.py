@@ -138,7 +138,7 @@ class DeskJournal:
         count = len(self._waiting)
         if not count:
             return
-        with writing(self._writer.conn, self._writer.path):
+        with writing(self._writer.conn):
             for write in self._waiting[:count]:
                 write(self._writer)
         del self._waiting[:count]
@@ -205,7 +205,7 @@ class ReportJournal(DeskJournal):
         sha256 = hashlib.sha256(canonical_json(plain)).hexdigest()
         self.about["of"] = cases
         desk = self.desk
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             self._read()
             found = [one.detail for one in self.starts]
             known = [one["at"] for one in found if one["sha256"] == sha256]

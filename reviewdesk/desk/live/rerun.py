@@ -413,14 +413,14 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
         return NewEvent("rerun_planned", desk.at(), run=ready.first.item.run.hash, detail=facts)
 
     if ready.resumes is not None:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             agreed = consent(ready.resumes.event.detail["first"])
             events.append(desk.conn, desk.reviewer, [agreed])
         return {key: one.plan for key, one in ready.plans.items()}
     made: list[Event] = []
     for start in range(0, len(ready.keys), _TOGETHER):
         keys = ready.keys[start : start + _TOGETHER]
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             made += events.append(desk.conn, desk.reviewer, [plan(key) for key in keys]).events
             if start + _TOGETHER >= len(ready.keys):
                 events.append(desk.conn, desk.reviewer, [consent(made[0].seq)])

@@ -49,7 +49,7 @@ class Edit(Struct, frozen=True):
         Raise BusyError if another process holds the lock. Raise ReviewDeskError if it cannot be
         saved for another reason.
         """
-        with writing(desk.conn, desk.path, hashed=self.view is not None):
+        with writing(desk.conn, hashed=self.view is not None):
             run, placed = self.placed(desk)
             if (before := saved(desk, placed)) is not None:
                 return before
@@ -152,7 +152,7 @@ class Turn(Struct, frozen=True):
 
         ``None`` if there is nothing to undo or redo.
         """
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             action = _FIND[self.kind](desk.conn, desk.reviewer)
             return None if action is None else _turn(desk, self.kind, action, self.facts)
 
@@ -183,7 +183,7 @@ def rest(
     for place, action in enumerate(reversed(batches) if done.kind == "undo" else batches):
         if not progress(place / len(batches)):
             raise Cancelled(f"the {done.kind} was stopped")
-        with pace.timed(), writing(desk.conn, desk.path):
+        with pace.timed(), writing(desk.conn):
             if events.is_undone(desk.conn, desk.reviewer, action) is (done.kind == "redo"):
                 count += _turn(desk, done.kind, action).detail["count"]
         pace.turn()
@@ -267,7 +267,7 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
         )
     detail = {"agent": agent, "beside": desk.reviewer, **({"note": note} if note else {})}
     entry = NewEvent(SUGGESTION, desk.at(), label=truth, detail=detail)
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         _, placed = items.about(desk, key, entry)
         return events.append(desk.conn, AGENT, [placed]).events[0]
 
@@ -275,8 +275,7 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
 def kept(desk: OpenFile) -> dict[str, Any]:
     """Return the kept values by name; unreadable values count as not kept."""
     try:
-        with explained(desk.path):
-            return reviewers.kept(desk.conn, desk.reviewer)
+        return reviewers.kept(desk.conn, desk.reviewer)
     except DeskError:
         return {}
 
@@ -284,7 +283,7 @@ def kept(desk: OpenFile) -> dict[str, Any]:
 def keep(desk: OpenFile, values: Mapping[str, Any]) -> None:
     """Store values by name, if the desk can be written; ``None`` deletes what was kept."""
     if not desk.read_only:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             reviewers.keep(desk.conn, desk.reviewer, values)
 
 
@@ -328,7 +327,7 @@ class NoteDraft(Struct, frozen=True):
 
     def __call__(self, desk: OpenFile) -> None:
         text = self.text
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             if self.since:
                 kept = reviewers.draft(desk.conn, self.key, desk.reviewer) or ""
                 mark = _mark(self.since)
@@ -356,7 +355,7 @@ def keep_seen(desk: OpenFile, keys: Collection[int]) -> None:
     A read-only desk is left alone: it takes no labels that this could make not blind.
     """
     if keys and not desk.read_only:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             reviewers.save_seen(desk.conn, keys, desk.reviewer)
 
 

@@ -17,7 +17,7 @@ from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
 from reviewdesk.store import figures, reviewers, search, verdicts
-from reviewdesk.store.connect import explained, writing
+from reviewdesk.store.connect import writing
 
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
@@ -71,7 +71,7 @@ def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
 
 
 def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         found = digit_tags(_digits(desk), configured, own)
         reviewers.keep(desk.conn, DESK, {_DIGITS: found})
     return found
@@ -95,8 +95,7 @@ _MOST = 200
 
 def saved(desk: Desk) -> dict[str, str]:
     """Return the reviewer's saved filters as a mapping from name to text."""
-    with explained(desk.path):
-        return reviewers.named_texts(desk.conn, "filters", desk.reviewer)
+    return reviewers.named_texts(desk.conn, "filters", desk.reviewer)
 
 
 def save(desk: Desk, name: str, text: str) -> None:
@@ -109,14 +108,14 @@ def save(desk: Desk, name: str, text: str) -> None:
     expanded = expand(desk, text)
     if not expanded:
         raise UsageError("an empty filter keeps everything", "Give one: esc label:none.")
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         reviewers.keep_texts(desk.conn, "filters", desk.reviewer, {name: expanded})
 
 
 def forget(desk: Desk, name: str) -> None:
     """Delete a saved filter."""
     name = name.removeprefix("@")
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         if not reviewers.forget_texts(desk.conn, "filters", desk.reviewer, [name]):
             known = ", ".join(saved(desk)) or "none"
             raise NotFoundError(f"no saved filter {name!r}", f"Saved filters: {known}.")
@@ -133,13 +132,12 @@ def expand(desk: Desk, text: str) -> str:
 
 def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     """Return the names in the desk that a filter over ``run`` may use."""
-    with explained(desk.path):
-        return Vocabulary(
-            tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
-            jurors=_names(figures.juror_names(desk.conn, run.key)),
-            runs=tuple(one.name for one in reversed(desk.runs())),
-            filters=saved(desk),
-        )
+    return Vocabulary(
+        tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
+        jurors=_names(figures.juror_names(desk.conn, run.key)),
+        runs=tuple(one.name for one in reversed(desk.runs())),
+        filters=saved(desk),
+    )
 
 
 def _names(found: Iterable[str | None]) -> tuple[str, ...]:
@@ -158,12 +156,11 @@ def index(desk: Desk, run: Run, progress: Callable[[float, int], bool] | None = 
     was indexed by then is kept, and the next call continues from there.
     """
     while True:
-        with explained(desk.path):
-            done, total = search.reach(desk.conn, run.key)
-            batch = search.prepare(desk.conn, run.key, done)
+        done, total = search.reach(desk.conn, run.key)
+        batch = search.prepare(desk.conn, run.key, done)
         if not batch or desk.read_only:
             return done >= total
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             search.put(desk.conn, run.key, done, batch)
         done += len(batch)
         if progress is not None and not progress(min(1.0, done / total), done):
@@ -201,10 +198,7 @@ def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
     With ``blind``, the jurors' reasons and the notes of others are not searched; notes of others on
     withheld items never are. An empty search is an error.
     """
-    with explained(desk.path):
-        return search.find(
-            desk.conn, run.key, text, desk.reviewer, claims.withheld(desk), blind=blind
-        )
+    return search.find(desk.conn, run.key, text, desk.reviewer, claims.withheld(desk), blind=blind)
 
 
 def words(text: str) -> list[str]:

@@ -41,7 +41,6 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.errors import DeskError
 from reviewdesk.store import events, queue, reruns, runs, verdicts
-from reviewdesk.store.connect import explained
 from reviewdesk.store.events import NewEvent
 
 _MOST_IDS = 200
@@ -271,30 +270,29 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
     begun: dict[str, list[Event]] = {}
     ends: dict[str, Event] = {}
     found = []
-    with explained(desk.path):
-        for event in reruns.of_reviewer(desk.conn, desk.reviewer):
-            batch = event.detail["batch"]
-            if "report" in event.detail:
-                continue  # the journal of a report, which judge continues
-            if event.kind == "rerun_ended":
-                ends[batch] = event
-            else:
-                begun.setdefault(batch, []).append(event)
-        for batch, agreed in begun.items():
-            end = ends.get(batch)
-            if end is not None and not end.detail["left"]:
-                continue
-            first = agreed[0]
-            newest = agreed[-1]
-            left = sum(not one.done for one in reruns.planned(desk.conn, first))
-            stopped = end is not None and end.seq > newest.seq
-            if left and not is_held(newest.detail, is_ended=stopped):
-                said = first.detail
-                extent = RerunExtent(
-                    RerunScope(said["scope"]), said["juror"], str(said["panel"]), said["of"],
-                    said["filter"], left=left, at=first.at,
-                )  # fmt: skip
-                found.append(UnfinishedRerun(first, newest, stopped, extent))
+    for event in reruns.of_reviewer(desk.conn, desk.reviewer):
+        batch = event.detail["batch"]
+        if "report" in event.detail:
+            continue  # the journal of a report, which judge continues
+        if event.kind == "rerun_ended":
+            ends[batch] = event
+        else:
+            begun.setdefault(batch, []).append(event)
+    for batch, agreed in begun.items():
+        end = ends.get(batch)
+        if end is not None and not end.detail["left"]:
+            continue
+        first = agreed[0]
+        newest = agreed[-1]
+        left = sum(not one.done for one in reruns.planned(desk.conn, first))
+        stopped = end is not None and end.seq > newest.seq
+        if left and not is_held(newest.detail, is_ended=stopped):
+            said = first.detail
+            extent = RerunExtent(
+                RerunScope(said["scope"]), said["juror"], str(said["panel"]), said["of"],
+                said["filter"], left=left, at=first.at,
+            )  # fmt: skip
+            found.append(UnfinishedRerun(first, newest, stopped, extent))
     return found
 
 
@@ -306,9 +304,8 @@ def of_item(desk: OpenFile, item: Item) -> tuple[Rerun, ...]:
         _rerun(0, verdict_from_body(body, defaults, item.verdict.generator), {}, truth)
         for body in item.verdict.body.get("reruns") or ()
     )
-    with explained(desk.path):
-        # A plan is an event about the item.
-        stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
+    # A plan is an event about the item.
+    stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
     return filed + tuple(_stored(one, truth) for one in stored)
 
 
@@ -348,8 +345,7 @@ def _rerun(plan: int, verdict: Verdict, about: Mapping[str, Any], truth: str | N
 
 def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
     """Count how often each juror changed its vote over this desk's re-runs in a run."""
-    with explained(desk.path):
-        stored = reruns.of_plans(desk.conn, list(plans(desk, run)))
+    stored = reruns.of_plans(desk.conn, list(plans(desk, run)))
     return flip_rates(
         (
             _assessed(verdicts.by_key(desk.conn, key, body=True))[0],
@@ -361,8 +357,7 @@ def flips_of_run(desk: OpenFile, run: Run) -> tuple[FlipRate, ...]:
 
 def plans(desk: OpenFile, run: Run) -> frozenset[int]:
     """Return the plans of a run's finished re-runs."""
-    with explained(desk.path):
-        return frozenset(reruns.plans_of_run(desk.conn, run.key))
+    return frozenset(reruns.plans_of_run(desk.conn, run.key))
 
 
 def beside(item: Item, made: Rerun) -> Item:

@@ -92,7 +92,7 @@ def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
 
 def overview(desk: Desk) -> list[RunLine]:
     """Return every run that is not hidden, the newest last."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         labelled = runs.truths(desk.conn, without=withheld(desk).waiting)
         alphas = measures.alphas(desk.conn)
         return [
@@ -103,13 +103,13 @@ def overview(desk: Desk) -> list[RunLine]:
 
 def tallies(desk: Desk) -> dict[int, DecisionCounts]:
     """Count the decisions and flags of every run, by the run's key. This reads all verdicts."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         return runs.tallies(desk.conn)
 
 
 def run_details(desk: Desk, run: Run) -> RunDetails:
     """Read the contents of one run and the progress of its labels."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         counted = runs.tallies(desk.conn, run.key)
         truths = runs.truths(desk.conn, run.key, withheld(desk).waiting)[run.key]
         return RunDetails(

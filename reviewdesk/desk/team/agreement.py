@@ -41,7 +41,7 @@ _Given = dict[int, dict[str, str | None]]
 
 def team_page(desk: Desk, run: Run) -> TeamPage:
     """Compute how the people who labelled a run work, and how far they agree."""
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given = _given(desk, run)
@@ -156,7 +156,7 @@ def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
     Those that wait for the reviewer's own opinion are left out.
     """
     found = []
-    with reading(desk.conn, desk.path):
+    with reading(desk.conn):
         waiting = desk.apart.waiting(run)
         for key in reviewers.disputed(desk.conn, run.key):
             if key in waiting:

@@ -8,7 +8,7 @@ from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.repeats import MOST_OPINIONS, is_double
 from reviewdesk.domain.records import NOT_WITHHELD, Applied, Head, Run, Withheld
 from reviewdesk.store import reviewers, verdicts
-from reviewdesk.store.connect import explained, writing
+from reviewdesk.store.connect import writing
 from reviewdesk.store.events import head, marks, touched
 from reviewdesk.store.queue import RunKeys
 
@@ -18,7 +18,7 @@ RENEWED = reviewers.LASTS.total_seconds() / 2
 
 def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
-    return reviewers.claim(desk.conn, desk.path, desk.reviewer, items, desk.clock())
+    return reviewers.claim(desk.conn, desk.reviewer, items, desk.clock())
 
 
 def item_of(desk: OpenFile, key: int) -> bytes:
@@ -29,14 +29,13 @@ def item_of(desk: OpenFile, key: int) -> bytes:
 
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
     """Return the verdicts of a run that others have open, by key, and who has them open."""
-    with explained(desk.path):
-        return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
+    return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
 
 
 def release(desk: OpenFile) -> None:
     """Give up every claim of the reviewer, if the desk can be written."""
     if not desk.read_only:
-        reviewers.release(desk.conn, desk.path, desk.reviewer)
+        reviewers.release(desk.conn, desk.reviewer)
 
 
 def double_share(desk: OpenFile, given: float | None = None) -> float:
@@ -56,12 +55,11 @@ def opinions_wanted(desk: OpenFile, given: int | None = None) -> int:
 
 def _kept(desk: OpenFile, name: str, given: float | None) -> object:
     """Return a value that is kept for the whole desk, after replacing it by ``given``."""
-    with explained(desk.path):
-        stored: object = reviewers.kept(desk.conn, DESK).get(name)
+    stored: object = reviewers.kept(desk.conn, DESK).get(name)
     if given is None:
         return stored
     if given != stored and not desk.read_only:
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             reviewers.keep(desk.conn, DESK, {name: given})
     return given
 

@@ -146,7 +146,7 @@ class Taking:
             # The events that a chain covers itself come with the one that covers them.
             first = check.older.seq + 1 if check.older and arrival.reviewer == DESK else 0
             while some := list(islice(left, max(pace.rows, first))):
-                with pace.timed(), writing(desk.conn, desk.path):
+                with pace.timed(), writing(desk.conn):
                     reviewers.begin(desk.conn, desk.at())
                     new += reviewers.put(desk.conn, some)
                 pace.turn()

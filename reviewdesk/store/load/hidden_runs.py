@@ -181,10 +181,9 @@ class LockPace:
 class Hold:
     """The right to write one hidden run, in short transactions."""
 
-    def __init__(self, conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> None:
+    def __init__(self, conn: ExplainedConnection, hidden: HiddenRun) -> None:
         """Take a hidden run that ``claim`` returned."""
         self.conn = conn
-        self._path = path
         self.hidden = hidden
         self.pace = LockPace()
         self._unfolded = 0
@@ -203,7 +202,7 @@ class Hold:
         if self.conn.in_transaction:
             yield
             return
-        with self.pace.timed(), writing(self.conn, self._path, hashed=hashed):
+        with self.pace.timed(), writing(self.conn, hashed=hashed):
             query = "SELECT token FROM loads WHERE run = ?"
             if lookup(self.conn, query, (self.hidden.run,)) != self.hidden.token:
                 raise DeskError(
@@ -278,11 +277,11 @@ class Hold:
 
 
 @contextmanager
-def holding(conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> Iterator[Hold]:
+def holding(conn: ExplainedConnection, hidden: HiddenRun) -> Iterator[Hold]:
     """Hold a claimed run; after an error it is deleted, or left as a run that nobody holds."""
     for name, (value_of, _) in PRAGMAS.items():
         conn.execute(f"PRAGMA {name}={value_of}")
-    hold = Hold(conn, path, hidden)
+    hold = Hold(conn, hidden)
     try:
         yield hold
     except BaseException:
@@ -300,14 +299,12 @@ def holding(conn: ExplainedConnection, path: Path, hidden: HiddenRun) -> Iterato
             conn.execute(f"PRAGMA {name}={value_of}")
 
 
-def claim(
-    conn: ExplainedConnection, path: Path, run_hash: str, file: str, made: str
-) -> HiddenRun | None:
+def claim(conn: ExplainedConnection, run_hash: str, file: str, made: str) -> HiddenRun | None:
     """Take the hidden run with this hash as it was left, or a new one.
 
     The result is ``None`` if another process holds it, or has made it visible.
     """
-    with writing(conn, path, hashed=False):
+    with writing(conn, hashed=False):
         if by_hash(conn, run_hash) is not None:
             return None
         found = of_hash(conn, run_hash)
@@ -341,24 +338,24 @@ def _take(conn: sqlite3.Connection, left: HiddenRun) -> HiddenRun:
     return ours
 
 
-def sweep_left(conn: ExplainedConnection, path: Path, run_hash: str, made: str) -> None:
+def sweep_left(conn: ExplainedConnection, run_hash: str, made: str) -> None:
     """Delete every unfinished run, except the one that a load of ``run_hash`` continues.
 
     Raises:
         DeskError: a run claims rows that it did not write, which would be deleted with it.
     """
-    with explained(path):
+    with explained(conn.path):
         if foreign := next(problems(conn), None):
             hint = "Ask desk verify for the rest, and restore a backup."
-            raise DeskError(f"{path}: {foreign}", hint)
+            raise DeskError(f"{conn.path}: {foreign}", hint)
         left = [one for one in hidden_runs(conn) if not one.held]
     for one in left:
         if (one.hash, one.made) == (run_hash, made):
             continue
-        with writing(conn, path, hashed=False):
+        with writing(conn, hashed=False):
             found = of_hash(conn, one.hash)
             if found is None or found.held:
                 continue
             ours = _take(conn, found)
-        with holding(conn, path, ours) as hold:
+        with holding(conn, ours) as hold:
             hold.sweep()

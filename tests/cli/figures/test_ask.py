@@ -121,7 +121,7 @@ def test_a_question_that_another_desk_made_up_is_none(
     with closing(open_desk(desk_path)) as desk:
         (one,) = desk.runs()
         entry = NewEvent(KIND, desk.at(), run=one.hash, detail=detail)
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn):
             append(desk.conn, "ben", [entry])
     found = run("ask")
     assert (found.code, "nothing was asked yet" in found.err) == (2, True)
@@ -135,7 +135,7 @@ def test_two_desks_that_both_close_a_question_close_it_once(run: Cli, desk_path:
         (one,) = desk.runs()
         for name in ("ann", "ben"):
             entry = NewEvent(KIND, desk.at(), run=one.hash, detail={"closed": True})
-            with writing(desk.conn, desk.path):
+            with writing(desk.conn):
                 append(desk.conn, name, [entry])
     assert run("ask", "--json").json["closed"] is True
 

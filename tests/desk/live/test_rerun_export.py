@@ -24,7 +24,7 @@ FIRST, SECOND = verdict("a", 0.9, 0.9, 0.2), verdict("a", 0.2, 0.2, 0.1)
 
 def ask_again(desk: Desk, key: int, body: dict[str, Any]) -> None:
     """Put down a re-run as a live panel leaves it."""
-    with writing(desk.conn, desk.path):
+    with writing(desk.conn):
         planned = NewEvent("rerun_planned", desk.at(), detail={"scope": "panel", "panel": "p"})
         plan = events.append(
             desk.conn, desk.reviewer, [items.about(desk, key, planned)[1]]
