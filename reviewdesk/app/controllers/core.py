@@ -325,7 +325,7 @@ class Core:
 
         def took(found: list[UnfinishedRerun]) -> None:
             self.unfinished = found
-            if found and tell:
+            if found and tell and "rerun" not in self.keys.withheld:
                 key = self.keys.first("rerun") or "re-run in the palette"
                 more = f", and {len(found) - 1} more" if len(found) > 1 else ""
                 last = found[-1].extent

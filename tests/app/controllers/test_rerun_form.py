@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.state import Do, FieldInput, PromptForm
+from reviewdesk.app.keys.actions import OF_MACHINE
 from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.live.rerun import JURORS
@@ -133,6 +134,12 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         server.fault = None
         again = Review(review.desk, review.run, settings=review.controller.settings)
         assert again.notice == "a re-run was cut off, 4 of 4 left; R finishes it"
+        # A visitor in a browser cannot finish it.
+        visit = Review(review.desk, review.run, settings=review.controller.settings)
+        visit.controller.keys = visit.controller.keys.without(OF_MACHINE)
+        visit.controller.say("")
+        visit.controller.look_for_unfinished(tell=True)
+        assert visit.notice == ""
         again.press("rerun")
         form = form_of(again)
         assert form.offers()[-1][0].startswith("finish: 4 of 4 verdicts left, begun ")
