@@ -139,6 +139,7 @@ async def test_what_a_stop_left_is_told_and_finished(tmp_path: Path) -> None:
         visit.controller.keys = visit.controller.keys.without(OF_MACHINE)
         visit.controller.say("")
         visit.controller.look_for_unfinished(tell=True)
+        visit.after()
         assert visit.notice == ""
         again.press("rerun")
         form = form_of(again)
