@@ -30,6 +30,7 @@ NUMPY = {
     "domain/jury/panels.py",
     "domain/jury/sheet.py",
     "domain/jury/stopping.py",
+    "domain/jury/suspects.py",
     "domain/jury/verdicts.py",
     "domain/labels/draw.py",
     "domain/labels/label_columns.py",

@@ -194,7 +194,8 @@ class Report:
                 return problem
             text = item.text
             # The text is stored as it is, unless it has line breaks or unnecessary escapes.
-            compact = b"\n" not in text and b"\t" not in text and b"\\u" not in text
+            escapes = b"\\" in text and b"\\u" in text
+            compact = not escapes and b"\n" not in text and b"\t" not in text
             try:
                 return verdict, text if compact else json_of(decode(text))
             except OverflowError:

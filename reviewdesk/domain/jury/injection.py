@@ -8,15 +8,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.case import outside_columns
-from reviewdesk.domain.report_model import VerdictModel
-
 REACH = 100_000
 """The number of characters that are searched from either end of a long text."""
 
 MAX_PASSAGES = 50
-_MOST_WORDS = 2_000_000
-"""The number of characters of texts whose words are held at once."""
 _SENTENCE = 200
 """The most characters by which a passage is extended to the end of its sentence."""
 
@@ -41,21 +36,25 @@ class Passage(Struct, frozen=True):
     text: str
 
 
-class _Sign(Struct, frozen=True):
-    """A pattern, tried only on a text that contains, in lower case, a hint of every group."""
+class Sign(Struct, frozen=True):
+    """A pattern, tried only on a text that contains, in lower case, a hint of every group.
+
+    ``suspects`` finds those of the first group in many texts at once: they have at least four
+    bytes, and no letter beyond ASCII that has a capital.
+    """
 
     kind: InjectionKind
     hints: tuple[tuple[str, ...], ...]
     expression: str
 
 
-def _sign(kind: InjectionKind, hints: str, *patterns: str) -> _Sign:
+def _sign(kind: InjectionKind, hints: str, *patterns: str) -> Sign:
     """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow."""
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
         whole = whole.replace(run, bounded)
-    return _Sign(kind, groups, whole)
+    return Sign(kind, groups, whole)
 
 
 _DROP = r"\b(?:ignore|disregard|forget|override|do\s+not\s+follow|don't\s+follow)\s+"
@@ -85,7 +84,7 @@ _ENGLAND = "\U0001f3f4"
 
 _GIVING = r"\b(?:give|award|assign|grant)\s+"
 
-_SIGNS = (
+SIGNS = (
     _sign(
         InjectionKind.OVERRIDE,
         "ignore;disregard;forget;override;follow & instruction;direct;rule;"
@@ -132,7 +131,7 @@ _SIGNS = (
     ),
     _sign(
         InjectionKind.DEMAND,
-        "/;out & 10;5 & give;award;assign;grant;rate;score;grade;mark",
+        "give;award;assign;grant;rate;score;grade;mark & /;out & 10;5",
         rf"\b(?:give|award|assign|grant|rate|score|grade|mark)\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
         r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
         r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
@@ -160,7 +159,7 @@ _SIGNS = (
     ),
     _sign(
         InjectionKind.VERDICT,
-        "verdict;pass;[[ & \";';[[",
+        "verdict;pass;[[a]];[[b]] & \";';[[",
         rf"{_QUOTE}(?:score|rating|confidence){_QUOTE}\s*:[^{{}}]{{0,200}}?"
         rf"{_QUOTE}pass(?:ed)?{_QUOTE}\s*:\s*(?:true|false)",
         rf"{_QUOTE}pass(?:ed)?{_QUOTE}\s*:\s*(?:true|false)[^{{}}]{{0,200}}?"
@@ -170,8 +169,8 @@ _SIGNS = (
     ),
     _sign(
         InjectionKind.MARKS,
-        "<;inst];#;system & <|;<｜;inst];system;sys>>;_of_turn;</response;response-;input-;"
-        "context-",
+        "<|im_;<|sys;<|user;<|assi;<|end;<|eot;<|start;<|begin;<｜;inst];system;sys>>;_of_turn;"
+        "</response;response-;input-;context-",
         r"<\|(?:im_(?:start|end|sep)|system|user|assistant|end(?:oftext|_of_turn)?|eot_id|"
         r"(?:start|end)_header_id|begin_of_text)\|>",
         r"<｜[^｜\n]{1,40}｜>",
@@ -194,7 +193,7 @@ _SIGNS = (
     ),
     _sign(
         InjectionKind.DEMAND,
-        "punkt;bewertung;maximale;meilleure;puntuación;puntaje;满分;滿分;最高分 & gib;geb;"
+        "punkt;bewertung;maximale;meilleure;puntuaci;puntaje;满分;滿分;最高分 & gib;geb;"
         "donne;attribue;met;otorg;asign;d;给;給;打",
         r"\b(?:gib|geben\s+sie|vergib|vergeben\s+sie)\s[^.!?\n]{0,40}?"
         r"\b(?:volle|höchste|maximale)\w?\s+(?:punkt\w{0,5}|bewertung|note)\b",
@@ -208,16 +207,16 @@ _HIDDEN = re.compile(
     rf"(?<!{_ENGLAND})(?<!{_TAG}){_TAG}+|{_ENGLAND}{_TAG}{{8,}}"
     "|[\U000e0100-\U000e01ef]{3,}|[\u200b-\u200d\u2060-\u2064\ufeff]{6,}"
 )
-_UNSEEN_CHARS = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
-_UNSEEN = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}]+")
-_UNSEEN_BYTES = tuple(char.encode() for char in _UNSEEN_CHARS)
-_TAG_BYTES = b"\xf3\xa0"
+UNSEEN = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
+_UNSEEN = re.compile(f"[{''.join(sorted(UNSEEN))}]+")
+_UNSEEN_BYTES = tuple(char.encode() for char in UNSEEN)
+TAGS = b"\xf3\xa0"
 """How tags and the selectors of variants begin in UTF-8; bytes are found faster than characters."""
 _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
 _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
 
-def passages(text: str, signs: Sequence[_Sign] = _SIGNS) -> tuple[Passage, ...]:
+def passages(text: str, signs: Sequence[Sign] = SIGNS) -> tuple[Passage, ...]:
     """Return the first fifty suspicious passages of a text, from its ends if it is very long."""
     starts = {0} if len(text) <= 2 * REACH else {0, len(text) - REACH}
     size = len(text) if len(starts) == 1 else REACH
@@ -226,49 +225,24 @@ def passages(text: str, signs: Sequence[_Sign] = _SIGNS) -> tuple[Passage, ...]:
     return tuple(ordered[:MAX_PASSAGES])
 
 
-def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
-    """Return for each verdict whether one of its outside texts has a suspicious passage."""
-    places: dict[str, list[int]] = {}
-    for at, text in outside_columns(verdicts):
-        places.setdefault(text, []).append(at)
-    signs: Sequence[_Sign] = _SIGNS
-    hidden = True
-    if sum(map(len, places)) <= _MOST_WORDS:
-        # Most signs have no hint in any text, and few texts hold invisible characters. Both are
-        # parts of words, so each word is searched once.
-        words: set[str] = set()
-        for text in places:
-            words.update(text.lower().split())
-        joined = "\n".join(words)
-        unseen, tags = _invisible(joined)
-        hidden = unseen or tags
-        signs = _hinted(_UNSEEN.sub("", joined) if unseen else joined, signs)
-    found = [False] * len(verdicts)
-    for text, those in places.items() if signs or hidden else ():
-        if (signs or not text.isascii()) and passages(text, signs):
-            for at in those:
-                found[at] = True
-    return found
-
-
 def _invisible(text: str) -> tuple[bool, bool]:
     """Return whether a text holds invisible characters, and whether tags or selectors."""
     data = b"" if text.isascii() else text.encode(errors="replace")
-    return bool(data) and any(map(data.__contains__, _UNSEEN_BYTES)), _TAG_BYTES in data
+    return bool(data) and any(map(data.__contains__, _UNSEEN_BYTES)), TAGS in data
 
 
-def _hinted(lower: str, signs: Sequence[_Sign]) -> list[_Sign]:
+def _hinted(lower: str, signs: Sequence[Sign]) -> list[Sign]:
     """Return the signs that a text in lower case has a hint of in every group."""
     return [one for one in signs if all(any(map(lower.__contains__, group)) for group in one.hints)]
 
 
-def _search(text: str, offset: int, signs: Sequence[_Sign]) -> Iterator[Passage]:
+def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
     unseen, tags = _invisible(text)
     places: Sequence[int] = range(len(text))
     visible = text
     if unseen:
         # Invisible characters inside a word would hide the word from the patterns.
-        places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
+        places = [at for at, char in enumerate(text) if char not in UNSEEN]
         visible = _UNSEEN.sub("", text)
     for sign in _hinted(visible.lower(), signs) if signs else ():
         # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.

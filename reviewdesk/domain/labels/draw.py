@@ -61,7 +61,7 @@ def draw(
     drawn = stratum[mixed]
     rank = np.zeros(len(own), np.int32)
     sizes: dict[int, int] = {}
-    for h in np.unique(stratum).tolist():
+    for h in np.flatnonzero(np.bincount(stratum)).tolist():
         inside = drawn == h
         ranks = np.cumsum(first[inside], dtype=np.int32)
         rank[mixed[inside]] = ranks - 1

@@ -10,6 +10,7 @@ Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -92,16 +93,16 @@ class NominalState(Struct, frozen=True):
     def of(units: Units) -> NominalState:
         """Count one part; raise ValueError if a value is infinite."""
         found = _pairable(units)
-        distinct = np.unique([value for part in found for value in np.unique(part.values)])
-        count = np.zeros(len(distinct), np.int64)
+        count: Counter[float] = Counter()
         alike = 0.0
         for part in found:
+            values, times = np.unique(part.values, return_counts=True)
+            count.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
             # Count the ballots of each unit that have the value; these form the like pairs.
-            for place, value in enumerate(distinct):
+            for value in values:
                 cast = counted(part.values == value).astype(np.int64)
-                count[place] += cast.sum()
                 alike += int((cast * (cast - 1)).sum()) / (len(part.values) - 1)
-        return NominalState(tuple(zip(distinct.tolist(), count.tolist(), strict=True)), alike)
+        return NominalState(tuple(sorted(count.items())), alike)
 
     def merge(self, other: NominalState) -> NominalState:
         """Return the state of both parts together; associative and commutative up to rounding."""

@@ -74,12 +74,14 @@ def given(values: Floats) -> Ints:
 def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
+    if not n:
+        return
     # Most columns of a run hold one value, which is detected without sorting.
     # A broadcast column has no memory for each unit.
     mixed = [
         one
-        for one in (columns if n != 1 else ())
-        if not n or (one.strides[0] and not bool((one == one[0]).all()))
+        for one in (columns if n > 1 else ())
+        if one.strides[0] and not bool((one == one[0]).all())
     ]
     if not mixed:
         yield tuple(column[0].item() for column in columns), slice(None)
@@ -96,9 +98,11 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     # Codes of two bytes are sorted by counting.
     code = code.astype(np.uint16) if size <= _MOST_CODES else code
     order = np.argsort(code, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
-        if len(rows):
-            yield tuple(column[rows[0]].item() for column in columns), rows
+    ends = [*(np.flatnonzero(np.diff(code[order])) + 1).tolist(), n]
+    starts = [0, *ends[:-1]]
+    values = zip(*(column[order[starts]].tolist() for column in columns), strict=True)
+    for one, start, end in zip(values, starts, ends, strict=True):
+        yield one, order[start:end]
 
 
 def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8]:

@@ -1,0 +1,82 @@
+"""Tell which of many verdicts hold a suspicious passage, searching only where one may be."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewdesk.domain.jury.injection import SIGNS, TAGS, UNSEEN, passages
+from reviewdesk.domain.panel.case import outside_columns
+from reviewdesk.domain.report_model import VerdictModel
+from reviewdesk.domain.stats.dense import Ints
+
+_AT_ONCE = 1 << 17
+"""How many places of the texts are compared at once."""
+_EVERY = (2 << len(SIGNS)) - 1
+"""Each sign as a bit, and one more bit for passages of characters that nobody sees."""
+
+
+_HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
+"""Each hint of a first group by the four bytes in its middle: its bytes, their start, its sign."""
+for _bit, _sign in enumerate(SIGNS):
+    for _hint in map(str.encode, _sign.hints[0]):
+        _start = (len(_hint) + 1) // 2 - 2
+        _code = int.from_bytes(_hint[_start : _start + 4], "little")
+        _HINTS.setdefault(_code, []).append((_hint, _start, 1 << _bit))
+
+
+def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
+    """Return 16 bits of a hash of each code."""
+    return (codes * np.uint32(2_654_435_761) >> np.uint32(16)).astype(np.intp)
+
+
+_MAY_BE = np.zeros(1 << 16, np.bool_)
+_MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
+# Those that nobody sees, and the two capitals whose lower case has an ASCII letter.
+_ODD = [char.encode() for char in (*UNSEEN, "\u212a", "\u0130")] + [TAGS]
+_LEAD = min(_ODD)[0]
+_ODD_PAIRS, _ODD_THREES = (
+    np.array([int.from_bytes(one) for one in _ODD if len(one) == size]) for size in (2, 3)
+)
+
+
+def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
+    """Return for each verdict whether one of its outside texts has a suspicious passage."""
+    found = [False] * len(verdicts)
+    outside = list(outside_columns(verdicts))
+    for (at, text), bits in zip(outside, _hinted([text for _, text in outside]), strict=True):
+        if bits and not found[at]:
+            signs = [sign for bit, sign in enumerate(SIGNS) if bits >> bit & 1]
+            found[at] = bool(passages(text, signs))
+    return found
+
+
+def _hinted(texts: Sequence[str]) -> list[int]:
+    """Return the signs, as bits, that each text may show: it may have a hint of the first group.
+
+    A text may show any sign if characters that nobody sees may be part of its words.
+    """
+    encoded = [text.encode(errors="replace") for text in texts]
+    data = b"\n".join((*encoded, b"\n\n\n")).lower()
+    ends = list(accumulate(len(one) + 1 for one in encoded))
+    found = [0] * len(texts)
+    for start in range(4):
+        fours = np.frombuffer(data, "<u4", (len(data) - start) // 4, start)
+        for first in range(0, len(fours), _AT_ONCE):
+            near = first + np.flatnonzero(_MAY_BE[_slots(fours[first : first + _AT_ONCE])])
+            for code, at in zip(fours[near].tolist(), (4 * near + start).tolist(), strict=True):
+                for hint, before, sign in _HINTS.get(code, ()):
+                    if data.startswith(hint, at - before):
+                        found[bisect(ends, at)] |= sign
+    letters = np.frombuffer(data, np.uint8)
+    for first in range(0, len(letters), _AT_ONCE):
+        lead = first + np.flatnonzero(letters[first : first + _AT_ONCE] >= _LEAD)
+        pairs = letters[lead].astype(np.int64) << 8 | letters[lead + 1]
+        odd = np.isin(pairs, _ODD_PAIRS) | np.isin(pairs << 8 | letters[lead + 2], _ODD_THREES)
+        for at in lead[odd].tolist():
+            found[bisect(ends, at)] = _EVERY
+    return found
