@@ -248,18 +248,18 @@ class Metrics(Struct, frozen=True):
     brier: float | None
     gap: float | None
     accuracy: float | None
-    tp: float | None
-    fn: float | None
-    tn: float | None
-    fp: float | None
-    sensitivity: float | None
-    specificity: float | None
-    youden_j: float | None
-    observed_positive_rate: float | None
-    corrected_rate: float | None
-    corrected_rate_low: float | None
-    corrected_rate_high: float | None
-    corrected_status: str | None
+    tp: float | None = None
+    fn: float | None = None
+    tn: float | None = None
+    fp: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+    youden_j: float | None = None
+    observed_positive_rate: float | None = None
+    corrected_rate: float | None = None
+    corrected_rate_low: float | None = None
+    corrected_rate_high: float | None = None
+    corrected_status: str | None = None
     kappa: float | None = None
 
 

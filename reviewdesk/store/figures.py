@@ -20,7 +20,7 @@ from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision, Status, content_digest
 from reviewdesk.store.connect import decision, in_pages, record, value
 from reviewdesk.store.events import COUNTER, IN_ORDER, to_event
-from reviewdesk.store.queue import NUMBER, code, filled
+from reviewdesk.store.queue import NUMBER, code, confidence, filled
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
 
@@ -142,20 +142,13 @@ def segment_frame(conn: Connection, run: int, by: str) -> list[SegmentVerdict]:
 def confidence_sums(
     conn: Connection, run: int, source: str, *, scores_stated: bool
 ) -> dict[int, ConfidenceSums]:
-    """Sum up the confidences of all decided verdicts by stratum; see ``sampling.confidence``."""
-    sure = "stated_score" if scores_stated else "score"
-    if source == "vote_share":
-        sure = "1.0 * passes / nullif(answered, 0)"
-    elif source == "reported":
-        sure = "confidence"
-    if source in {"support", "vote_share"}:
-        sure = f"CASE decision WHEN 'pass' THEN {sure} ELSE 1 - {sure} END"
+    """Sum up the confidences of all decided verdicts by stratum."""
     query = f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
                        total(c * c * c * c), min(c), max(c)
-                FROM (SELECT stratum, {sure} AS c FROM verdicts
-                      WHERE run = ? AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
+                FROM (SELECT stratum, {confidence(":source", ":stated")} AS c FROM verdicts
+                      WHERE run = :run AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
                 WHERE c IS NOT NULL GROUP BY stratum"""
-    rows = conn.execute(query, (run,))
+    rows = conn.execute(query, {"run": run, "source": source, "stated": scores_stated})
     return {
         h: ConfidenceSums(n, (one, two, three, four), low, high)
         for h, n, one, two, three, four, low, high in rows

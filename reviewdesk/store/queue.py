@@ -344,16 +344,23 @@ def code(name: str) -> str:
     return f"CASE {name} {cases} ELSE -1 END"
 
 
+def confidence(source: str, stated: str) -> str:
+    """Return SQL for a verdict's confidence by a source, as ``LabelColumns.confidences`` maps it.
+
+    ``stated`` says whether scores are those of the report. It is NULL without a pass or a fail.
+    """
+    score = f"iif({stated}, stated_score, score)"
+    shown = f"iif({source} = 'vote_share', 1.0 * passes / nullif(answered, 0), {score})"
+    return f"""CASE WHEN decision NOT IN ('pass', 'fail') THEN NULL
+               WHEN {source} = 'score' THEN {score} WHEN {source} = 'reported' THEN confidence
+               WHEN decision = 'pass' THEN {shown} ELSE 1 - {shown} END"""
+
+
 _COLUMNS: Mapping[str, str] = {
     **{name: NUMBER.format(name) for name in ("score", "agreement", "margin", "range")},
-    # Confidence follows the run's own source, as ``summary.confidence`` does.
     "confidence": NUMBER.format(
-        """(SELECT CASE decision WHEN 'pass' THEN said WHEN 'fail' THEN 1 - said END
-            FROM (SELECT CASE WHEN r.confidence_source = 'vote_share'
-                         THEN 1.0 * passes / nullif(answered, 0)
-                         WHEN r.scores_stated THEN stated_score
-                         ELSE score END AS said
-                  FROM runs r WHERE r.key = :run))"""
+        f"(SELECT {confidence('r.confidence_source', 'r.scores_stated')}"
+        " FROM runs r WHERE r.key = :run)"
     ),
     **{name: code(name) for name in ("decision", "band")},
     "flags": "flags",

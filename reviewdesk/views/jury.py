@@ -410,8 +410,9 @@ def provenance(item: Item) -> Section:
 def _steps(item: Item) -> Iterator[tuple[str, Words]]:
     verdict = item.verdict
     history = trail(verdict, item.assessment)
-    asked, used = history.strategy, history.strategy_used
-    why = outside(history.fallback_reason or "unknown")
+    asked = item.assessment.rule.strategy
+    used = item.assessment.rule.used
+    why = outside(item.assessment.rule.reason or "unknown")
     rule: Text | str = why if asked is None else asked.value
     yield "rule", rule if used in {None, asked} else (rule, f", used {used} (", why, ")")
     yield "trim", _trim(item, history)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isinf
 from typing import Any
 
-from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.panel import samples
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.stats.figures import Estimate
@@ -42,7 +41,6 @@ MEANS = {
     Design.SELECTED: "its figures are of the verdicts that needed this juror",
 }
 """The items that labels of each design describe."""
-SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
 VOTES = {True: "pass", False: "fail", None: "no vote"}
 _TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panel.juror import Vendor, key_variable
+from reviewdesk.domain.panel.juror import VENDORS, key_variable
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SAMPLES
@@ -15,7 +15,7 @@ HOSTED, LOCAL = SAMPLES / "panel-hosted.yaml", SAMPLES / "panel-local.toml"
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for vendor in Vendor:
+    for vendor in VENDORS:
         monkeypatch.delenv(key_variable(vendor) or "", raising=False)
 
 

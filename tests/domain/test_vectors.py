@@ -19,7 +19,7 @@ from reviewdesk.domain.jury.scores import (
     weighted_average,
 )
 from reviewdesk.domain.labels.label_columns import LabelColumns
-from reviewdesk.domain.labels.sampling import LabelledRow, confidence
+from reviewdesk.domain.labels.sampling import LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import (
     Rows,
@@ -86,7 +86,8 @@ def _label_row(given: Input) -> object:
     decision = Decision.PASS if given["verdict_pass"] else Decision.FAIL
     truth = Truth.PASS if given["human_pass"] else Truth.FAIL
     row = placed(0, 0, truth, decision=decision, stated_score=given["score"])
-    return {"confidence": confidence(row, "support", scores_stated=True), "correct": row.correct}
+    [sure] = LabelColumns.of_rows([row]).confidences("support", scores_stated=True)
+    return {"confidence": sure, "correct": row.correct}
 
 
 def _judge(given: Input) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from reviewdesk.desk.files import write
 from reviewdesk.desk.improve.split import bodies
 from reviewdesk.domain.labels.split import LabelledCase, SplitLabels, WrittenCandidate
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.juror import Vendor
+from reviewdesk.domain.panel.juror import VENDORS
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
@@ -176,7 +176,7 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict
         raise UsageError(f"the panel has no juror {name!r}", f"It has {', '.join(jurors)}.")
     if key == "without":
         del jurors[name]
-    elif model.partition("/")[0] in set(Vendor):
+    elif model.partition("/")[0] in VENDORS:
         from reviewdesk.desk.live.panel_new import from_models
 
         (juror,) = from_models([model]).spec.jurors

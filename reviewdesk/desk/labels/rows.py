@@ -11,13 +11,13 @@ from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
-from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, confidence
+from reviewdesk.domain.labels.sampling import STRATA, LabelledRow
 from reviewdesk.domain.labels.split import Half
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, number
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, improve, verdicts
 from reviewdesk.views.queue import waits
@@ -232,6 +232,9 @@ def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict
     items = {} if asked is None else given(desk, run, asked)
     before = {item for item, one in items.items() if one.before}
     head = desk.head()
+    columns = made.columns
+    said = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
+    sures = dict(zip(columns.key.tolist(), said.tolist(), strict=True))
 
     def row(
         verdict: LabelledRow,
@@ -241,8 +244,7 @@ def _row_maker(desk: Desk, run: Run, made: LabelledRows) -> tuple[RowMaker, dict
         detail = json.loads(label["detail"])
         sure, correct, weight = figures or (None, None, 0.0)
         if figures is None and verdict.unanswered:
-            stated = made.figures.scores_stated
-            sure = confidence(verdict, made.source, scores_stated=stated)
+            sure = number(sures[verdict.key])
         return {
             "confidence": sure,
             "correct": correct,

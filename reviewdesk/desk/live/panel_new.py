@@ -19,7 +19,6 @@ from reviewdesk.domain.panel.juror import (
     SUGGESTED,
     VENDORS,
     Juror,
-    Vendor,
     likely_vendor,
     low_effort,
 )
@@ -93,12 +92,12 @@ def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
     for name in names:
         first, _, rest = name.partition("/")
         word = OTHER_NAMES.get(first.lower(), first.lower())
-        is_named = rest and word in set(Vendor)
+        is_named = rest and word in VENDORS
         vendor, model = (word, rest) if is_named else (likely_vendor(name), name)
         if vendor is None:
             raise UsageError(
                 f"--juror {name}: the vendor is not known",
-                f"Write VENDOR/MODEL; known: {', '.join(Vendor)}.",
+                f"Write VENDOR/MODEL; known: {', '.join(VENDORS)}.",
             )
         if vendor in ADDRESSED:
             raise UsageError(

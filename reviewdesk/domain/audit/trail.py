@@ -22,9 +22,6 @@ class Trail(Struct, frozen=True):
     pre_trim: tuple[float | None, ...]
     post_trim: float | None
     rule_version: str | None
-    strategy: Strategy | None
-    strategy_used: Strategy | None
-    fallback_reason: str | None
     panel_hash: str | None
     panel_hash_status: HashStatus | None
     committed_at: str | None
@@ -53,9 +50,6 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         pre_trim=tuple(ballot.score for ballot in verdict.ballots),
         post_trim=post_trim,
         rule_version=(verdict.body.get("trim") or {}).get("rule_version"),
-        strategy=found.rule.strategy,
-        strategy_used=found.rule.used,
-        fallback_reason=found.rule.reason,
         panel_hash=provenance.get("panel_hash") or None,
         panel_hash_status=panel_hash_status(verdict),
         committed_at=provenance.get("committed_at") or None,

@@ -40,37 +40,16 @@ class GateStatus(StrEnum):
     SKIP = "skip"
 
 
-class Op(StrEnum):
-    """The side of its limit on which a figure must be."""
-
-    AT_MOST = "<="
-    AT_LEAST = ">="
-
-
 class LimitCheck(Struct, frozen=True):
-    """A figure checked against a limit; ``margin`` is the room left, negative outside the limit."""
+    """A figure checked against an upper limit; ``margin`` is the room left, negative outside."""
 
     target: str
     value: float | None
-    op: Op
     limit: float | None
     status: GateStatus
     margin: float | None
     note: str = ""
     """Why the check was skipped, or what to keep in mind about the figure."""
-
-
-def check(
-    target: str, value: float | None, op: Op, limit: float | None, *, skip: str = "", note: str = ""
-) -> LimitCheck:
-    """Check a figure against a limit with 1e-9 slack; ``skip`` is the reason not to check it."""
-    if not skip and (value is None or limit is None):
-        skip = "undefined"
-    if skip or value is None or limit is None:
-        return LimitCheck(target, value, op, limit, GateStatus.SKIP, None, skip)
-    margin = limit - value if op is Op.AT_MOST else value - limit
-    status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
-    return LimitCheck(target, value, op, limit, status, margin, note)
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
@@ -93,18 +72,24 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCh
     calibration document.
     """
     empty = "" if found.n else "no labels"
-    note = ece_note(found.n, null)
-    checks = [
-        check("ece", found.ece, Op.AT_MOST, ECE_LIMIT, skip=empty, note=note),
-        check("brier", found.brier, Op.AT_MOST, BRIER_LIMIT, skip=empty),
+    rows = [
+        ("ece", found.ece, ECE_LIMIT, empty, ece_note(found.n, null)),
+        ("brier", found.brier, BRIER_LIMIT, empty, ""),
     ]
-    if found.tp is not None and found.observed_positive_rate is not None:
-        signal = found.corrected_status != CorrectionStatus.SKIPPED_NO_SIGNAL
-        skip = empty or ("" if signal else "the judge carries no signal")
-        observed = found.observed_positive_rate
-        checks.append(
-            check("corrected_rate", found.corrected_rate, Op.AT_MOST, observed, skip=skip)
-        )
+    observed = found.observed_positive_rate
+    if found.tp is not None and observed is not None:
+        silent = found.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL
+        skip = empty or ("the judge carries no signal" if silent else "")
+        rows.append(("corrected_rate", found.corrected_rate, observed, skip, ""))
+    checks = []
+    for target, value, limit, skip, note in rows:
+        if skip or value is None:
+            why = skip or "undefined"
+            checks.append(LimitCheck(target, value, limit, GateStatus.SKIP, None, why))
+        else:
+            margin = limit - value
+            status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
+            checks.append(LimitCheck(target, value, limit, status, margin, note))
     return tuple(checks)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +9,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.jurors.facts import Apart, Difference, merge_cells
+from reviewdesk.domain.jurors.facts import Apart, Difference, paired
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.correction import Z
-from reviewdesk.domain.stats.rates import tango
-from reviewdesk.domain.stats.stratified import midp_interval
 from reviewdesk.domain.verdict import SLACK, Decision
 
 ENOUGH = 0.9
@@ -335,60 +331,24 @@ def change(found: Sequence[PairedDecision]) -> Difference:
 
     If both decide alike, the difference is 0 without any label. A cell holds one stratum's pairs
     of one kind: both decide and differ (+1 or -1), or only one decides (the other is not right
-    there: 0, and +1 or -1). MOVER combines the cells' mid-p intervals for finite populations. The
-    items are taken as a sample by combining, by squares, the distance of each end with that of
-    Tango's score interval. Contents of one test count as independent. Source: Zou and Donner 2008;
-    Tango 1998.
+    there: 0, and +1 or -1). See ``paired``; contents of one test count as independent.
     """
-    n = len(found)
     strata = Counter(one.stratum for one in found)
     sampled = Counter(one.stratum for one in found if one.truth in _RIGHT)
-    groups: dict[tuple[int, int], dict[int, list[PairedDecision]]] = {}
+    groups: dict[tuple[int, int, int], list[PairedDecision]] = {}
     for one in found:
-        decided = [side in {Decision.PASS, Decision.FAIL} for side in (one.new, one.old)]
-        if any(decided) and not (all(decided) and one.new is one.old):
-            # The least and the most that the content can add to the difference.
-            kind = -int(decided[1]), int(decided[0])
-            groups.setdefault(kind, {}).setdefault(one.stratum, []).append(one)
-    # At the lower and the upper end: the shares of items gained and lost, and the squared distance.
-    # Items without a label count as lost at the lower end and as gained at the upper end.
-    gained = [0.0, 0.0]
-    lost = [0.0, 0.0]
-    squares = [0.0, 0.0]
-    apart = labelled = 0
-    unlabelled = False
-    for (least, most), held in groups.items():
-        cells = []
-        for h, mine in held.items():
-            # A pair counts as right if it adds the most that it can.
-            better = [
-                one.new is _RIGHT[one.truth] if most else one.old is not _RIGHT[one.truth]
-                for one in mine
-                if one.truth and one.truth in _RIGHT
-            ]
-            rate = sampled[h] / strata[h]
-            cells.append(Apart(h, len(mine), len(better), sum(better), rate))
-        for cell in merge_cells(cells):
-            share = cell.size / n
-            apart += cell.size
-            labelled += cell.labelled
-            unlabelled = unlabelled or not cell.labelled
-            ends = midp_interval(cell.part) if cell.labelled else (0.0, 1.0)
-            for at, end in enumerate(ends):
-                right = cell.right / cell.labelled if cell.labelled else end
-                gained[at] += share * right * most
-                lost[at] -= share * (1 - right) * least
-                squares[at] += (share * (most - least) * (right - end)) ** 2
-    outer = []
-    for at, z in enumerate((Z, -Z)):
-        middle = gained[at] - lost[at]
-        off = math.sqrt(squares[at] + (middle - tango(gained[at] * n, lost[at] * n, n, z)) ** 2)
-        outer.append(middle + (off if at else -off))
-    return Difference(
-        None if unlabelled else gained[0] - lost[0],
-        max(outer[0], -1.0),
-        min(outer[1], 1.0),
-        items=n,
-        apart=apart,
-        labelled=labelled,
-    )
+        new, old = (side in {Decision.PASS, Decision.FAIL} for side in (one.new, one.old))
+        if (new or old) and not (new and old and one.new is one.old):
+            groups.setdefault((one.stratum, -int(old), int(new)), []).append(one)
+    cells = []
+    for (h, least, most), mine in groups.items():
+        # A pair counts as right if it adds the most that it can.
+        better = [
+            one.new is _RIGHT[one.truth] if most else one.old is not _RIGHT[one.truth]
+            for one in mine
+            if one.truth and one.truth in _RIGHT
+        ]
+        rate = sampled[h] / strata[h]
+        right = sum(better)
+        cells.append(Apart(h, len(mine), len(better), right, rate, least=least, most=most))
+    return paired("", len(found), cells, sampled=True)

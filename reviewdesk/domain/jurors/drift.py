@@ -125,13 +125,6 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
     return limit if limit > 0 else None
 
 
-class Offsets(Struct, frozen=True):
-    """One juror's offsets ``[n]`` in file order, and the keys ``[n]`` of their verdicts."""
-
-    values: Floats
-    keys: Ints
-
-
 def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float] | None:
     """Compare two means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
 
@@ -151,21 +144,30 @@ def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float
     return change - off, change + off, change / error, df, t_two_sided(change / error, df)
 
 
-def offsets(found: Columns) -> dict[str, Offsets]:
+class Offsets(Struct, frozen=True):
+    """Offsets ``[n, names]`` by verdict, NaN for none; a verdict without any is left out."""
+
+    names: tuple[str, ...]
+    keys: Ints
+    rows: Floats
+
+    def of(self, name: str) -> Floats:
+        """Return the offsets of one juror, in file order."""
+        column = self.rows[:, self.names.index(name)]
+        return column[~np.isnan(column)]
+
+
+def offsets(found: Columns) -> Offsets:
     """Return each juror's offsets: its score less the others' mean, where two or more scored."""
     there = ~np.isnan(found.scores) & (found.juror >= 0)
     given = there.sum(axis=0)
     total = np.where(there, found.scores, 0.0).sum(axis=0)
-    # Taken verdict by verdict, so that a juror's offsets stay in file order.
     rows, seats = np.nonzero((there & (given >= 2)).T)
     score = found.scores[seats, rows]
-    apart = score - (total[rows] - score) / (given[rows] - 1)
-    who = found.juror[seats, rows]
-    return {
-        name: Offsets(apart[who == j], found.key[rows[who == j]])
-        for j, name in enumerate(found.names)
-        if (who == j).any()
-    }
+    used, place = np.unique(rows, return_inverse=True)
+    made = np.full((len(used), len(found.names)), np.nan)
+    made[place, found.juror[seats, rows]] = score - (total[rows] - score) / (given[rows] - 1)
+    return Offsets(found.names, found.key[used], made)
 
 
 def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seats]:
@@ -186,7 +188,6 @@ class Past(Struct, frozen=True):
     """Earlier runs: offsets ``[n, names]`` by verdict, and each juror's runs and moments."""
 
     jurors: Mapping[str, tuple[int, Moments]]
-    names: tuple[str, ...]
     rows: Floats
 
 
@@ -196,71 +197,57 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
     Beside other jurors an offset would differ without any drift.
     """
     made: dict[str, tuple[int, Moments]] = {}
-    names = tuple(jurors)
     rows = np.empty((0, len(jurors)))
     for run in found:
         if set(run.names) != set(jurors):
             continue
         here = offsets(run)
-        for name, one in here.items():
-            runs, moments = made.get(name, (0, Moments()))
-            made[name] = runs + 1, moments.merge(Moments.of(one.values))
-        rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
-    return Past(made, names, rows)
+        for name in here.names:
+            if len(mine := here.of(name)):
+                runs, moments = made.get(name, (0, Moments()))
+                made[name] = runs + 1, moments.merge(Moments.of(mine))
+        rows = np.concatenate([rows, here.rows[:, [run.names.index(name) for name in jurors]]])
+        rows = rows[-SIMULATED:]
+    return Past(made, rows)
 
 
-NO_PAST = Past({}, (), np.empty((0, 0)))
+NO_PAST = Past({}, np.empty((0, 0)))
 
 
-def by_verdict(found: Mapping[str, Offsets], names: Sequence[str]) -> tuple[Ints, Floats]:
-    """Return the keys ``[n]`` of verdicts with an offset, and all offsets ``[n, names]`` or NaN."""
-    keys = np.unique(np.concatenate([np.empty(0, np.int64), *(one.keys for one in found.values())]))
-    rows = np.full((len(keys), len(names)), np.nan)
-    for at, name in enumerate(names):
-        if name in found:
-            rows[np.searchsorted(keys, found[name].keys), at] = found[name].values
-    return keys, rows
-
-
-def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset]:
+def drifts(now: Offsets, past: Past = NO_PAST) -> dict[str, Offset]:
     """Return each juror's mean offset and its drift, with p adjusted over all jurors that have one.
 
     A juror's offsets in this run are compared with those in earlier runs if it has two or more
     there; else the second half of its offsets in this run with the first half. CUSUM compares the
     whole run with earlier runs if there are any, else its second half with its first.
     """
+    values = {name: mine for name in now.names if len(mine := now.of(name))}
     made: dict[str, Drift | None] = {}
-    for name, one in now.items():
+    for name, mine in values.items():
         window = Windows.EARLIER
         runs, former = past.jurors.get(name, (0, Moments()))
-        after = Moments.of(one.values)
+        after = Moments.of(mine)
         if former.n < 2:
             window = Windows.HALVES
             runs = 0
-            half = len(one.values) // 2
-            former = Moments.of(one.values[:half])
-            after = Moments.of(one.values[half:])
+            half = len(mine) // 2
+            former = Moments.of(mine[:half])
+            after = Moments.of(mine[half:])
         change = after.mean - former.mean
         tested = welch(former, after) or (None,) * 5
         found = Drift(window, runs, former.n, after.n, change, *tested)
         made[name] = found if former.n else None
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
-    names = past.names or tuple(now)
-    keys, later = by_verdict(now, names)
-    usual = past.rows
-    if not len(usual):
-        half = len(later) // 2
-        keys = keys[half:]
-        usual = later[:half]
-        later = later[half:]
-    limit, places = alarms(usual, later)
-    placed = zip(names, places, strict=True)
-    alarm = {name: int(keys[place]) for name, place in placed if place is not None}
+    half = 0 if len(past.rows) else len(now.rows) // 2
+    usual = past.rows if len(past.rows) else now.rows[:half]
+    limit, places = alarms(usual, now.rows[half:])
+    placed = zip(now.names, places, strict=True)
+    alarm = {name: int(now.keys[half + place]) for name, place in placed if place is not None}
     return {
         name: Offset(
-            mean=float(now[name].values.mean()),
-            n=len(now[name].values),
+            mean=float(mine.mean()),
+            n=len(mine),
             drift=replace(one, q=q, alarm=alarm.get(name), limit=limit) if one else None,
         )
-        for (name, one), q in zip(made.items(), adjusted, strict=True)
+        for (name, mine), one, q in zip(values.items(), made.values(), adjusted, strict=True)
     }

@@ -14,7 +14,7 @@ from reviewdesk.domain.records import Design
 from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
-from reviewdesk.domain.stats.rates import kappa_weights, wilson
+from reviewdesk.domain.stats.rates import kappa_weights, tango, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
 from reviewdesk.domain.verdict import CanonicalVerdict, Strategy, stated_trim
 
@@ -110,6 +110,9 @@ class Apart(Struct, frozen=True):
     rate: float
     contents: float | None = None
     worth: float | None = None
+    least: int = -1
+    most: int = 1
+    """What a verdict adds to the difference if the first rater is wrong on it, and if right."""
 
     @property
     def part(self) -> Part:
@@ -119,63 +122,76 @@ class Apart(Struct, frozen=True):
 
 
 def paired(
-    to: str, items: int, apart: Sequence[Apart], z: float = Z, target: Target = Target.RUN
+    to: str,
+    items: int,
+    apart: Sequence[Apart],
+    z: float = Z,
+    target: Target = Target.RUN,
+    *,
+    sampled: bool = False,
 ) -> Difference:
-    """Estimate ``D = (1/N)·Σ N_c(2p_c - 1)`` over the cells where two raters differ.
+    """Estimate ``D = (1/N)·Σ N_c(p_c·most + (1 - p_c)·least)`` over the cells where raters differ.
 
     p_c is the share of a cell on which the first rater is right; where the raters agree, the
     difference is 0 without any label. Cells are strata, merged by ``merge_cells``. MOVER combines
     their mid-p intervals for finite populations, or for ``target`` new items of an infinite one,
-    where the share on which the two differ is taken as fixed; a cell without a label adds N_c/N to
-    either side, and leaves no estimate. Source: Zou and Donner 2008.
+    where the share on which the two differ is taken as fixed. If ``sampled``, the items are taken
+    as a sample: the distance of each end from that of Tango's score interval is combined in by
+    squares. A cell without a label counts as lost at the lower end, as gained at the upper end, and
+    leaves no estimate. Source: Zou and Donner 2008; Tango 1998.
     """
-    middle = below = above = open_ = 0.0
-    for cell in merge_cells([one for one in apart if one.size]):
+    # At the lower and the upper end: the shares of items gained and lost, and the squared distance.
+    gained = [0.0, 0.0]
+    lost = [0.0, 0.0]
+    squares = [0.0, 0.0]
+    cells = [one for one in apart if one.size]
+    for cell in merge_cells(cells):
         share = cell.size / items
-        if not cell.labelled:
-            open_ += share
-            continue
-        rate = cell.right / cell.labelled
         part = cell.part
         if target is Target.ITEMS:
             part = replace(part, size=part.size * 1_000_000)
-        low, high = midp_interval(part, z)
-        middle += share * (2 * rate - 1)
-        below += (2 * share * (rate - low)) ** 2
-        above += (2 * share * (high - rate)) ** 2
-    size = sum(one.size for one in apart)
-    known = sum(one.labelled for one in apart)
+        for at, end in enumerate(midp_interval(part, z)):
+            right = cell.right / cell.labelled if cell.labelled else end
+            gained[at] += share * right * cell.most
+            lost[at] -= share * (1 - right) * cell.least
+            squares[at] += (share * (cell.most - cell.least) * (right - end)) ** 2
+    ends = []
+    for at, side in enumerate((-1, 1)):
+        middle = gained[at] - lost[at]
+        if sampled:
+            outer = tango(gained[at] * items, lost[at] * items, items, -side * z)
+            squares[at] += (middle - outer) ** 2
+        ends.append(middle + side * math.sqrt(squares[at]) if items else side)
+    known = items and all(one.labelled for one in merge_cells(cells))
     return Difference(
-        estimate=middle if items and not open_ else None,
+        estimate=gained[0] - lost[0] if known else None,
+        low=max(ends[0], -1.0),
+        high=min(ends[1], 1.0),
         to=to,
-        low=max(middle - math.sqrt(below) - open_, -1.0) if items else -1.0,
-        high=min(middle + math.sqrt(above) + open_, 1.0) if items else 1.0,
         items=items,
-        apart=size,
-        labelled=known,
+        apart=sum(one.size for one in cells),
+        labelled=sum(one.labelled for one in cells),
     )
 
 
+_SUMMED = ("size", "labelled", "right")
+
+
 def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
-    """Merge the flagged cells of one rate, and those of the rest, unless contents repeat."""
+    """Merge the flagged cells of one kind and rate, and those of the rest, but no repeats."""
     if any(one.worth is not None for one in cells):
         return list(cells)
-    made = []
-    for side in (False, True):
-        mine = [one for one in cells if (one.stratum >= FIRST_REST) is side]
-        rates_ = [one.rate for one in mine]
-        if mine and max(rates_) - min(rates_) <= ALIKE * max(rates_):
-            made.append(
-                Apart(
-                    mine[0].stratum,
-                    sum(one.size for one in mine),
-                    sum(one.labelled for one in mine),
-                    sum(one.right for one in mine),
-                    max(rates_),
-                )
-            )
-        else:
+    sides: dict[tuple[int, int, bool], list[Apart]] = {}
+    for one in cells:
+        sides.setdefault((one.least, one.most, one.stratum >= FIRST_REST), []).append(one)
+    made: list[Apart] = []
+    for mine in sides.values():
+        rates = [one.rate for one in mine]
+        if max(rates) - min(rates) > ALIKE * max(rates):
             made += mine
+            continue
+        sums = {name: sum(getattr(one, name) for one in mine) for name in _SUMMED}
+        made.append(replace(mine[0], **sums, rate=max(rates)))
     return made
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.labels.question import Given, QuestionItems, Reply, RunAnswer, RunQuestion
-from reviewdesk.domain.labels.sampling import RunFigures, confidence, decided_strata
+from reviewdesk.domain.labels.sampling import RunFigures, decided_strata
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Look
@@ -284,8 +284,12 @@ def _value(
         return float(right)
     if question.figure == "pass_rate":
         return float(passed)
-    sure = confidence(row, figures.confidence_source, scores_stated=figures.scores_stated)
-    return None if sure is None else (sure - right) ** 2
+    # Imported here, as only this figure needs columns.
+    from reviewdesk.domain.labels.label_columns import LabelColumns
+
+    columns = LabelColumns.of_rows([row])
+    [sure] = columns.confidences(figures.confidence_source, scores_stated=figures.scores_stated)
+    return None if np.isnan(sure) else (sure - right) ** 2
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,13 @@ class LabelColumns:
     def __len__(self) -> int:
         return len(self.key)
 
+    def at(self, rows: Sequence[int]) -> LabelColumns:
+        """Return some of the entries."""
+        kept = np.asarray(rows, np.int64)
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        some = {name: one if one is None else one[kept] for name, one in found.items()}
+        return LabelColumns(**some)
+
     def is_truth(self, *truths: Truth) -> Bools:
         return np.isin(self.mark & TRUTH, [TRUTHS.index(truth) for truth in truths])
 
@@ -190,7 +197,11 @@ class LabelColumns:
         return found
 
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
-        """Return the panel's confidence in its decision, NaN for none; see ``confidence``."""
+        """Return how sure the panel is of each decision, by one declared mapping; NaN if unknown.
+
+        ``support`` is the score of a pass, and 1 less the score of a fail; ``vote_share`` the share
+        of votes for the decision; ``score`` the score; ``reported`` the mean that jurors report.
+        """
         score = self.stated_score if scores_stated else self.score
         if source == "score":
             return score

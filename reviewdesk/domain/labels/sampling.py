@@ -312,25 +312,6 @@ class RunFigures(Struct, frozen=True):
         return self.passed / decided if decided else None
 
 
-def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
-    """Return how sure the panel is of its decision, by one declared mapping; ``None`` if unknown.
-
-    ``support`` is the score of a pass, and 1 less the score of a fail; ``vote_share`` the share of
-    votes for the decision; ``score`` the score itself; ``reported`` the mean that jurors report.
-    """
-    passed = verdict.decision is Decision.PASS
-    score = verdict.stated_score if scores_stated else verdict.score
-    if source == "score":
-        return score
-    if source == "reported":
-        return verdict.confidence
-    if source == "vote_share":
-        score = verdict.passes / verdict.answered if verdict.answered else None
-    if score is None:
-        return None
-    return score if passed else 1 - score
-
-
 def chosen_source(figures: RunFigures, source: str | None) -> str:
     """Return the confidence mapping ``source``, else the run's own; raise UsageError if unknown."""
     source = source or figures.confidence_source

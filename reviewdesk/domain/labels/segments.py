@@ -152,7 +152,9 @@ def segment_rows(
     drawn = [made.weighing.drawn[at] for at in kept]
     weighing = replace(made.weighing, weights=weights, drawn=drawn, inclusion=[])
     figures = replace(made.figures, sizes=sizes, decided=decided)
-    return dataclasses.replace(made, labelled=labelled, figures=figures, weighing=weighing)
+    return dataclasses.replace(
+        made, labelled=labelled, figures=figures, columns=made.columns.at(kept), weighing=weighing
+    )
 
 
 UNNAMED = "no subject"

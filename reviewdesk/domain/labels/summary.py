@@ -24,7 +24,6 @@ from reviewdesk.domain.labels.sampling import (
     RunFigures,
     Weighing,
     chosen_source,
-    confidence,
     decided_strata,
     decided_verdicts,
 )
@@ -71,9 +70,7 @@ class LabelledRows:
 
     labelled: Sequence[LabelledRow]
     figures: RunFigures
-    verdicts: list[LabelledRow]
-    rows: Rows
-    weights: list[float]
+    columns: LabelColumns
     weighing: Weighing
     source: str
     again: Callable[[Mapping[int, Truth]], LabelledRows] | None = None
@@ -107,21 +104,36 @@ class LabelledRows:
             scale = sizes[h] / sum(mine.values())
             weights |= {(h, item): weight * scale for item, weight in mine.items()}
 
-        def of(rows: Sequence[LabelledRow]) -> list[float]:
-            return [weights.get((row.stratum, row.item), 0.0) for row in rows]
-
+        every = [weights.get((row.stratum, row.item), 0.0) for row in self.labelled]
         return dataclasses.replace(
             self,
-            weights=of(self.verdicts),
-            weighing=replace(self.weighing, weights=of(self.labelled)),
+            weighing=replace(self.weighing, weights=every),
             again=lambda truths: (
                 dataclasses.replace(self, again=None).with_truths(truths).reweighed(given, sizes)
             ),
         )
 
     @cached_property
+    def _kept(self) -> tuple[Rows, list[int]]:
+        stated = self.figures.scores_stated
+        rows, kept = self.columns.rows(self.source, scores_stated=stated)
+        return rows, kept.tolist()
+
+    @property
+    def rows(self) -> Rows:
+        return self._kept[0]
+
+    @property
+    def verdicts(self) -> list[LabelledRow]:
+        return [self.labelled[place] for place in self._kept[1]]
+
+    @property
+    def weights(self) -> list[float]:
+        return [self.weighing.weights[place] for place in self._kept[1]]
+
+    @property
     def left_out(self) -> int:
-        return sum(verdict.decided for verdict in self.labelled) - len(self.verdicts)
+        return int(self.columns.decided.sum()) - len(self._kept[1])
 
     @cached_property
     def drawn(self) -> dict[int, bool]:
@@ -191,8 +203,7 @@ class LabelledRows:
     @cached_property
     def lines(self) -> Calibration:
         """Both lines of the strip."""
-        columns = LabelColumns.of_rows(self.labelled)
-        return both_lines(self.figures, columns, self.source, self.weighing)
+        return both_lines(self.figures, self.columns, self.source, self.weighing)
 
     @cached_property
     def headline(self) -> Rows:
@@ -206,16 +217,7 @@ def make_rows(
     source = chosen_source(figures, source)
     columns = LabelColumns.of_rows(labelled)
     weighing = columns.weigh(figures.sizes, figures.decided)
-    rows, kept = columns.rows(source, scores_stated=figures.scores_stated)
-    return LabelledRows(
-        labelled=labelled,
-        figures=figures,
-        verdicts=[labelled[place] for place in kept.tolist()],
-        rows=rows,
-        weights=[weighing.weights[place] for place in kept.tolist()],
-        weighing=weighing,
-        source=source,
-    )
+    return LabelledRows(labelled, figures, columns, weighing, source)
 
 
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
@@ -443,11 +445,10 @@ def simulate(
     first = np.array([passed for _, _, passed in contents.values()])
     place = np.array([contents[one.content][0] for one in decided])
     passes = np.array([one.decision is Decision.PASS for one in decided])
-    sure = [
-        confidence(one, made.source, scores_stated=made.figures.scores_stated) for one in decided
-    ]
-    known = np.array([value is not None for value in sure])
-    values = np.array([value for value in sure if value is not None])
+    columns = LabelColumns.of_rows(decided)
+    sure = columns.confidences(made.source, scores_stated=made.figures.scores_stated)
+    known = ~np.isnan(sure)
+    values = sure[known]
     no = Truth.UNSURE
     found = defaultdict[str, list[Sequence[float]]](list)
     for _ in range(runs):

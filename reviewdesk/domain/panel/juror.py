@@ -17,25 +17,6 @@ from reviewdesk.domain.verdict import CanonicalBallot, Status, without_nulls
 from reviewdesk.errors import UsageError
 
 
-class Vendor(StrEnum):
-    """The vendor that serves a juror."""
-
-    OPENAI = "openai"
-    DEEPSEEK = "deepseek"
-    OPENROUTER = "openrouter"
-    GEMINI = "gemini"
-    ANTHROPIC = "anthropic"
-    MISTRAL = "mistral"
-    GROQ = "groq"
-    TOGETHER = "together"
-    XAI = "xai"
-    FIREWORKS = "fireworks"
-    AZURE = "azure"
-    OLLAMA = "ollama"
-    VLLM = "vllm"
-    CUSTOM = "custom"
-
-
 class Wire(StrEnum):
     """The two supported protocols; the value is the path below the base URL."""
 
@@ -97,28 +78,28 @@ VENDORS = {
 """The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 ADDRESSED: Mapping[str, str] = {
-    Vendor.AZURE: "https://NAME.openai.azure.com",
-    Vendor.CUSTOM: "http://127.0.0.1:8080/v1",
+    "azure": "https://NAME.openai.azure.com",
+    "custom": "http://127.0.0.1:8080/v1",
 }
 """The vendors whose jurors need a ``base_url``, each with an example."""
 
-SUGGESTED: Mapping[Vendor, tuple[str, ...]] = {
-    Vendor.ANTHROPIC: ("claude-sonnet-5-5",),
-    Vendor.OPENAI: ("gpt-6.1-sol",),
-    Vendor.GEMINI: ("gemini-3.8-flash",),
-    Vendor.MISTRAL: ("mistral-medium-3-5",),
-    Vendor.DEEPSEEK: ("deepseek-flash",),
-    Vendor.XAI: ("grok-4.7",),
-    Vendor.OPENROUTER: (
+SUGGESTED: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("claude-sonnet-5-5",),
+    "openai": ("gpt-6.1-sol",),
+    "gemini": ("gemini-3.8-flash",),
+    "mistral": ("mistral-medium-3-5",),
+    "deepseek": ("deepseek-flash",),
+    "xai": ("grok-4.7",),
+    "openrouter": (
         "anthropic/claude-sonnet-5.5",
         "openai/gpt-6.1-sol",
         "google/gemini-3.8-flash",
         "mistralai/mistral-medium-3-5",
         "deepseek/deepseek-v4-pro",
     ),
-    Vendor.GROQ: ("openai/gpt-oss-120b",),
-    Vendor.TOGETHER: ("Qwen/Qwen3.8-Flash",),
-    Vendor.FIREWORKS: ("accounts/fireworks/models/glm-5p3-flash",),
+    "groq": ("openai/gpt-oss-120b",),
+    "together": ("Qwen/Qwen3.8-Flash",),
+    "fireworks": ("accounts/fireworks/models/glm-5p3-flash",),
 }
 """Models of each vendor for a new panel, looked up in November 2026."""
 
@@ -129,7 +110,7 @@ ROUTED_AS: Mapping[str, str] = {
 }  # fmt: skip
 """The name under which OpenRouter serves each family."""
 
-OTHER_NAMES: Mapping[str, Vendor] = {"google": Vendor.GEMINI}
+OTHER_NAMES: Mapping[str, str] = {"google": "gemini"}
 
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:
@@ -140,13 +121,12 @@ def key_variable(vendor: str, named: str | None = None) -> str | None:
     return named or VENDORS[vendor].key_env
 
 
-def likely_vendor(model: str) -> Vendor | None:
+def likely_vendor(model: str) -> str | None:
     """Return the vendor that a model's name suggests, for use in a hint, or ``None``."""
     if "/" in model:
-        return Vendor.OPENROUTER
+        return "openrouter"
     found = family(model)
-    names = {vendor.value for vendor in Vendor}
-    return Vendor(found.name) if found is not None and found.name in names else None
+    return found.name if found is not None and found.name in VENDORS else None
 
 
 CACHE_WRITE = 1.25
@@ -318,8 +298,8 @@ class Juror:
     def __post_init__(self) -> None:
         """Raise UsageError for an unknown vendor or a reserved key in ``extra``."""
         object.__setattr__(self, "vendor", OTHER_NAMES.get(self.vendor, self.vendor))
-        if self.vendor not in set(Vendor):
-            known = ", ".join(Vendor)
+        if self.vendor not in VENDORS:
+            known = ", ".join(VENDORS)
             raise UsageError(f"{self.name}: no vendor {self.vendor!r}", f"Known: {known}")
         if not self.max_tokens:
             object.__setattr__(self, "max_tokens", default_max_tokens(self.model, self.extra))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.verdict import SLACK
@@ -238,32 +240,19 @@ class Counters(Struct, frozen=True):
         Counts are unweighted, as is the n of the document's interval; rates are weighted. If the
         rows do not say what the judge decided, the figures of the confusion are ``None``.
         """
-        cells = self.cells if self.decided else None
-        fixed = None
-        if cells and observed is not None:
-            fixed = cells.correct(observed, self.n)
-        tp, fn, tn, fp = map(whole, self.counts[1:]) if self.decided else (None,) * len(CELLS)
-        return Metrics(
-            n=self.n,
-            ess=self.ess,
-            ece=self.ece,
-            brier=self.brier,
-            gap=self.gap,
-            accuracy=self.accuracy,
-            tp=tp,
-            fn=fn,
-            tn=tn,
-            fp=fp,
-            sensitivity=cells.sensitivity if cells else None,
-            specificity=cells.specificity if cells else None,
-            youden_j=cells.sensitivity + cells.specificity - 1 if cells else None,
-            observed_positive_rate=observed,
-            corrected_rate=fixed.rate if fixed else None,
-            corrected_rate_low=fixed.low if fixed else None,
-            corrected_rate_high=fixed.high if fixed else None,
-            corrected_status=fixed.status.value if fixed else None,
-            kappa=cells.kappa if cells else None,
-        )
+        names = ("n", "ess", "ece", "brier", "gap", "accuracy")
+        made: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if self.decided:
+            cells = self.cells
+            made |= zip(CELLS, map(whole, self.counts[1:]), strict=True)
+            made |= {name: getattr(cells, name) for name in ("sensitivity", "specificity", "kappa")}
+            made["youden_j"] = cells.sensitivity + cells.specificity - 1
+        if self.decided and observed is not None:
+            fixed = asdict(cells.correct(observed, self.n))
+            made["corrected_rate"] = fixed.pop("rate")
+            made["corrected_status"] = fixed.pop("status").value
+            made |= {f"corrected_rate_{end}": value for end, value in fixed.items()}
+        return Metrics(**made, observed_positive_rate=observed)
 
     @property
     def _mass(self) -> float:

@@ -17,9 +17,9 @@ from reviewdesk.domain.jury.rules import least_answered, own_share
 from reviewdesk.domain.panel.juror import (
     ADDRESSED,
     OTHER_NAMES,
+    VENDORS,
     Juror,
     Price,
-    Vendor,
     likely_vendor,
     reserved_key,
 )
@@ -230,7 +230,7 @@ Usd: TypeAlias = Annotated[
 Warmth: TypeAlias = Annotated[float, Field(ge=0, le=2), Wanted("a number from 0 to 2")]
 VendorName: TypeAlias = Annotated[
     str,
-    Wanted("a known vendor", known=tuple(Vendor)),
+    Wanted("a known vendor", known=tuple(VENDORS)),
     BeforeValidator(lambda word: OTHER_NAMES.get(word, word) if isinstance(word, str) else word),
 ]
 StrategyName: TypeAlias = Annotated[str, Wanted("a known strategy", known=STRATEGIES)]
@@ -317,11 +317,11 @@ class JurorEntry(PanelPart):
         if self.vendor is None:
             likely = likely_vendor(self.model)
             hint = f"Add vendor: {likely}, if that is who serves it." if likely else "Add vendor:."
-            raise FieldError(("vendor",), "is missing", f"{hint} Known: {', '.join(Vendor)}.")
+            raise FieldError(("vendor",), "is missing", f"{hint} Known: {', '.join(VENDORS)}.")
         if self.vendor in ADDRESSED and self.base_url is None:
-            hint = f"Add base_url:, such as {ADDRESSED[Vendor(self.vendor)]}."
+            hint = f"Add base_url:, such as {ADDRESSED[self.vendor]}."
             raise FieldError(("base_url",), f"is missing beside the vendor {self.vendor}", hint)
-        if self.vendor != Vendor.AZURE:
+        if self.vendor != "azure":
             for key in ("deployment", "api_version"):
                 if getattr(self, key) is not None:
                     raise FieldError((key,), "is for the vendor azure alone", "Leave it out.")

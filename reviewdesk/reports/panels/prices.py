@@ -13,7 +13,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from reviewdesk.domain.panel.juror import ROUTED_AS, Price, Vendor
+from reviewdesk.domain.panel.juror import ROUTED_AS, VENDORS, Price
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.wording import FieldError, must_be
@@ -61,7 +61,7 @@ def price_of(vendor: str, model: str) -> Price | None:
     """Return the price of a model from the table of this process, or ``None``."""
     table = price_table(_CHOSEN.path)
     found = table.price(vendor, model)
-    if found is not None or vendor != Vendor.OPENROUTER:
+    if found is not None or vendor != "openrouter":
         return found
     # OpenRouter passes the vendors' own prices on.
     maker, _, name = model.partition("/")
@@ -95,8 +95,10 @@ def price_table(path: Path) -> PriceTable:
         date = found.pop("date")
         rows: dict[str, dict[str, Price]] = {}
         for vendor, models in found.items():
-            if vendor not in set(Vendor):
-                raise FieldError((vendor,), "is not a known vendor", f"Known: {', '.join(Vendor)}.")
+            if vendor not in VENDORS:
+                raise FieldError(
+                    (vendor,), "is not a known vendor", f"Known: {', '.join(VENDORS)}."
+                )
             if not isinstance(models, dict):
                 raise FieldError((vendor,), "must be a table of models", _ROW)
             models.pop("source", None)

@@ -171,7 +171,8 @@ def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
         **shape(found, "mismatches"),
         "breaches": [kind.key for kind in found.marks & ~Breach.ROUNDING],
         **shape(provenance, "panel_hash panel_hash_status"),
-        "provenance": shape(provenance),
+        "provenance": shape(provenance)
+        | shape(found.rule, "strategy strategy_used=used fallback_reason=reason"),
         **shape(found, "derived"),
         **shape(stated, "set_by_you"),
         "remarks": list(remarks(stated, found)),

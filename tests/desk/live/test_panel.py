@@ -24,7 +24,7 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.juror import VENDORS, Vendor, key_variable
+from reviewdesk.domain.panel.juror import VENDORS, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
@@ -196,8 +196,7 @@ async def test_what_cannot_be_judged(panel: Panel, item: Any, told: str) -> None
 
 
 def test_vendors_are_the_same_wherever_they_are_named() -> None:
-    assert set(VENDORS) == {vendor.value for vendor in Vendor}
-    for vendor in Vendor:
+    for vendor in VENDORS:
         assert key_variable(vendor) == VENDORS[vendor].key_env
         assert key_variable(vendor, "OWN") == "OWN"
 

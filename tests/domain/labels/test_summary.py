@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
-from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, confidence
+from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY, LabelColumns
+from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import alone, audited, make_rows, panel_intervals, split
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import NO_SIGNAL, of_trusted
@@ -20,7 +20,7 @@ from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import NO_LABEL, share
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, number
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
 from tests.helpers import load, open_desk, placed, report, verdict
@@ -44,6 +44,11 @@ def _figures(passed: int = 8, failed: int = 2, **more: Any) -> RunFigures:
         "sizes": {REST_PASS: passed, REST_FAIL: failed},
     }
     return RunFigures(passed, failed, **(fields | more))
+
+
+def confidence(row: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
+    [found] = LabelColumns.of_rows([row]).confidences(source, scores_stated=scores_stated)
+    return number(float(found))
 
 
 @pytest.mark.parametrize(
