@@ -14,7 +14,6 @@ from reviewdesk.domain.whatif.policies import (
     Result,
     Variant,
     WhatIfTable,
-    departures,
     settings,
     whole,
     written,
@@ -46,7 +45,6 @@ _FIGURES: tuple[tuple[Column, Callable[[Result], str]], ...] = (
     (Column("acc", 5, 5), lambda row: number(row.accuracy)),
     (Column("Brier", 6, 5), lambda row: number(row.brier)),
     (Column("ECE", 7, 5), lambda row: number(row.ece)),
-    (Column("diff.", 8, 5), lambda row: str(row.changed)),
 )
 """The columns of figures, the most needed first; a narrow table leaves out the last."""
 _LEAST = 18
@@ -63,8 +61,7 @@ _LEGEND = (
     "● the run's own; ▲ the most flips of its group.",
     (
         "flips: passes that become fails or the reverse, against the decision as it stands; "
-        "none: no decision; pass: passes / (passes + fails); n: labelled and decided; "
-        "diff.: every decision that differs."
+        "none: no decision; pass: passes / (passes + fails); n: labelled and decided."
     ),
 )
 
@@ -101,8 +98,6 @@ def _standing(found: WhatIfTable) -> Section:
     basis = "no labels" if found.design is Design.NONE else f"labels: {words.DESIGNS[found.design]}"
     row = _row(found.standing, Group.STANDING.value, Text(""))
     blocks: list[Block] = [_figures("", [row], "The run as it stands")]
-    if text := departures(found):
-        blocks.append(Paragraph(text, Tone.WARN))
     flips = max((row.flipped for row in found.rows), default=0)
     most = [row.variant.name for row in found.rows if row.flipped == flips]
     more = f" (and {len(most) - 1} more)" if len(most) > 1 else ""

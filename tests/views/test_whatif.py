@@ -41,7 +41,7 @@ def text(one: Item) -> list[str]:
 def test_figures_give_way_whole(tmp_path: Path) -> None:
     found = table(tmp_path, verdict("one", 0.9, 0.9, 0.0))
     heads = {width: document_lines(found, width)[1].plain.split() for width in (30, 45, 79)}
-    assert heads[79] == ["flips", "none", "pass", "n", "acc", "Brier", "ECE", "diff."]
+    assert heads[79] == ["flips", "none", "pass", "n", "acc", "Brier", "ECE"]
     assert heads[45] == ["flips", "none", "pass", "n"]
     assert heads[30] == ["flips"]
 
@@ -78,7 +78,7 @@ def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_pat
     assert "TRIMMED MEAN" in lines[0].plain
     # The mean 0.6 passes 0.6 as it stands; without labels the rest is undefined.
     assert [line.split() for line in left if line.startswith("● mean")] == [
-        ["●", "mean", "0", "0", "1.000", "0", "-", "-", "-", "0"]
+        ["●", "mean", "0", "0", "1.000", "0", "-", "-", "-"]
     ]
 
 

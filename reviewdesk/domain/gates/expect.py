@@ -50,6 +50,7 @@ class LimitCheck(Struct, frozen=True):
     margin: float | None
     note: str = ""
     """Why the check was skipped, or what to keep in mind about the figure."""
+    op: str = "<="
 
 
 def ece_note(n: int, null: NullEce | None) -> str:

@@ -32,7 +32,7 @@ ENOUGH = 20
 """The fewest labels that count for these figures."""
 _RESAMPLES = 1_000
 _FEWEST = 200
-"""The fewest resamples, of a large panel with missing votes."""
+"""The fewest resamples, of a large panel."""
 _MOST_CELLS = 100_000_000
 
 
@@ -81,7 +81,7 @@ def error_correlation(
 
     NaN marks a verdict without a vote; a pair in which one never or always errs has no phi and is
     left out. The 95% interval is the bootstrap's over contents, 1,000 times within strata from a
-    fixed seed, or less often in a large panel with missing votes. ``None`` without any pair.
+    fixed seed, or less often in a large panel. ``None`` without any pair.
     Source: Pearson's phi; Efron 1979.
     """
     order = np.argsort(contents, kind="stable")
@@ -99,17 +99,8 @@ def error_correlation(
         mine = np.flatnonzero(rows[-2, starts] == h)
         n = int(times[mine].sum())
         counts[1:, mine] = rng.multinomial(n, times[mine] / n, _RESAMPLES)
-    if (rows[:-2] >= 0).all():
-        if len(starts) < rows.shape[1]:
-            counts = counts[
-                :, np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
-            ]
-        total, pairs = _of_all(rows[:-2], counts * rows[-1])
-    else:
-        counts = counts[
-            : 1 + max(_FEWEST, min(_RESAMPLES, _MOST_CELLS // (len(wrong) ** 2 * len(times))))
-        ]
-        total, pairs = _of_pairs(rows, starts, counts)
+    most = max(_FEWEST, min(_RESAMPLES, _MOST_CELLS // (len(wrong) ** 2 * len(times))))
+    total, pairs = _of_pairs(rows, starts, counts[: 1 + most])
     if not pairs[0]:
         return Estimate(None, reason="no two jurors err on some items and not on others")
     found = np.divide(total, pairs, out=np.full(len(total), np.nan), where=pairs > 0)
@@ -117,24 +108,11 @@ def error_correlation(
     return Estimate(float(found[0]), float(low), float(high))
 
 
-def _of_all(wrong: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the sum of phi over pairs, and their number, under each weighting ``[b, n]``.
-
-    Everybody voted. With errors z in standard deviations, ``(Σz)² - Σz²`` is twice the sum of the
-    products of all pairs, so that no pair is looked at alone.
-    """
-    mass = weights.sum(axis=1, keepdims=True)
-    rate = weights @ wrong.T / mass
-    varies = (rate > 1e-12) & (rate < 1 - 1e-12)
-    spread = np.divide(1, np.sqrt(rate * (1 - rate)), out=np.zeros(rate.shape), where=varies)
-    sums = spread @ wrong - (spread * rate).sum(axis=1, keepdims=True)
-    jurors = varies.sum(axis=1)
-    total = (weights * sums**2).sum(axis=1) / mass[:, 0] - jurors
-    return total / 2, jurors * (jurors - 1) / 2
-
-
 def _of_pairs(rows: Floats, starts: np.ndarray, counts: Floats) -> tuple[Floats, Floats]:
-    """Return the same where votes are missing, each pair over what both voted on."""
+    """Return the sum of phi over pairs, and their number, under each weighting of the contents.
+
+    A pair is looked at over what both voted on.
+    """
     answered = rows[:-2] >= 0
     errors = rows[:-2] > 0
     total, pairs = np.zeros((2, len(counts)))

@@ -1,7 +1,7 @@
 """Other rules that could have decided a panel, and the result of each.
 
 ``flipped`` counts verdicts that change from pass to fail or the reverse, against the decision as it
-stands (the report's, else ours), ``changed`` those whose decision differs in any way.
+stands (the report's, else ours).
 ``inconclusive`` are decided neither way; ``undecided`` of these lack a threshold, a quorum, a score
 or a vote. ``pass_rate`` is passes / (passes + fails).
 
@@ -105,7 +105,6 @@ class PolicyCounts(Struct, frozen=True):
     variant: Variant = field(default_factory=Variant)
     verdicts: int = 0
     flipped: int = 0
-    changed: int = 0
     decided: int = 0
     undecided: int = 0
     passes: int = 0
@@ -114,7 +113,7 @@ class PolicyCounts(Struct, frozen=True):
 
     def merge(self, other: PolicyCounts) -> PolicyCounts:
         """Return the counts over the verdicts of both."""
-        names = ("verdicts", "flipped", "changed", "decided", "undecided", "passes")
+        names = ("verdicts", "flipped", "decided", "undecided", "passes")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
         valued = self.valued and other.valued
         return replace(self, **sums, valued=valued, own=self.own and other.own)
@@ -154,18 +153,6 @@ class PolicyResult(Struct, frozen=True):
     variant: Variant
     value: float | None
     decision: Decision | None
-
-
-def departures(found: WhatIfTable) -> str:
-    """Return a note if the run departs from its own rule as read here, else an empty text."""
-    own = [row for row in found.rows if row.own and row.variant.dropped is None]
-    most = max((row.changed for row in own), default=0)
-    if not most:
-        return ""
-    return (
-        f"{most:,} of the run's decisions are not what its own rule gives as it is read here (a "
-        "quorum of the seats, from the stored ballots); the rows of other rules count them too."
-    )
 
 
 def written(quorum: float | str) -> str:

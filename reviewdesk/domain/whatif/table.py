@@ -128,7 +128,6 @@ def _counts(columns: Columns, made: Small, **more: Any) -> PolicyCounts:
     return PolicyCounts(
         verdicts=len(columns),
         flipped=int((now & _is_decided(before) & (made != before)).sum()),
-        changed=int((made != before).sum()),
         decided=int(now.sum()),
         undecided=int((made < 0).sum()),
         passes=int((made == PASS).sum()),

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult
-from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.jurors.tries import gain_of
@@ -183,11 +182,6 @@ def over_runs(found: AgainstEarlier) -> dict[str, Any]:
     }
 
 
-def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
-    """Return the unwanted associations, each with its interval."""
-    return {"bias": [shape(one, "probe n shown turned") | shape(one.found) for one in found]}
-
-
 def jurors(page: JurorsPage) -> dict[str, Any]:
     """Return the page as JSON: raw counts, rates weighted by the draw, and suggested weights."""
     return {
@@ -285,7 +279,7 @@ def what_if(table: WhatIfTable, *, every: bool) -> list[dict[str, Any]]:
 
 
 _RESULT = (
-    "policy=variant.name flipped pass_rate inconclusive n_labelled accuracy brier ece changed "
+    "policy=variant.name flipped pass_rate inconclusive n_labelled accuracy brier ece "
     "decided undecided"
 )
 

@@ -45,7 +45,7 @@ def test_flips_and_figures_by_hand(tmp_path: Path) -> None:
     assert (table.standing.pass_rate, table.standing.accuracy) == (0.5, 0.5)
     lowest = row(table, "lowest")
     # Lowest 0.7 0.0 0.1 0.0: torn flips. Right on clear, torn and bad.
-    assert (lowest.flipped, lowest.changed, lowest.inconclusive) == (1, 1, 0)
+    assert (lowest.flipped, lowest.inconclusive) == (1, 0)
     assert (lowest.pass_rate, lowest.accuracy, lowest.n_labelled) == (0.25, 0.75, 4)
     # Confidence 0.7 right, 1.0 right, 0.9 right, 1.0 wrong: (0.09 + 0 + 0.01 + 1) / 4.
     assert lowest.brier == pytest.approx(0.275)
@@ -53,7 +53,7 @@ def test_flips_and_figures_by_hand(tmp_path: Path) -> None:
     assert lowest.ece == pytest.approx(0.3)
     # clear and bad agree; the other two are split.
     unanimous = row(table, "unanimous")
-    assert (unanimous.flipped, unanimous.changed, unanimous.inconclusive) == (0, 2, 2)
+    assert (unanimous.flipped, unanimous.inconclusive) == (0, 2)
     assert (unanimous.undecided, unanimous.decided, unanimous.n_labelled) == (0, 2, 2)
     # Without j3: 0.85, 0.9, 0.25 and 0.75 pass, pass, fail, pass.
     assert row(table, "without j3").flipped == 1
@@ -89,7 +89,7 @@ def test_votes_alone_are_as_sure_as_their_share(tmp_path: Path) -> None:
     assert (quorum.confidence, quorum.n_labelled) == ("vote_share", 2)
     assert quorum.brier == pytest.approx(1 / 18)
     mean = row(table, "mean")
-    assert (mean.undecided, mean.inconclusive, mean.changed, mean.flipped) == (1, 1, 1, 0)
+    assert (mean.undecided, mean.inconclusive, mean.flipped) == (1, 1, 0)
     assert (mean.confidence, mean.n_labelled) == ("support", 1)
 
 
