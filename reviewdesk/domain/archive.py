@@ -1,7 +1,5 @@
 """How the parts of an archive are joined: repeated ids, the draw and the windows."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,12 +1,9 @@
 """Find the part of a known key beside a mask, such as the end of a vendor's ``sk-...****3210``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import Final
 
-SHOWN: Final = 4
+SHOWN = 4
 """The fewest characters of a key that are hidden beside a mask; fewer reveal nothing."""
 
 _MASK = re.compile(

@@ -1,7 +1,5 @@
 """Frozen records that the desk, the command line and the app pass to each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
@@ -173,8 +171,7 @@ class Item(Struct, frozen=True):
     @property
     def dimension(self) -> str | None:
         """The criterion, where one response is judged by several."""
-        found: str | None = self.verdict.body["case"].get("dimension")
-        return found
+        return self.verdict.body["case"].get("dimension")
 
     @property
     def read_as(self) -> str:

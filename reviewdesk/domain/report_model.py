@@ -1,9 +1,7 @@
 """The types of ``reviewdesk.report/1``: they validate canonical reports and give their schema."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.json import Decoder, Encoder
@@ -14,19 +12,19 @@ def _of(words: str, **limits: Any) -> Meta:
     return Meta(extra={"words": words}, **limits)
 
 
-Unit: TypeAlias = Annotated[float, _of("a number from 0 to 1", ge=0, le=1)] | None
-Fraction: TypeAlias = (
+Unit = Annotated[float, _of("a number from 0 to 1", ge=0, le=1)] | None
+Fraction = (
     Annotated[float, _of("a number from 0 up to, but not including, 0.5", ge=0, lt=0.5)] | None
 )
-Positive: TypeAlias = Annotated[float, _of("a number above 0", gt=0)]
-Amount: TypeAlias = Annotated[float, _of("a number, 0 or more", ge=0)] | None
-Finite: TypeAlias = Annotated[float, _of("a finite number")] | None
+Positive = Annotated[float, _of("a number above 0", gt=0)]
+Amount = Annotated[float, _of("a number, 0 or more", ge=0)] | None
+Finite = Annotated[float, _of("a finite number")] | None
 # JSON has one kind of number: 3.0 is as whole as 3.
-Count: TypeAlias = Annotated[float, _of("a whole number, 0 or more", ge=0, multiple_of=1)] | None
-Ordinal: TypeAlias = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)] | None
-Vote: TypeAlias = Annotated[bool, _of("true, false or null")] | None
-Name: TypeAlias = Annotated[str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)]
-Quorum: TypeAlias = (
+Count = Annotated[float, _of("a whole number, 0 or more", ge=0, multiple_of=1)] | None
+Ordinal = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)] | None
+Vote = Annotated[bool, _of("true, false or null")] | None
+Name = Annotated[str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)]
+Quorum = (
     Annotated[
         float,
         _of('a number above 0 and at most 1, or a fraction such as "2/3"', gt=0, le=1),
@@ -34,11 +32,11 @@ Quorum: TypeAlias = (
     | Annotated[str, Meta(pattern="^[0-9]+/[0-9]+$")]
     | None
 )
-Strategy: TypeAlias = Literal[
+Strategy = Literal[
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
     "trimmed_mean", "weighted_vote", "first_disagreement", "single", "external", "supermajority",
 ] | None  # fmt: skip
-Status: TypeAlias = Literal[
+Status = Literal[
     "ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key", "unknown",
     "not_asked",
 ] | None  # fmt: skip
@@ -217,7 +215,7 @@ class VerdictModel(Canonical, kw_only=True):
     provenance: ProvenanceModel | None = None
     meta: dict[str, Any] | UnsetType = UNSET
     regime: Literal["routine", "irreversible", "dispute"] | None = None
-    reruns: list[VerdictModel] | UnsetType = UNSET
+    reruns: "list[VerdictModel] | UnsetType" = UNSET
     labels: list[dict[str, Any]] | UnsetType = UNSET
 
 
@@ -233,7 +231,7 @@ def verdict_model(text: bytes | str) -> VerdictModel:
 
 json_of = Encoder().encode
 """Returns the JSON of a verdict as a desk stores it."""
-Written: TypeAlias = tuple[VerdictModel, bytes]
+Written = tuple[VerdictModel, bytes]
 """A verdict, and its JSON as a desk stores it."""
 
 
@@ -250,8 +248,8 @@ class HeaderModel(Canonical):
     meta: dict[str, Any] | UnsetType = UNSET
 
 
-Words: TypeAlias = Annotated[list[str], Meta(max_length=1000)] | None
-Sha256: TypeAlias = Annotated[str, _of("64 hexadecimal digits", pattern="^[0-9a-f]{64}$")]
+Words = Annotated[list[str], Meta(max_length=1000)] | None
+Sha256 = Annotated[str, _of("64 hexadecimal digits", pattern="^[0-9a-f]{64}$")]
 
 
 class RunOptionsModel(Canonical):

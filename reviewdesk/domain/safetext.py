@@ -5,8 +5,6 @@ Joiners and variation selectors are kept where an emoji or an Arabic word needs 
 only hide something.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tag names: short words that a filter can name, brought into one spelling however typed."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The values of reports and of arguments: their words, the labels of jurors, their checks."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -9,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -223,7 +221,7 @@ _FAILS = frozenset({"fail", "reject", "no", "false", "incorrect"})
 _AROUND = " \t\r\n.,:;!*_`'\"()[]{}<>"
 """The characters that a juror may write around a label without changing it."""
 
-Aggregate: TypeAlias = Callable[[Sequence[Any]], tuple[str, bool]]
+Aggregate = Callable[[Sequence[Any]], tuple[str, bool]]
 """A custom label rule: it takes usable ballots and returns the label and whether they disagree."""
 
 

@@ -1,7 +1,5 @@
 """A verdict, its ballots and its rule, read from a *body* of ``reviewdesk.report/1``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -9,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -32,20 +30,19 @@ from reviewdesk.domain.values import (
 )
 from reviewdesk.errors import UsageError
 
-Free: TypeAlias = Mapping[str, Any]
+Free = Mapping[str, Any]
 """An object whose keys the format leaves open."""
-CanonicalVerdict: TypeAlias = dict[str, Any]
+CanonicalVerdict = dict[str, Any]
 """What a panel decided about one item; ``VerdictModel`` has its keys."""
-CanonicalBallot: TypeAlias = dict[str, Any]
+CanonicalBallot = dict[str, Any]
 """The ballot of one juror; ``JurorModel`` has its keys."""
-CanonicalCheck: TypeAlias = dict[str, Any]
+CanonicalCheck = dict[str, Any]
 """A deterministic assertion beside the jury: its ``name``, ``pass`` and ``reason``."""
 
 
 def stored_body(text: str | bytes) -> CanonicalVerdict:
     """Return a verdict from JSON that the desk stores, which was checked before it was stored."""
-    body: CanonicalVerdict = json.loads(text)
-    return body
+    return json.loads(text)
 
 
 def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +142,7 @@ class Policy(Struct, frozen=True):
                 check(name, value)
 
     @staticmethod
-    def from_body(body: Mapping[str, Any] | None) -> Policy:
+    def from_body(body: Mapping[str, Any] | None) -> "Policy":
         """Read the policy keys of a report's ``defaults``, one verdict or a run's options."""
         body = body or {}
         strategy = body.get("strategy")
@@ -157,12 +154,12 @@ class Policy(Struct, frozen=True):
             weights=dict(body.get("weights") or {}),
         )
 
-    def over(self, other: Policy) -> Policy:
+    def over(self, other: "Policy") -> "Policy":
         """Return this policy, with its unknown values taken from ``other``."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return replace(other, **{**known, "weights": {**other.weights, **self.weights}})
 
-    def beyond(self, other: Policy) -> tuple[str, ...]:
+    def beyond(self, other: "Policy") -> tuple[str, ...]:
         """Return which of threshold, quorum and strategy only this policy knows."""
         names = ("threshold", "quorum", "strategy")
         unknown = [name for name in names if getattr(other, name) is None]

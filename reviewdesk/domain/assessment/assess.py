@@ -1,7 +1,5 @@
 """Recompute a verdict from its ballots, and compare the result with the report."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

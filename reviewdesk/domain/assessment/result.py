@@ -1,7 +1,5 @@
 """One recomputed verdict: its seats, its flags, and their names in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import IntFlag, StrEnum
 from functools import reduce

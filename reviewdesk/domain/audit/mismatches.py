@@ -1,7 +1,5 @@
 """Where a report disagrees with its own rule."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

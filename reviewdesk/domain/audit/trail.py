@@ -1,7 +1,5 @@
 """How a verdict was reached, and notes on its rule and its panel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterator
 from datetime import UTC, datetime

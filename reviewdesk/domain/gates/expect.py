@@ -1,12 +1,10 @@
 """What a suite expects of a figure, and the result: pass, fail or skip, counted separately."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from msgspec import Struct
 
@@ -94,7 +92,7 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCh
     return tuple(checks)
 
 
-Value: TypeAlias = bool | float | str | None
+Value = bool | float | str | None
 
 
 class Span(Struct, frozen=True):

@@ -1,11 +1,8 @@
 """Joins the labels of a suite to a new report, and compares its panel with an older one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -17,7 +14,7 @@ from reviewdesk.domain.verdict import SLACK, Decision
 ENOUGH = 0.9
 """The share of the labels that a report must hold, and decide, to be gated by them."""
 
-ContentKey: TypeAlias = tuple[str, str]
+ContentKey = tuple[str, str]
 """The identity of a content in every report: its ``item_hash`` and an empty text. Without an answer
 it is the hash of the other texts and the verdict's id."""
 
@@ -285,7 +282,7 @@ class PanelDecisions(Struct, frozen=True):
     of_contents: Mapping[ContentKey, Decision | None]
 
     @staticmethod
-    def of_report(labels: SuiteLabels, contents: Sequence[ReportContent]) -> PanelDecisions:
+    def of_report(labels: SuiteLabels, contents: Sequence[ReportContent]) -> "PanelDecisions":
         """Arrange the decisions of a report by the labels that are joined to its answers."""
         found = decisions(contents)
         keys = {one.item: one.key for one in contents}
@@ -296,7 +293,7 @@ class PanelDecisions(Struct, frozen=True):
         )
 
     @staticmethod
-    def of_suite(labels: SuiteLabels) -> PanelDecisions | None:
+    def of_suite(labels: SuiteLabels) -> "PanelDecisions | None":
         """Arrange the decisions of the labelled panel; ``None`` if the suite does not say."""
         frame = {one.item_hash: one.decision for one in labels.frame or ()}
         if not any(frame.values()):

@@ -4,8 +4,6 @@ Such items are what the process behind a run produces. A run is itself a sample 
 labelled run has an interval as wide as that of the same number of labels drawn at random.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -184,5 +182,4 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
         effect = one.pass_effect(Target.ITEMS)
         parts = [pass_part(voted, effect.deff) for voted in one.voted]
         rates.append(share(parts, lacking, Target.ITEMS, effect.z))
-    found: Estimate = widest(rates[0], rates[1:])
-    return found
+    return widest(rates[0], rates[1:])

@@ -1,7 +1,5 @@
 """The targets that a suite may set for a jury or for a judge's calibration, and their values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -85,7 +83,7 @@ class Reliability(Cells, frozen=True):
     """
 
     @staticmethod
-    def of(counts: Sequence[float], mass: Cells) -> Reliability:
+    def of(counts: Sequence[float], mass: Cells) -> "Reliability":
         """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
         n = sum(counts)
         total = mass.n
@@ -169,8 +167,7 @@ class JuryReadings:
 
     def read(self, target: str) -> TargetValue:
         """Return the value of a target, and where it comes from."""
-        found: TargetValue = getattr(self, f"_{target.removeprefix('jury.')}")()
-        return found
+        return getattr(self, f"_{target.removeprefix('jury.')}")()
 
     def _bias_warning(self) -> TargetValue:
         if self._verdict.bias_warning is not None:

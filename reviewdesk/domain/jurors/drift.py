@@ -1,7 +1,5 @@
 """Detects whether a juror's scores have drifted: its offsets from other jurors in two windows."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,8 +86,7 @@ def standardised(usual: Floats, later: Floats) -> Floats:
     squares = np.where(there, usual - mean, 0.0) ** 2
     sd = np.sqrt(squares.sum(axis=0) / np.maximum(n - 1, 1))
     sd = np.where((n >= SETTLED) & (sd > _STILL), sd, np.nan)
-    found: Floats = (later - mean) / sd
-    return found
+    return (later - mean) / sd
 
 
 def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> float | None:

@@ -1,7 +1,5 @@
 """The records of each juror over time, and their plain arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -140,7 +138,9 @@ def paired(
     squares. A cell without a label counts as lost at the lower end, as gained at the upper end, and
     leaves no estimate. Source: Zou and Donner 2008; Tango 1998.
     """
-    # At the lower and the upper end: the shares of items gained and lost, and the squared distance.
+    # At the lower and the upper end: the difference, the shares of items gained and lost, and the
+    # squared distance.
+    middle = [0.0, 0.0]
     gained = [0.0, 0.0]
     lost = [0.0, 0.0]
     squares = [0.0, 0.0]
@@ -152,19 +152,19 @@ def paired(
             part = replace(part, size=part.size * 1_000_000)
         for at, end in enumerate(midp_interval(part, z)):
             right = cell.right / cell.labelled if cell.labelled else end
+            middle[at] += share * (cell.least + (cell.most - cell.least) * right)
             gained[at] += share * right * cell.most
             lost[at] -= share * (1 - right) * cell.least
             squares[at] += (share * (cell.most - cell.least) * (right - end)) ** 2
     ends = []
     for at, side in enumerate((-1, 1)):
-        middle = gained[at] - lost[at]
         if sampled:
             outer = tango(gained[at] * items, lost[at] * items, items, -side * z)
-            squares[at] += (middle - outer) ** 2
-        ends.append(middle + side * math.sqrt(squares[at]) if items else side)
+            squares[at] += (middle[at] - outer) ** 2
+        ends.append(middle[at] + side * math.sqrt(squares[at]) if items else float(side))
     known = items and all(one.labelled for one in merge_cells(cells))
     return Difference(
-        estimate=gained[0] - lost[0] if known else None,
+        estimate=middle[0] if known else None,
         low=max(ends[0], -1.0),
         high=min(ends[1], 1.0),
         to=to,

@@ -1,10 +1,7 @@
 """What people's labels say about two panels that judged the same items."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +18,7 @@ from reviewdesk.domain.stats.rates import sign_test
 from reviewdesk.domain.stats.stratified import stratified_rates
 from reviewdesk.domain.verdict import Decision
 
-Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
+Cell = tuple[Decision | None, Decision | None, Truth | None]
 """The decisions of the first and the second panel on an item, and the item's label."""
 _DECIDED: dict[Decision | None, Truth] = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
 """The decisions that are right or wrong, each with the label that makes it right."""
@@ -113,7 +110,7 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
     )
 
 
-Decisions: TypeAlias = tuple[Decision | None, Decision | None]
+Decisions = tuple[Decision | None, Decision | None]
 """The decisions on an item by the panel of a run and by the panel of the other run."""
 _VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
@@ -131,7 +128,7 @@ class CommonItems(Struct, frozen=True):
     @staticmethod
     def of(
         name: str, run_hash: str, labels: Labels, decisions: Mapping[int, Decisions]
-    ) -> CommonItems:
+    ) -> "CommonItems":
         """Arrange both decisions by row; leave out the rows that one panel did not decide."""
         votes, others = np.full((2, len(labels.truth)), NOTHING, np.int8)
         for row, (here, there) in decisions.items():

@@ -1,7 +1,5 @@
 """Counts each juror's votes per stratum of the draw, from the columns of a whole run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from statistics import NormalDist
@@ -67,7 +65,7 @@ class Labels(Struct, frozen=True):
         keys: Sequence[int],
         strata: Sequence[int],
         labelled: Sequence[LabelledRow],
-    ) -> Labels:
+    ) -> "Labels":
         """Arrange the labels of a run into columns over all ``keys`` and ``strata``.
 
         A label of an unseen response is left out, so that a stratum with one is not fully labelled.
@@ -233,8 +231,7 @@ def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dic
 
 def lone(against: Bools, gone: Bools) -> Bools:
     """Mark the dissents that are alone, or of a trimmed juror: ``[s, n]``."""
-    made: Bools = against & ((counted(against) == 1) | gone)
-    return made
+    return against & ((counted(against) == 1) | gone)
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
@@ -254,8 +251,7 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
 
 def dissents(found: Columns) -> Bools:
     made = panel_votes(found)
-    against: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
-    return against
+    return (made >= 0) & (found.votes >= 0) & (found.votes != made)
 
 
 def juror_rates(

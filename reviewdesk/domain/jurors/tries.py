@@ -1,7 +1,5 @@
 """Compares a candidate panel with its parent on a holdout, where both are asked the same items."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import comb, sqrt

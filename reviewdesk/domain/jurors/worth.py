@@ -1,7 +1,5 @@
 """What a panel is worth: how far its jurors err together, what each adds, and smaller panels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Vendor families of models, and the bias risk of jurors that share the generator's family."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Find passages of a text that seem to influence its jurors (prompt injection)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum

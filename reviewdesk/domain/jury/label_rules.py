@@ -1,7 +1,5 @@
 """Label votes: the rules that turn many labels into one, and the decision of that label."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -356,5 +354,4 @@ def turning_labels(
         mine = changed[seat, seat]
         changed[seat, seat] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
     made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
-    turns: Bools = (made != decision).any(axis=1) & (code != NOTHING)
-    return turns
+    return (made != decision).any(axis=1) & (code != NOTHING)

@@ -1,7 +1,5 @@
 """The decisions and values of every rule on many panels; one panel is a column of length one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Self
@@ -84,10 +82,10 @@ class Panels:
         self.cast = cast or Cast(columns, exact=exact)
         self._by: dict[Strategy, Small] = {}
 
-    def ruled(self, columns: Columns) -> Panels:
+    def ruled(self, columns: Columns) -> "Panels":
         return Panels(columns, cast=self.cast)
 
-    def at(self, rows: Ints) -> Panels:
+    def at(self, rows: Ints) -> "Panels":
         """Return some of the panels, with exact values."""
         return Panels(self.columns.at(rows), exact=True)
 
@@ -246,8 +244,7 @@ class Panels:
     def valued(self) -> Bools:
         """Whether a panel has a value, if its rule decides it: ``[n]``."""
         majority = STRATEGIES.index(Strategy.MAJORITY)
-        found: Bools = (self.scores.count > 0) | (self.columns.strategy == majority)
-        return found
+        return (self.scores.count > 0) | (self.columns.strategy == majority)
 
 
 def votes_of(panels: Panels, at: int) -> Votes:
@@ -298,8 +295,7 @@ class Answers:
         return self.panels.used
 
     def uses(self, strategy: Strategy) -> Bools:
-        found: Bools = self.used == STRATEGIES.index(strategy)
-        return found
+        return self.used == STRATEGIES.index(strategy)
 
     @cached_property
     def disputed(self) -> Bools:
@@ -307,8 +303,7 @@ class Answers:
 
     @cached_property
     def stopped(self) -> Bools:
-        found: Bools = np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
-        return found
+        return np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
 
     @cached_property
     def returned(self) -> Ints:
@@ -318,8 +313,7 @@ class Answers:
 
     @cached_property
     def labelled(self) -> Ints:
-        found: Ints = (self.sheet.labels.code != NOTHING).sum(axis=0)
-        return found
+        return (self.sheet.labels.code != NOTHING).sum(axis=0)
 
     @cached_property
     def declares(self) -> Bools:
@@ -337,20 +331,17 @@ class Answers:
         undetermined = ~np.isnan(columns.scores) & ~columns.withheld
         voteless = (there & (columns.votes == NOTHING) & ~undetermined).any(axis=0)
         every = voteless & (self.labelled >= self.returned)
-        marks: Bools = there & (self.declares | every)
-        return marks
+        return there & (self.declares | every)
 
     @cached_property
     def says(self) -> Bools:
-        found: Bools = np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
-        return found
+        return np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
 
     @cached_property
     def kinds(self) -> Ints:
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
-        found: Ints = firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)
-        return found
+        return firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)
 
     def recounted(
         self, strategy: Strategy | None, labels: LabelBallots

@@ -1,14 +1,11 @@
 """The rules that decide one verdict, and their results: trim, quorum and strategies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -259,7 +256,7 @@ class Votes(Struct, frozen=True):
         return self.seated - self.missing - self.not_asked
 
     @property
-    def of_answered(self) -> Votes:
+    def of_answered(self) -> "Votes":
         """The same votes with only the jurors that voted as seats, as some producers count them."""
         return replace(self, seated=self.answered)
 
@@ -278,7 +275,7 @@ class Reads(StrEnum):
     NOTHING = "nothing"
 
 
-ByVotes: TypeAlias = Callable[[Votes, Policy], Decision | None]
+ByVotes = Callable[[Votes, Policy], Decision | None]
 
 
 class Method(Struct, frozen=True):

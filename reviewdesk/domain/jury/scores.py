@@ -1,7 +1,5 @@
 """Columns of scores: the values of the rules, the agreement of the jurors, and its bands."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
@@ -70,7 +68,7 @@ def pairs_agreement(answers: Ints) -> Floats:
     return 2 * share_of_pairs(answers) - 1
 
 
-def scores_agreement(scores: Scores, null: float = UNIFORM_NULL) -> Floats:
+def scores_agreement(scores: "Scores", null: float = UNIFORM_NULL) -> Floats:
     """Return the within-group agreement ``1 - s² / V0`` of each panel; NaN under two scores."""
     return 1 - scores.variance / null
 
@@ -208,8 +206,7 @@ class Scores:
         if strategy is Strategy.WEIGHTED_AVERAGE:
             return self.weighted
         if strategy in {Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}:
-            found: Floats = getattr(self, strategy)
-            return found
+            return getattr(self, strategy)
         return self.mean
 
     @cached_property
@@ -223,8 +220,7 @@ class Scores:
         def middle(block: Floats) -> Floats:
             ordered = np.sort(block, axis=0)
             half, odd = divmod(len(ordered), 2)
-            found: Floats = ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
-            return found
+            return ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
 
         return self._by_count(middle)
 

@@ -1,7 +1,5 @@
 """Read canonical verdicts as columns: their ballots and the claims of their reports."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -64,7 +62,7 @@ class PolicyFacts(Struct, frozen=True):
         return self.policy.counting is not None and bool(self.policy.counting.labels)
 
     @staticmethod
-    def of(verdict: Verdict) -> PolicyFacts:
+    def of(verdict: Verdict) -> "PolicyFacts":
         rule = rule_for(verdict.policy, (), verdict.regime)
         return PolicyFacts(verdict.policy, verdict.regime, rule, frozenset(verdict.set_by_you))
 
@@ -166,8 +164,7 @@ class Sheet(Struct, frozen=True):
 
     def of_policy(self, values: Sequence[Any], kind: Any = np.bool_) -> npt.NDArray[Any]:
         """Return a value of each policy as a column."""
-        found: npt.NDArray[Any] = np.array(values, kind)[self.place]
-        return found
+        return np.array(values, kind)[self.place]
 
     @property
     def usable(self) -> Bools:

@@ -4,8 +4,6 @@ A panel that asks one juror after another may stop as soon as only one decision 
 score, agreement and flags may differ from those of the full panel.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -74,8 +72,7 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
 
 
 def _several(bits: Ints) -> Bools:
-    found: Bools = bits & (bits - 1) != 0
-    return found
+    return bits & (bits - 1) != 0
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
@@ -149,8 +146,7 @@ def _by_ballots(
         made = Panels(turned, exact=True).decision.reshape(len(some), n)
         bits |= np.bitwise_or.reduce(1 << np.where(made == NOTHING, _NONE, made).astype(np.int64))
     unknown = np.isnan(columns.threshold) & (bits != _ERROR) & (not on_votes)
-    found: Ints = np.where(unknown, _ANY, bits)
-    return found
+    return np.where(unknown, _ANY, bits)
 
 
 def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
@@ -158,8 +154,7 @@ def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
     if METHODS[strategy].reads is Reads.LABELS:
         return np.ones(len(found.sheet), np.bool_)
     alone = (found.panels.cast.answered == 0) & (found.labelled > 0)
-    marks: Bools = alone | (found.declares if strategy in LABEL_RULES else False)
-    return marks
+    return alone | (found.declares if strategy in LABEL_RULES else False)
 
 
 def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:

@@ -1,7 +1,5 @@
 """The results of the rules for many verdicts, as columns that are computed at their first use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -173,8 +171,7 @@ class Verdicts(Answers):
         """Whether the agreement shown is low, and defined by its value or by the ballots."""
         value, band, reported = self.shown
         alone = reported & ~self.sheet.claims.agreement & ~np.isnan(self.agreement)
-        found: Bools = (band == LOW) & (alone | ~np.isnan(value))
-        return found
+        return (band == LOW) & (alone | ~np.isnan(value))
 
     @cached_property
     def variance(self) -> Floats:
@@ -362,8 +359,7 @@ class Verdicts(Answers):
             Flag.DERIVED_LOW: self.band == LOW,
             Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
         }
-        found: Ints = np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
-        return found
+        return np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
 
 
 def verdicts_of(verdicts: Sequence[Verdict]) -> Verdicts:

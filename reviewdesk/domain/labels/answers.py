@@ -1,7 +1,5 @@
 """Answers a question to a run: draws what to label next, and bets on what the labels say."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -71,7 +69,7 @@ class Learned:
     counts: dict[int, float]
 
     @staticmethod
-    def of(groups: Mapping[int, DrawnGroup]) -> Learned:
+    def of(groups: Mapping[int, DrawnGroup]) -> "Learned":
         return Learned(
             {h: float(one.left) for h, one in groups.items()},
             {h: (one.low + one.high) / 2 + _PRIOR * one.guess for h, one in groups.items()},

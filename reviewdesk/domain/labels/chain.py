@@ -4,8 +4,6 @@ A chain is what one reviewer did on one desk. Its events are numbered, each hold
 one before it, and each carries a counter that is higher than any that its desk had seen.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,12 +1,9 @@
 """Draws the contents of a run: the order in each stratum, the audit, and that of the queue."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +11,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, audit_shares
 
-Ints: TypeAlias = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int32]
 
 _SOME = 4096
 _KEY = 16

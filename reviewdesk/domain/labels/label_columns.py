@@ -164,8 +164,10 @@ class LabelColumns:
     def at(self, rows: Sequence[int]) -> LabelColumns:
         """Return some of the entries."""
         kept = np.asarray(rows, np.int64)
-        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        some = {name: one if one is None else one[kept] for name, one in found.items()}
+        some: dict[str, Any] = {
+            name: None if (one := getattr(self, name)) is None else one[kept]
+            for name in self.__dataclass_fields__
+        }
         return LabelColumns(**some)
 
     def is_truth(self, *truths: Truth) -> Bools:
@@ -173,13 +175,11 @@ class LabelColumns:
 
     @property
     def seen(self) -> Bools:
-        found: Bools = self.mark & UNSEEN == 0
-        return found
+        return self.mark & UNSEEN == 0
 
     @property
     def passed(self) -> Bools:
-        found: Bools = self.decision == _PASS
-        return found
+        return self.decision == _PASS
 
     @property
     def judged(self) -> Bools:
@@ -187,14 +187,12 @@ class LabelColumns:
 
     @property
     def decided(self) -> Bools:
-        found: Bools = self.judged & self.is_truth(Truth.PASS, Truth.FAIL)
-        return found
+        return self.judged & self.is_truth(Truth.PASS, Truth.FAIL)
 
     @property
     def counts(self) -> Bools:
         apart = self.stratum % FIRST_REST == 2
-        found: Bools = self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
-        return found
+        return self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
 
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
         """Return how sure the panel is of each decision, by one declared mapping; NaN if unknown.
@@ -236,8 +234,7 @@ class LabelColumns:
     def any_of(self, found: Bools, of: tuple[Ints, Ints] | None = None) -> Bools:
         """Return for each content, or each of ``of``, if ``found`` is true for an entry of it."""
         number, leads = of or self.contents
-        made: Bools = np.bincount(number, found, minlength=len(leads)) > 0
-        return made
+        return np.bincount(number, found, minlength=len(leads)) > 0
 
     def rows(self, source: str, *, scores_stated: bool) -> tuple[Rows, Ints]:
         """Return the rows of the entries that give one, each at weight 1, and their entries."""

@@ -1,7 +1,5 @@
 """A question to a run: asked before the labels that answer it, answered at every look."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -76,7 +74,7 @@ class RunQuestion(Struct, frozen=True):
     def subject(self) -> str:
         return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
-    def is_same(self, asked: RunQuestion) -> bool:
+    def is_same(self, asked: "RunQuestion") -> bool:
         """Return True if ``asked``, not recorded yet, is this question once more."""
         return replace(
             asked, guesses=self.guesses, unlabelled=self.unlabelled, turn=self.turn, at=self.at,
@@ -89,7 +87,9 @@ class RunQuestion(Struct, frozen=True):
         return {"question": {name: held[name] for name in held if name not in _OF_EVENT}}
 
     @staticmethod
-    def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
+    def from_detail(
+        detail: Mapping[str, Any], *, at: str, event: int, closed: bool
+    ) -> "RunQuestion":
         """Read a question from its event; raise ValueError or UsageError if only others ask it."""
         held = convert(detail["question"], RunQuestion, str_keys=True)
         _check(held, difference=len(held.of) == 2)

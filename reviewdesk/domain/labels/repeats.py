@@ -1,7 +1,5 @@
 """Repeats: which labelled items come back for a second label, and how far both labels agree."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from bisect import bisect_left, insort

@@ -4,13 +4,10 @@ Flagged verdicts alone would make a judge look worse than it is, so an audit of 
 unmarked. A seeded permutation fixes the order inside every stratum permanently.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -26,7 +23,7 @@ MIN_AUDIT = 30
 AUDIT_SHARE = 0.1
 
 
-Decided: TypeAlias = Mapping[int, tuple[int, int]]
+Decided = Mapping[int, tuple[int, int]]
 """How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
 was drawn verdict by verdict, and its name states their decision."""
 NOT_STATED: Decided = MappingProxyType({})
@@ -173,7 +170,7 @@ class AuditSample(Struct, frozen=True):
 
 
 def strata(
-    labelled: Sequence[LabelledRow],
+    labelled: "Sequence[LabelledRow]",
     weighing: Weighing,
     sizes: Mapping[int, int],
     audits: Mapping[int, int],

@@ -4,14 +4,11 @@ Every step is an event, and the split follows from the events of all desks in th
 in a tuning half stays there; an adoption moves its whole holdout there.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,7 +106,7 @@ class PanelAdopted(Struct, frozen=True, tag="adopted"):
     figures: TryFigures
 
 
-Step: TypeAlias = SplitMade | TryBegun | TryEnded | PanelAdopted
+Step = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
 class Split(Struct, frozen=True):

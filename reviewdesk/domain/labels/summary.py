@@ -1,7 +1,5 @@
 """Computes the two lines of the strip from labelled verdicts, with the design of the labels."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,10 +71,10 @@ class LabelledRows:
     columns: LabelColumns
     weighing: Weighing
     source: str
-    again: Callable[[Mapping[int, Truth]], LabelledRows] | None = None
+    again: "Callable[[Mapping[int, Truth]], LabelledRows] | None" = None
     """Rebuilds the rows with the truths of some verdicts, where ``make_rows`` cannot."""
 
-    def with_truths(self, truths: Mapping[int, Truth]) -> LabelledRows:
+    def with_truths(self, truths: Mapping[int, Truth]) -> "LabelledRows":
         """Return the rows as they would be if some verdicts, by key, had these truths."""
         if self.again is not None:
             return self.again(truths)
@@ -85,7 +83,7 @@ class LabelledRows:
 
     def reweighed(
         self, given: Mapping[tuple[int, bytes], float], sizes: Mapping[int, float]
-    ) -> LabelledRows:
+    ) -> "LabelledRows":
         """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
 
         Contents of a stratum may weigh differently, as older versions drew verdicts. An item

@@ -1,7 +1,5 @@
 """What several people did on the items of a run, how far they agree, and how often they err."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -38,7 +36,7 @@ class RatedStratum(Struct, frozen=True):
     def n(self) -> int:
         return sum(self.items.values())
 
-    def of(self, raters: Sequence[int] | None = None) -> RatedStratum:
+    def of(self, raters: Sequence[int] | None = None) -> "RatedStratum":
         """Return the items with two or more labels by all raters, or by those at some places."""
         kept: Counter[Labels] = Counter()
         for every, n in self.items.items():
@@ -142,7 +140,7 @@ def _alpha(items: Sequence[tuple[Labels, float]]) -> float | None:
     return 1 - (n - 1) * unlike / chance if chance > SLACK * n * n else None
 
 
-def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
+def second_opinions(strata: Sequence[RatedStratum]) -> "ReviewerError":
     """Estimate how often people err from the items with pass or fail labels of two or more.
 
     An item counts by the share of its pairs that are alike. The rate is through the draw if every

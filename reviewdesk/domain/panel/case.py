@@ -1,7 +1,5 @@
 """A case for a live panel: a response, and the rubric, reference and checks to judge it by."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -57,7 +55,7 @@ class Case(Struct, frozen=True):
             return self.reference
         return "\n".join(self.reference)
 
-    def under(self, rubric: str | None) -> Case:
+    def under(self, rubric: str | None) -> "Case":
         return self if self.rubric else replace(self, rubric=rubric)
 
 

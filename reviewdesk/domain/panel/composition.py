@@ -1,7 +1,5 @@
 """The description of a panel before it is asked: its seats, breakdown, cost and warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The hash that commits a panel: its jurors in seat order and the rule they decide by."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -1,12 +1,10 @@
 """A juror of a live panel, as a panel states it and as its ballots do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -149,7 +147,7 @@ class Price(Struct, frozen=True):
     """The date of the table that it comes from; ``None`` if the panel states it."""
 
     @property
-    def in_batch(self) -> Price:
+    def in_batch(self) -> "Price":
         """The price of calls in a batch: half, at every vendor whose batch interface is used."""
         cached = None if self.cached is None else BATCH_SHARE * self.cached
         return replace(
@@ -168,23 +166,23 @@ class Price(Struct, frozen=True):
         return (read + tokens_out * self.output) / 1_000_000
 
 
-SHORT_LIMIT: Final = 4096
+SHORT_LIMIT = 4096
 """The token limit below which a thinking model may be cut off before it answers."""
 
-PLAIN_MAX_TOKENS: Final = 2048
-THINKING_MAX_TOKENS: Final = 8192
+PLAIN_MAX_TOKENS = 2048
+THINKING_MAX_TOKENS = 8192
 """The default token limits, for jurors that set no limit."""
 
-_RESERVED_KEYS: Final = frozenset({
+_RESERVED_KEYS = frozenset({
     "model", "messages", "system", "stream", "n", "response_format", "max_tokens",
     "max_completion_tokens", "temperature",
 })  # fmt: skip
 """The keys of a request's body that ``extra`` must not set."""
 
-_THINKING_KEYS: Final = ("reasoning_effort", "thinking", "reasoning")
+_THINKING_KEYS = ("reasoning_effort", "thinking", "reasoning")
 """The keys that tell the vendors how much a model should think."""
 
-_OFF: Final = ("none", "disabled", "between_tools", False)
+_OFF = ("none", "disabled", "between_tools", False)
 
 _CLAUDE_5 = r"claude-(?:(?:opus|sonnet|haiku)-5|fable|mythos)"
 _CLAUDE_WITHOUT_BUDGET = re.compile(rf"{_CLAUDE_5}|claude-opus-4[.-][78]")

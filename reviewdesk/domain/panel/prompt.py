@@ -5,20 +5,18 @@ a reply counts only if it repeats the nonce. The part that all calls of a run sh
 the part that differs comes last, so that the vendors' prompt caches can reuse the first.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
 from reviewdesk.domain.values import LabelRules
 
-VERSION: Final = 2
+VERSION = 2
 """The version of the contract, which is part of every prompt hash. Version 1 had no ``null``."""
 
 

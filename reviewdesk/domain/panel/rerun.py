@@ -1,7 +1,5 @@
 """Re-runs: which jurors answer again, under which rule, and what differs from the first verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -68,8 +66,7 @@ class Rerun(Struct, frozen=True):
 
     @property
     def panel_hash(self) -> str | None:
-        found: str | None = (self.verdict.body.get("provenance") or {}).get("panel_hash")
-        return found
+        return (self.verdict.body.get("provenance") or {}).get("panel_hash")
 
     @property
     def kept_its_panel(self) -> bool | None:

@@ -5,12 +5,10 @@ and ``samples`` holds each answer, with ``swapped`` where a panel asks in both o
 panels that had two rounds also state ``round``, and the last one decided.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from reviewdesk.domain.verdict import (
     CanonicalBallot,
@@ -22,7 +20,7 @@ from reviewdesk.domain.verdict import (
     without_nulls,
 )
 
-Choice: TypeAlias = bool | str | None
+Choice = bool | str | None
 """The choice in one answer: a vote, else a label in lower case, else ``None`` for an abstention."""
 
 _SUMS = ("tokens_in", "tokens_out", "cost_usd")

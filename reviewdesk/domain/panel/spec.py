@@ -1,13 +1,11 @@
 """A panel: the jurors to ask, the rule that decides, and its decision on collected ballots."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -108,9 +106,7 @@ class PanelRule:
         }
         counting = checked_rules(self.counting)
         kept = {
-            "labels": counting.labels,
-            "passing": counting.passing,
-            "failing": counting.failing,
+            **{name: getattr(counting, name) for name in _SPELLED},
             "strategy": None if self.strategy is None else strategy_named(self.strategy),
             "weights": weights,
             "rounding": values.member(Rounding, self.rounding, "rounding is"),
@@ -118,7 +114,6 @@ class PanelRule:
             if self.regime is None
             else values.member(Regime, self.regime, "regime is"),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
-            "priority": counting.priority,
             "min_answered": None
             if self.min_answered is None
             else values.min_answered("min_answered", self.min_answered),
@@ -134,15 +129,16 @@ class PanelRule:
     @property
     def counting(self) -> LabelRules:
         """The labels and the options for counting them."""
-        return LabelRules(
-            priority=self.priority,
-            labels=self.labels,
-            passing=self.passing,
-            failing=self.failing,
-            use_confidence=self.use_confidence,
-            fallback=UNCLEAR if self.fallback is None else self.fallback,
-            aggregate=self.aggregate,
-        )
+        names = (*_SPELLED, "use_confidence", "aggregate")
+        stated = {name: getattr(self, name) for name in names}
+        return LabelRules(**stated, fallback=UNCLEAR if self.fallback is None else self.fallback)
+
+
+_SPELLED = ("labels", "passing", "failing", "priority")
+"""The fields of a rule that hold labels, spelled as the panel declares them."""
+_OF_POLICY = (
+    "strategy", "threshold", "quorum", "failed_jurors", "min_answered", "supermajority",
+)  # fmt: skip
 
 
 def counts_labels(strategy: Strategy) -> bool:
@@ -156,29 +152,21 @@ def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     # A panel file's labels apply to verdicts whose jurors answered with labels.
     rules = other.counting if labelled(verdict.ballots) else LabelRules()
     counting = policy.counting or rules
+    stated = {name: getattr(policy, name) for name in _OF_POLICY}
+    stated |= {name: getattr(counting, name) for name in (*_SPELLED, "use_confidence")}
     return dataclasses.replace(
         other,
-        labels=counting.labels,
-        passing=counting.passing,
-        failing=counting.failing,
-        priority=counting.priority,
-        use_confidence=counting.use_confidence,
+        **without_nulls(stated),
         fallback=other.fallback if policy.counting is None else counting.fallback,
-        strategy=policy.strategy or other.strategy,
-        threshold=other.threshold if policy.threshold is None else policy.threshold,
-        quorum=other.quorum if policy.quorum is None else policy.quorum,
         weights={**other.weights, **policy.weights},
         trim=trim.fraction_under(policy, other.trim),
         rounding=trim.rounding or other.rounding,
         regime=verdict.regime or other.regime,
-        failed_jurors=policy.failed_jurors or other.failed_jurors,
-        min_answered=policy.min_answered or other.min_answered,
-        supermajority=other.supermajority if policy.supermajority is None else policy.supermajority,
         routes={},
     )
 
 
-Cast: TypeAlias = Ballot | Mapping[str, Any]
+Cast = Ballot | Mapping[str, Any]
 """A ballot, or the mapping that a canonical report holds for a juror."""
 
 
@@ -325,7 +313,7 @@ class PanelSpec:
         return tuple(tuple(seat for *_, seat in group) for _, group in groups)
 
     @property
-    def once(self) -> PanelSpec:
+    def once(self) -> "PanelSpec":
         jurors = tuple(dataclasses.replace(one, samples=1, order=None) for one in self.jurors)
         rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False)
         return PanelSpec(self.name, jurors, rule, self.rubric)

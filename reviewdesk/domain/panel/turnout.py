@@ -1,7 +1,5 @@
 """The turnout of each juror: how many of its ballots were answered, withheld or lost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any

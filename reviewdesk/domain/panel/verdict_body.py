@@ -1,7 +1,5 @@
 """The canonical verdict, built from a case, a panel and its ballots."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

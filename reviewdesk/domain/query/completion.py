@@ -1,7 +1,5 @@
 """Complete a filter or an order: the texts that can be typed next, each with its meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """The language of filters, orders and searches: its pieces, and what they mean."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata
@@ -9,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum, auto
-from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -174,11 +171,11 @@ class Term:
 class Nested(Struct, frozen=True):
     """A filter in parentheses, or a saved filter, as one part of another filter."""
 
-    filter: Filter
+    filter: "Filter"
     negated: bool
 
 
-Part: TypeAlias = Term | Nested
+Part = Term | Nested
 
 
 class Filter(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_, or_
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,9 @@ from reviewdesk.domain.query.words import (
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import SLACK
 
-Column: TypeAlias = npt.NDArray[Any]
-Mask: TypeAlias = npt.NDArray[np.bool_]
-Rows: TypeAlias = npt.NDArray[np.int32]
+Column = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int32]
 
 _WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
 _ANY = Flag.BIAS_WARNING | Flag.SAME_FAMILY
@@ -110,8 +110,7 @@ _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
 
 
 def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
-    found: Mask = columns[name] == (-1 if word == "none" else CODES[name].index(word))
-    return found
+    return columns[name] == (-1 if word == "none" else CODES[name].index(word))
 
 
 def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:

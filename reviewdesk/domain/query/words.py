@@ -1,7 +1,5 @@
 """The vocabulary of filters and orders; the words of flags are in ``assessment/result.py``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reviewdesk.domain.assessment.result import SHORT, Flag

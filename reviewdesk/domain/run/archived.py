@@ -1,7 +1,5 @@
 """The record of an archive whose parts were combined."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -19,5 +17,5 @@ class Archived(Struct, frozen=True):
     new: bool
     parts: int
     bad: tuple[str, ...]
-    stats: Stats
+    stats: "Stats"
     notes: tuple[str, ...] = ()

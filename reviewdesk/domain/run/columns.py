@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +86,7 @@ def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, in
 
 __all__ = ["Bools", "Floats", "Ints"]
 
-Small: TypeAlias = npt.NDArray[np.int8]
+Small = npt.NDArray[np.int8]
 
 
 class Columns(Struct, frozen=True):

@@ -1,7 +1,5 @@
 """Records about one run as a whole: its line in the list of runs, its counts and its details."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any

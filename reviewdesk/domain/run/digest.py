@@ -1,7 +1,5 @@
 """The content hash of a run: over its bodies, its rows, its packed ballots and its facts."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import sys

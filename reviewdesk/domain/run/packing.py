@@ -1,10 +1,7 @@
 """The ballots of a run as columns of bytes, which a desk keeps to compute figures over all."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -44,9 +41,9 @@ PER_VERDICT = {
 COLUMNS = PER_SEAT | PER_VERDICT
 """Every column with the type code of its numbers, which desks store in little-endian order."""
 
-Bar: TypeAlias = float | str | tuple[float | str | None, ...]
+Bar = float | str | tuple[float | str | None, ...]
 """A verdict's quorum, or also the share of a supermajority, or also ``min_answered``."""
-Window: TypeAlias = dict[str, bytes]
+Window = dict[str, bytes]
 """The columns of consecutive verdicts, each as bytes."""
 
 

@@ -1,7 +1,5 @@
 """Statistics of verdicts that merge, in any order, into the figures of a whole archive."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import add
@@ -112,7 +110,7 @@ class Stats(Struct, frozen=True):
     policies: tuple[PolicyCounts, ...] = ()
     """Other rules, each applied to all verdicts; ``Variant()`` is each verdict's own rule."""
 
-    def merge(self, other: Stats) -> Stats:
+    def merge(self, other: "Stats") -> "Stats":
         """Return the statistics of both, which must not share a verdict."""
         made = _summed(replace(self, policies=()), replace(other, policies=()))
         if not self.standing.verdicts or not other.standing.verdicts:
@@ -154,7 +152,7 @@ class Stats(Struct, frozen=True):
         return msgspec.json.encode(self).decode()
 
     @staticmethod
-    def from_json(text: str) -> Stats:
+    def from_json(text: str) -> "Stats":
         return msgspec.json.decode(text, type=Stats)
 
 

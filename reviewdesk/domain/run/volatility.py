@@ -1,7 +1,5 @@
 """Changes between runs: of one dimension while the others are stable, and of one case."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +20,7 @@ from reviewdesk.domain.stats.dense import Floats, Moments, Rows, cases, counted,
 from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK
 
-Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
+Units = Floats | Sequence[Sequence[float | None]]
 
 ENOUGH = 10
 """The fewest pairable units for which an interval is given."""

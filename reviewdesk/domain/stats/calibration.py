@@ -1,7 +1,5 @@
 """How well a judge's stated confidence matches how often it is right."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -39,7 +37,7 @@ class Rows(Struct, frozen=True):
         weight: Sequence[float] | None = None,
         passed: Sequence[bool] | None = None,
         content: Sequence[Hashable] | None = None,
-    ) -> Rows:
+    ) -> "Rows":
         """Build the columns; without weights every row weighs 1.
 
         Raise UsageError if the columns differ in length, a confidence lies outside 0..1, or a
@@ -83,7 +81,7 @@ class Rows(Struct, frozen=True):
         place = np.unique(self.content, return_inverse=True)[1]
         return np.bincount(place, weights=self.weight).astype(np.float64)
 
-    def by_label(self) -> Rows:
+    def by_label(self) -> "Rows":
         """Return the rows, those of one content and outcome merged and their weights added.
 
         Tests that assume independent rows use these. The confidence is their weighted mean.
@@ -103,7 +101,7 @@ class Rows(Struct, frozen=True):
             None if self.passed is None else self.passed[first],
         )
 
-    def weighted(self, weight: Sequence[float] | Floats) -> Rows:
+    def weighted(self, weight: Sequence[float] | Floats) -> "Rows":
         """Return the rows whose new weight is positive, with the new weights."""
         heavy = np.asarray(weight, dtype=np.float64)
         kept = heavy > 0

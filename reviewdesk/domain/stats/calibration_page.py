@@ -1,7 +1,5 @@
 """The records that the calibration page shows; drawing them loads no numpy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from enum import StrEnum

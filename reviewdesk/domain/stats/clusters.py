@@ -4,8 +4,6 @@ The verdicts on a content share its label, so a label of fifty verdicts is one o
 fifty. Contents of one case (its epochs, say) are alike, which matters for such items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -33,7 +31,7 @@ class Clusters(Struct, frozen=True):
     cells: Floats
 
     @staticmethod
-    def of(stratum: Ints, content: Ints, test: Ints, weight: Floats, cell: Ints) -> Clusters:
+    def of(stratum: Ints, content: Ints, test: Ints, weight: Floats, cell: Ints) -> "Clusters":
         """Gather verdicts, each with the index of its cell, by content and stratum."""
         pairs = np.column_stack([content, stratum])
         _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
@@ -54,7 +52,7 @@ class Clusters(Struct, frozen=True):
         tests: Sequence[Hashable],
         weight: Sequence[float],
         cell: Sequence[int],
-    ) -> Clusters | None:
+    ) -> "Clusters | None":
         """Gather verdicts as ``of`` does; ``None`` if no two share a content or a case."""
         content = numbered(contents)
         test = numbered(tests)
@@ -77,7 +75,7 @@ class Clusters(Struct, frozen=True):
     def repeated(self) -> bool:
         return int(self.cells.sum()) > len(np.unique(self.content))
 
-    def among(self, kept: Bools) -> Clusters:
+    def among(self, kept: Bools) -> "Clusters":
         return Clusters(*(getattr(self, name)[kept] for name in Clusters.__struct_fields__))
 
     def of_stratum(self, h: int, mass: float | None = None) -> tuple[Cells, LabelSpread]:

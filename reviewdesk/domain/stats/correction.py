@@ -1,7 +1,5 @@
 """The confusion of decisions and labels, and the pass rate corrected for it."""
 
-from __future__ import annotations
-
 import math
 from enum import StrEnum
 from typing import Any
@@ -88,7 +86,7 @@ class Cells(Struct, frozen=True):
         # Weights are not integers, so rounding may leave a little where the room is 0.
         return (n * self.right - chance) / room if room > 1e-12 * n * n else None
 
-    def plus(self, other: Cells, weight: float = 1) -> Cells:
+    def plus(self, other: "Cells", weight: float = 1) -> "Cells":
         """Return the sum with other cells, each multiplied by ``weight``."""
         return Cells(
             self.tp + weight * other.tp,

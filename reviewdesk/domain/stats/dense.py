@@ -4,20 +4,18 @@ Sums, ranks and counts are then a few passes over long rows. Units with the same
 form a matrix without gaps, so that no arithmetic has to skip a missing value.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.integer[Any]]
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Rows: TypeAlias = Ints | slice
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.integer[Any]]
+Bools = npt.NDArray[np.bool_]
+Rows = Ints | slice
 """A selection of units: their indices, or a slice of all."""
 
 BLOCK = 8192
@@ -33,7 +31,7 @@ class Moments(Struct, frozen=True):
     squares: float = 0.0
 
     @staticmethod
-    def of(values: Sequence[float] | Floats) -> Moments:
+    def of(values: Sequence[float] | Floats) -> "Moments":
         """Compute the moments of finite values."""
         given = np.asarray(values, dtype=np.float64)
         if not len(given):
@@ -42,7 +40,7 @@ class Moments(Struct, frozen=True):
         off = given - mean
         return Moments(len(given), mean, float(off @ off))
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: "Moments") -> "Moments":
         """Return the moments of both; associative and commutative up to rounding."""
         if not self.n or not other.n:
             return self if self.n else other
@@ -62,8 +60,7 @@ class Moments(Struct, frozen=True):
 def counted(marks: Bools) -> Ints:
     """Count the marks ``[s, n]`` of each unit: ``[n]``, in the smallest type that holds s."""
     kind = np.min_scalar_type(len(marks))
-    found: Ints = np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind)
-    return found
+    return np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind)
 
 
 def given(values: Floats) -> Ints:

@@ -1,7 +1,5 @@
 """The frozen records of calibration's statistics, for screens and reports: no statistics here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from math import inf
@@ -33,7 +31,7 @@ class Estimate(Struct, frozen=True):
         return self.low > -inf
 
     @property
-    def complement(self) -> Estimate:
+    def complement(self) -> "Estimate":
         """The figure ``1 - x``, such as a rate of errors."""
         value = None if self.estimate is None else 1 - self.estimate
         return Estimate(value, 1 - self.high, 1 - self.low, self.reason)

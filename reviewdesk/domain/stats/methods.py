@@ -1,7 +1,5 @@
 """How each figure is computed: for the shell, the screen and the docs, by ``glossary``."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 _DRAWN = "labels follow the random order of each group; no answer is missing for a reason"

@@ -1,7 +1,5 @@
 """Standard statistics: intervals of rates, kappa, weights from kappa, adjusted p values."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence

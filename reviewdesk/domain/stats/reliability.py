@@ -5,11 +5,8 @@ a sample: the distance of each end from the figure is combined by squares with t
 of the same size, as ``stratified.stratified_rate`` does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -146,7 +143,7 @@ ATOMS = 2_000_000
 """The most outcomes that a bin may have; with more, its mean is simulated."""
 
 
-Chances: TypeAlias = tuple[Floats, Floats]
+Chances = tuple[Floats, Floats]
 """A discrete distribution: some values, and the probability of each."""
 
 

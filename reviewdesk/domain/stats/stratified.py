@@ -1,10 +1,8 @@
 """Estimates a rate over a whole run from labels that were drawn stratum by stratum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +14,8 @@ from reviewdesk.domain.stats.rates import midp, wilson
 if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
 
-PartInterval: TypeAlias = Callable[[Part, float], tuple[float, float]]
-Interval: TypeAlias = Callable[[float, float, float], tuple[float, float]]
+PartInterval = Callable[[Part, float], tuple[float, float]]
+Interval = Callable[[float, float, float], tuple[float, float]]
 NO_LABEL = "no label that counts for the draw says pass or fail"
 UNLABELLED = "a group has no label: the bounds hold whatever its verdicts deserve"
 
@@ -116,7 +114,7 @@ class Rates(Struct, frozen=True):
 
 
 def stratified_rates(
-    found: Sequence[Voted], target: Target = Target.RUN, clusters: Clusters | None = None
+    found: Sequence[Voted], target: Target = Target.RUN, clusters: "Clusters | None" = None
 ) -> Rates:
     """Estimate a rater's rates over all verdicts that it decided, from the labels that count.
 

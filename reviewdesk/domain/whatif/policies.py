@@ -13,8 +13,6 @@ has no score, the share of votes for the decision throughout. No policy here rea
 with labels alone stay undecided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import product
@@ -111,7 +109,7 @@ class PolicyCounts(Struct, frozen=True):
     valued: bool = True
     own: bool = True
 
-    def merge(self, other: PolicyCounts) -> PolicyCounts:
+    def merge(self, other: "PolicyCounts") -> "PolicyCounts":
         """Return the counts over the verdicts of both."""
         names = ("verdicts", "flipped", "decided", "undecided", "passes")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}

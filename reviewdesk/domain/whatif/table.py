@@ -1,7 +1,5 @@
 """What other rules would have decided over a run; ``policies.py`` defines the figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby, product
@@ -188,8 +186,7 @@ def _decided(
 
 
 def _is_decided(decision: Small) -> Bools:
-    found: Bools = (decision == PASS) | (decision == FAIL)
-    return found
+    return (decision == PASS) | (decision == FAIL)
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:

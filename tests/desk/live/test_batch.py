@@ -136,7 +136,7 @@ def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
     assert assess(bare).decision == decision
     # The table of other rules takes the verdict as it stands.
     assert what_if(desk, run).standing.decided == 1 + (decision in {"pass", "fail"})
-    assert all(row.changed == 0 for row in what_if(desk, run).rows if row.own)
+    assert all(row.flipped == 0 for row in what_if(desk, run).rows if row.own)
 
 
 def test_a_case_that_fails_a_check_asks_no_juror_and_says_so(room: Room) -> None:
