@@ -280,8 +280,7 @@ def gate(
     rows that have no flag.
     """
     from reviewdesk.desk.gates.new_report import compared_with
-    from reviewdesk.desk.gates.result_files import write_junit, write_markdown
-    from reviewdesk.desk.gates.suite import run_suite
+    from reviewdesk.desk.gates.suite import run_suite, write_junit, write_markdown
     from reviewdesk.views.json import figures
 
     options = load_options(given)

@@ -132,8 +132,6 @@ class _Job(Generic[T]):
         call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
         sent = optional(call, state.place) - dropped
-        if self.last is None:
-            await asking.paced()
         exchange = self.last = await self._exchange(key, dropped)
         found = reply_or_fault(exchange, state.place.wire)
         if pause := limit.note(turn, exchange, found):

@@ -99,13 +99,6 @@ SHARED = ModelLimits(SystemClock())
 NOTICEABLE = 10.0
 """The least seconds of a pause that is reported."""
 
-TOGETHER = 8
-"""Calls that start at once; later calls start ``GAP`` seconds apart."""
-
-GAP = 0.004
-"""Seconds between starts. Calls that start together are answered together, and then each waits
-while all others are processed, round after round."""
-
 
 class RunLimits(Struct, frozen=True):
     """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
@@ -183,8 +176,6 @@ class CallSession:
         self._limits = SHARED if isinstance(self.clock, SystemClock) else ModelLimits(self.clock)
         self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
         self._began = self.clock.monotonic()
-        self._started = 0
-        self._next_start = 0.0
         self._refused: dict[tuple[str, str], frozenset[str]] = {}
         self._keys = known_keys(self.environment)
         self.redactor = Redactor(self._keys)
@@ -266,15 +257,6 @@ class CallSession:
         if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
             why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
             self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")
-
-    async def paced(self) -> None:
-        """Wait long enough that the first calls do not all start at once."""
-        self._started += 1
-        if not TOGETHER < self._started <= self.concurrency:
-            return
-        now = self.clock.monotonic()
-        self._next_start = max(self._next_start, now) + GAP
-        await self.clock.sleep(self._next_start - now)
 
     def hide(self, secrets: Iterable[str | None]) -> None:
         """Add these keys to the redactor."""

@@ -116,24 +116,24 @@ def planned(conn: Connection, whole: Event) -> list[PlannedRerun]:
     return [record(PlannedRerun, row) for row in rows]
 
 
-def replies(
-    conn: Connection, plan: int, call: str | None = None, *, unbooked: bool = False
-) -> list[dict[str, Any]]:
-    """Return the replies to a plan, or to one of its calls, the oldest first.
-
-    Those ``unbooked`` are from versions that booked no costs.
-    """
-    query = f"""SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
-                WHERE plan = ?1 AND (?2 IS NULL OR call = ?2) {"AND usd IS NULL" * unbooked}
-                ORDER BY key"""
-    rows = conn.execute(query, (plan, call))
-    return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
+def reply(conn: Connection, plan: int, call: str) -> dict[str, Any] | None:
+    """Return the newest reply to a call of a plan."""
+    query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
+               WHERE plan = ? AND call = ? ORDER BY key DESC LIMIT 1"""
+    row = conn.execute(query, (plan, call)).fetchone()
+    return None if row is None else {**dict(row), "headers": json.loads(row["headers"])}
 
 
 def spent(conn: Connection, plans: Sequence[int]) -> float:
     """Return the booked cost of the replies to plans, in US dollars."""
     rows = in_pages(conn, "SELECT total(usd) FROM replies WHERE plan IN (*)", plans)
     return float(sum(row[0] for row in rows))
+
+
+def are_booked(conn: Connection, plans: Sequence[int]) -> bool:
+    """Return True unless a reply to a plan has no booked cost, as of a version that kept none."""
+    query = "SELECT 1 FROM replies WHERE usd IS NULL AND plan IN (*)"
+    return next(in_pages(conn, query, plans), None) is None
 
 
 def kept_values(conn: Connection, prefix: str) -> dict[str, str]:

@@ -90,7 +90,7 @@ async def ask_panel(
     async def draw(free: int) -> list[tuple[None, Call]] | None:
         return [(None, call) for call in islice(waiting, free)] or None
 
-    meter = Meter(Unstored(None))
+    meter = Meter(Unstored())
     async with aclosing(CallRunner(asking, draw, meter).ballots()) as found:
         async for _, call, ballot in found:
             yield call, ballot

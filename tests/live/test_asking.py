@@ -18,20 +18,9 @@ from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL
-from reviewdesk.live.session import TOGETHER, CallSession
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import (
-    KEY,
-    KEYS,
-    FakeClock,
-    FakeTransport,
-    Kept,
-    ask,
-    ask_panel,
-    call,
-    juror,
-    session,
-)
+from tests.live.builders import KEY, KEYS, FakeTransport, Kept, ask, ask_panel, call, juror, session
 from tests.live.server import Server, verdict
 from tests.live.test_retry import GOOD, URL
 
@@ -217,18 +206,6 @@ async def test_waiting_for_a_place_is_not_part_of_a_jurors_time(
     assert (await first)[1]["status"] == "ok"
     assert [ballot["status"] async for _, ballot in ballots] == ["ok"] * 2
     assert len(begun) == 3
-
-
-# Those beyond the first eight wait, until all places are taken; nobody does after that.
-@pytest.mark.parametrize(("count", "places", "waits"), [(40, TOGETHER + 3, 3), (5, 16, 0)])
-async def test_of_many_calls_the_first_start_a_little_apart(
-    count: int, places: int, waits: int
-) -> None:
-    clock = FakeClock()
-    asking = session(FakeTransport([GOOD]), clock=clock, concurrency=places)
-    assert len([ballot async for _, ballot in ask_panel(calls(count), asking)]) == count
-    assert len(clock.slept) == waits
-    assert all(0 < seconds < 0.02 for seconds in clock.slept)
 
 
 async def test_of_a_body_that_is_no_reply_the_beginning_is_kept_and_headers_are_cut() -> None:

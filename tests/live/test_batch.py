@@ -20,9 +20,8 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.turnout import Host
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
-from reviewdesk.live.batch import Batch, CaseCalls, Unstored
+from reviewdesk.live.batch import Batch, CaseCalls, Unstored, plan
 from reviewdesk.live.limits import Meter, booked, worst
-from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession, RunLimits
 from reviewdesk.live.wires.requests import encoded, payload
@@ -152,7 +151,7 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     def done(pending: PendingCase, _found: CaseCalls) -> None:
         finished.append(pending)
 
-    store = Unstored(None)
+    store = Unstored()
     meter = Meter(store)
     asking = CallSession(
         Jurors(), meter.keep, RunLimits(concurrency=4), environment={}, clock=Clock()
@@ -194,7 +193,7 @@ async def test_a_request_waits_for_money_only_while_something_is_open() -> None:
         body = {"choices": [{"message": {"content": "x"}}], "usage": {"cost": share * most}}
         return Exchange("k", 0, "n", "t", 1.0, 200, json.dumps(body))
 
-    meter = Meter(Unstored(None), 1.7 * most)
+    meter = Meter(Unstored(), 1.7 * most)
     assert await meter.begin(calls[0])
     waiting = asyncio.create_task(meter.begin(calls[1]))
     await asyncio.sleep(0)

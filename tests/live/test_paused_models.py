@@ -110,7 +110,7 @@ class Asked:
 def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
     clock = VirtualClock()
     found = Asked(Host(clock, limited))
-    meter = Meter(Unstored(None))
+    meter = Meter(Unstored())
     asking = CallSession(
         found.host,
         meter.keep,

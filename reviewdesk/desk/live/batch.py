@@ -32,10 +32,9 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import SLACK, CanonicalVerdict
 from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import CaseCalls, ReplyCache, Unstored, ask_all
+from reviewdesk.live.batch import CaseCalls, ReplyCache, Survey, Unstored, ask_all, hosts, payloads
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
-from reviewdesk.live.plan import Survey, hosts, payloads
 from reviewdesk.live.records import ReplyStore
 from reviewdesk.live.session import RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
@@ -174,7 +173,7 @@ class BatchRun:
     order: Order
     listener: BatchListener
     world: World
-    store: ReplyStore = field(default_factory=lambda: Unstored(None))
+    store: ReplyStore = field(default_factory=Unstored)
     """Where replies go; a report has a journal."""
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""

@@ -93,8 +93,8 @@ class DeskJournal:
     def reply(self, key: str) -> Exchange | None:
         """Return the newest stored exchange of a call."""
         plan = self._plans.get(key, self.plan)
-        found = [] if plan is None else reruns.replies(self.desk.conn, plan, key)
-        return Exchange(**found[-1]) if found else None
+        found = None if plan is None else reruns.reply(self.desk.conn, plan, key)
+        return None if found is None else Exchange(**found)
 
     @property
     def spent(self) -> float:

@@ -31,7 +31,7 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.errors import UsageError
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.records import Clock, Keep, Transport
+from reviewdesk.live.records import Clock, Transport
 
 
 def use_references(
@@ -190,7 +190,6 @@ class Panel(PanelSpec):
         told: Callable[[LiveProgress], None] = lambda _: None,
         transport: Transport | None = None,
         clock: Clock | None = None,
-        keep: Keep | None = None,
         environment: Mapping[str, str] = PROCESS,
         deadline: float | None = None,
         max_wait: float | None = None,
@@ -201,10 +200,9 @@ class Panel(PanelSpec):
         written to that file, and every reply is on disk beside it before it is used, so that
         ``resume`` continues a run that was cut off; ``force`` replaces a report. ``max_cost`` is
         a ceiling in US dollars, for which each juror needs a price. ``told`` hears of the progress.
-        API keys come from the environment, ``keep`` stores each reply before it is used if there is
-        no report, and a ``transport`` that you pass stays open. ``deadline`` is the seconds of
-        trying that each ballot has, and ``max_wait`` those that a model may be paused before its
-        ballots are lost; both are 600 if you give none.
+        API keys come from the environment, and a ``transport`` that you pass stays open.
+        ``deadline`` is the seconds of trying that each ballot has, and ``max_wait`` those that a
+        model may be paused before its ballots are lost; both are 600 if you give none.
 
         Raises:
             UsageError: the panel cannot be asked about a case.
@@ -212,7 +210,6 @@ class Panel(PanelSpec):
             CeilingError: the next call might exceed the ceiling.
         """
         from reviewdesk.desk.live.batch import BatchListener, BatchRun, Cases, Order
-        from reviewdesk.live.batch import Unstored
         from reviewdesk.live.session import SystemClock, World
         from reviewdesk.live.wires.transport import HttpTransport
         from reviewdesk.reports.panels.cases_file import case_from
@@ -256,8 +253,7 @@ class Panel(PanelSpec):
         text = "\n".join(map(case_key, cases))
         found = Cases("cases", lambda: iter(cases), sha256(text.encode()).hexdigest)
         listener = BatchListener(told=told)
-        store = Unstored(keep)
-        run = BatchRun(self, found, order, listener, world, store, kept)
+        run = BatchRun(self, found, order, listener, world, kept=kept)
         with run.begun():
             await run.ask()
         return tuple(made[place] for place in range(len(cases)))

@@ -35,8 +35,8 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.live.batch import plan
 from reviewdesk.live.keys import PROCESS, is_malformed, key_problem
-from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Transport, calls_for
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports import Source, read

@@ -37,12 +37,11 @@ from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import CaseCalls, ask_all
+from reviewdesk.live.batch import CaseCalls, Survey, ask_all
+from reviewdesk.live.batch import payloads as sent
 from reviewdesk.live.keys import PROCESS, redactor
-from reviewdesk.live.limits import Meter, booked
-from reviewdesk.live.plan import Survey
-from reviewdesk.live.plan import payloads as sent
-from reviewdesk.live.records import Call, Exchange, calls_for
+from reviewdesk.live.limits import Meter
+from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.replies.ballots import answer_of, stopped
 from reviewdesk.live.session import RunLimits, World
 from reviewdesk.store import events, reruns
@@ -286,6 +285,10 @@ def _rest(
     keys = [key for key, one in plans.items() if not one.done]
     if not keys:
         raise UsageError("the run of that re-run was removed", "Load its report again.")
+    if order.max_cost is not None and not reruns.are_booked(
+        desk.conn, [one.plan for one in plans.values()]
+    ):
+        raise UsageError("what the re-run has cost is not known", "Continue it without a ceiling.")
     shown = found.extent.shown
     rest = replace(order, keys=keys, wish=found.wish, source=found.source, shown=shown, panel=None)
     return rest, plans
@@ -318,7 +321,8 @@ async def carry_out(
     of = resumes.extent.verdicts if resumes else len(ready.keys)
     with held(word), closing(DeskJournal(desk, word, of)) as journal:
         plans = write_plans(journal, ready)
-        meter = Meter(journal, ready.order.max_cost, _spent(desk, ready))
+        spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
+        meter = Meter(journal, ready.order.max_cost, spent)
         summary = RerunSummary(len(ready.keys))
         ballots: dict[str, CanonicalBallot] = {}
         """The ballots of a single verdict by call, which a stop keeps."""
@@ -366,17 +370,6 @@ async def carry_out(
             left_over = f", and {summary.left:,} of {summary.verdicts:,} verdicts are left"
             raise meter.stopped(left_over, "The answers are kept; continue with a higher ceiling.")
         return summary
-
-
-def _spent(desk: Desk, ready: ReadyRerun) -> float:
-    """Return what a re-run that is continued has cost, in US dollars, with replies not booked."""
-    spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
-    for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
-        if rows := reruns.replies(desk.conn, one.plan, unbooked=True):
-            calls = {call.key: call for call in ready.prepared(desk, key).calls}
-            known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
-            spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
-    return spent
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:

@@ -29,7 +29,7 @@ from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import CeilingError
-from reviewdesk.live.records import Call, Exchange, Response
+from reviewdesk.live.records import Response
 from reviewdesk.stats import PanelSpec, Strategy, aggregate
 from reviewdesk.views.json.figures import batch
 from reviewdesk.views.words import answers
@@ -153,22 +153,18 @@ class Counting(Jurors):
 
 
 async def test_a_panel_is_asked() -> None:
-    scores, sent, kept = {"m0": 0.9, "m1": 0.8, "m2": 0.1}, list[str](), []
+    scores, sent = {"m0": 0.9, "m1": 0.8, "m2": 0.1}, list[str]()
 
     def answer(body: Any) -> Response:
         sent.append(body["messages"][1]["content"])
         return Response(200, {}, reply(body, score=scores[body["model"]]))
 
-    def keep(call: Call, exchange: Exchange) -> None:
-        kept.append((call.juror.name, exchange.status))
-
     panel = Panel("median", jurors=THREE, rubric="Be right.")
     item = {"id": "c", "output": "{42}", "input": "question c.", "generator": {"model": "gpt-5"}}
     line = Counting(answer)
-    found = await panel.judge(item, transport=line, keep=keep, environment=NOBODY)
+    found = await panel.judge(item, transport=line, environment=NOBODY)
     assert (found.decision, found.score) == (Decision.PASS, 0.8)
     assert [one.score for one in found.ballots] == [0.9, 0.8, 0.1]
-    assert sorted(kept) == [("j0", 200), ("j1", 200), ("j2", 200)]
     assert all("{42}" in one and "Be right." in one for one in sent)
     assert found.case.generator == Generator("gpt-5")
     # The caller's transport stays the caller's.
@@ -256,15 +252,12 @@ async def test_many_cases_are_judged_side_by_side_and_come_back_in_order(tmp_pat
     panel, jurors = Panel("median", jurors=seats, rubric="right?"), Jurors()
     cases = [question("c0"), question("c1", checks={"contains": "no"}), question("c2")]
     told: list[LiveProgress] = []
-    kept: list[Exchange] = []
     how: dict[str, Any] = {"transport": jurors, "clock": Clock(), "environment": {}}
-    found = await panel.judge_many(
-        cases, concurrency=4, told=told.append, keep=lambda _, one: kept.append(one), **how
-    )
+    found = await panel.judge_many(cases, concurrency=4, told=told.append, **how)
     assert [one.case.id for one in found] == ["c0", "c1", "c2"]
     assert [one.decision for one in found] == [Decision.PASS, Decision.FAIL, Decision.PASS]
     # Three jurors are asked about each of the two cases that pass their checks.
-    assert (jurors.asked.total(), jurors.most, len(kept), told[-1].calls) == (6, 4, 6, 6)
+    assert (jurors.asked.total(), jurors.most, told[-1].calls) == (6, 4, 6)
     report = tmp_path / "r.jsonl"
     assert len(await panel.judge_many(cases, report=report, **how)) == 3
     assert len(report.read_bytes().splitlines()) == 4

@@ -275,12 +275,14 @@ async def test_one_ceiling_holds_for_all_and_across_a_resume(
     with pytest.raises(CeilingError, match="verdicts are left"):
         await run(desk, ready(desk, keys, path, **order))
     assert len(server.calls) == 10
-    # The same ceiling lets no further call through, nor if a version that kept no costs began.
-    for change in ("usd = usd", "usd = NULL"):
-        desk.conn.execute(f"UPDATE replies SET {change}")
-        with pytest.raises(CeilingError):
-            await run(desk, rest(desk, max_cost=ceiling)[1])
-        assert len(server.calls) == 10
+    # The same ceiling lets no further call through.
+    with pytest.raises(CeilingError):
+        await run(desk, rest(desk, max_cost=ceiling)[1])
+    assert len(server.calls) == 10
+    desk.conn.execute("UPDATE replies SET usd = NULL WHERE key = 1")
+    with pytest.raises(UsageError, match="is not known"):
+        rest(desk, max_cost=ceiling)
+    desk.conn.execute("UPDATE replies SET usd = 0.16 WHERE key = 1")
     summary = await run(desk, rest(desk, max_cost=100.0)[1])
     assert (len(server.calls), summary.left) == (36, 0)
     assert summary.spent_usd == pytest.approx(36 * 0.16)
