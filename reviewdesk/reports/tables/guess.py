@@ -11,16 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.cells import (
-    BALLOT,
-    FACTS,
-    REASONS,
-    Cells,
-    is_criterion,
-    likely_number,
-    name,
-    parsed,
-)
+from reviewdesk.reports.tables.cells import BALLOT, FACTS, Cells, is_criterion, likely_number, name
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
     JUDGE,
@@ -32,14 +23,11 @@ from reviewdesk.reports.tables.nested import (
 )
 from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
 from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
-from reviewdesk.reports.tables.shapes import AGAIN, BETWEEN, TableShapes, frames_of
+from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MOST_LISTED = 20
-_ERRORS = ("error", "error_message")
-_VOTES = ("pass", "passed", "verdict", "vote", "label", "result")
-_SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _PAIR = ("chosen", "rejected")
 _FIRST = {
     "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
@@ -62,9 +50,9 @@ _FAULT = re.compile(
 )
 _OF_FAULT = {"pass": ["no", "false", "n"], "fail": ["yes", "true", "y"]}
 """The words for the answers to a question whether there is a fault."""
+_SUM = "(?:mean|avg|average|median|std|sum|total|final|consensus|majority|aggregate|combined)"
 _SUMS = re.compile(
-    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^(?:mean|avg|average|median|std)[_ ]"
-    r"|[_ ](?:mean|avg|average|median|std)$",
+    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$",
     re.IGNORECASE,
 )
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
@@ -117,6 +105,10 @@ class Guesser(TableShapes):
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
+        stated = [one for one in self.columns if _SUMS.search(one) and OF_ITEM.search(one)]
+        for one in stated if not {"decision", "pass"} & self.roles.keys() else ():
+            if self.answers(one) and not any(map(likely_number, self.cells(one))):
+                self.made["decision"] = one
 
     def guess(self) -> Guess:
         if missing := [one for one in self.said if one not in self.columns]:
@@ -153,43 +145,14 @@ class Guesser(TableShapes):
 
     def shaped(self) -> Guess | None:
         """Return the map of a table whose columns do not hold one answer of one judge each."""
-        made = {**self.made, "item": self.item}
-        judges = self.answering()[1]
-        if results := self.results(self.columns):
-            path = dict.fromkeys(("score", "decision", "output"), "*")
-            found = {
-                "columns": results,
-                **path,
-                "judge": "=tests",
-                "as": "check",
-                "dimension": "=*",
-            }
-            problem = f"has an output and its result in one cell: {listed(results)}"
-            return _unsure(_map(made | {"ballots": [found]}), problem, self.see, *results)
-        counts = self.counts()
-        counted = [one for rule in counts for one in rule["columns"]]
-        if "pass" in self.roles and self.roles["pass"] not in counted:
-            made.setdefault("decision", self.roles["pass"])
-        if not judges and (column := self.tagged()):
-            person = {"as": "person", "label": f"{column}.0"}
-            if words := self.words([[parsed(one)[0] for one in self.cells(column) if parsed(one)]]):
-                made["words"] = words
-            problem = f'has in "{show_line(column, 60)}" lists of words, as people choose them'
-            return _unsure(_map(made | {"ballots": [person]}), problem, self.see, column)
-        if counts and not any(map(JUDGE.search, judges)):
-            problem = f"has numbers of votes, without the names of judges: {listed(counted)}"
-            return _unsure(_map(made | {"ballots": counts}), problem, self.see, *counted)
-        if self.people_rule and judges and {*judges} <= {*self.people}:
-            problem = f"has the answers of people, which are read as labels: {listed(judges)}"
-            hint = f"{self.see}, or as those of judges: reviewdesk open {self.command}"
-            hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
-            return _unsure(self.wide((), ()), problem, hint, *judges)
-        if rule := self.outputs(judges):
-            left = {"output", "alternative", "rubric", "words"} if "alternative" in made else set()
-            made = {key: one for key, one in made.items() if key not in {*left, "output"}}
-            made["ballots"] = [self.columns_rule(judges) | rule]
-            problem = f"has an output beside each score: {listed(judges)}"
-            return _unsure(_map(made), problem, self.see, *judges)
+        for problem, rules, columns in self.shapes(self.answering()[1]):
+            made = {**self.made, "item": self.item, "ballots": rules}
+            if "pass" in self.roles and self.roles["pass"] not in columns:
+                made.setdefault("decision", self.roles["pass"])
+            if any("output" in rule for rule in rules):
+                kept = made.keys() - {"output", "alternative", "rubric", "words"}
+                made = {key: one for key, one in made.items() if key in kept}
+            return _unsure(_map(made), f"{problem}: {listed(columns)}", self.see, *columns)
         return None
 
     def nested(self, asks: bool) -> Guess | None:
@@ -352,6 +315,7 @@ class Guesser(TableShapes):
             # A row for each question has a column for each judge.
             rule |= {"judge": "=*", "dimension": self.roles["dimension"]}
         made |= {"item": self.item or "=table", "ballots": [rule]}
+        self.told_apart(made, [str(rule.get("judge", made["judge"]))], wide=False)
         return _unsure(_map(made), problem, self.see, *rest)
 
     def invert(self, columns: Sequence[str]) -> None:
@@ -361,6 +325,8 @@ class Guesser(TableShapes):
         if columns and not numbers and all(map(_FAULT.search, columns)):
             self.made["words"] = _OF_FAULT
             self.made["notes"] = ["yes is read as a fail, because the columns ask for faults"]
+        elif columns and all(map(_FAULT.search, columns)):
+            self.made["notes"] = ["a high score may mean a fault, as the columns ask for faults"]
 
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         self.invert((*judges, *criteria))
@@ -383,20 +349,6 @@ class Guesser(TableShapes):
         self.told_apart(made, ())
         return _map(made)
 
-    def grid(self, columns: Sequence[str]) -> list[JsonObject]:
-        """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
-        start, end = frame_of(columns) if columns else ("", "")
-        stems = [one[len(start) : len(one) - len(end)] for one in columns]
-        if len(stems) > 1 and all(map(AGAIN.match, stems)):
-            return [self.columns_rule(columns) | {"judge": "=judge", "epoch": "=*"}]
-        role, frames = frames_of(stems)
-        frames = {one: (start + first, last + end) for one, (first, last) in frames.items()}
-        return [
-            self.columns_rule([one for one in columns if _framed(one, frame)], frame)
-            | {role: f"={at if role == 'epoch' else asked}"}
-            for at, (asked, frame) in enumerate(frames.items(), 1)
-        ]
-
     def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Add the row's outcome and model to a map; return the rules that outcomes need."""
         if "model" in self.roles:
@@ -417,46 +369,6 @@ class Guesser(TableShapes):
             found[decision]["decision"] = found[decision]["score"]
         return [*map(self.by_row, found.values())]
 
-    def columns_rule(
-        self, named: Sequence[str], frame: tuple[str, str] | None = None
-    ) -> JsonObject:
-        """Return the rule of a wide table for columns, with the columns that belong to them."""
-        start, end = frame or frame_of(named)
-        stems = [one[len(start) : len(one) - len(end)] for one in named]
-        known = {column.casefold(): column for column in self.columns}
-
-        def beside(words: Sequence[str], suffix: str | None = None) -> str:
-            frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
-            for word in words:
-                frames.append((start, f" ({word})"))
-                for mark in BETWEEN:
-                    frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
-                    frames.append((f"{word}{mark}", ""))
-            found = {
-                f"{known[name][: len(first)]}*{known[name][len(first) + len(stem) :]}": None
-                for first, last in frames
-                for stem in stems
-                if (name := f"{first}{stem}{last}".casefold()) in known
-            }
-            return "|".join(found)
-
-        rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
-        if why := beside(REASONS, self.options.reason_suffix):
-            rule["reason"] = why
-        elif len(named) == 1:
-            whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
-            whys = [one for one in whys if one not in self.people]
-            if "reason" in self.roles or len(whys) == 1:
-                rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
-            if "pass" in self.roles and self.roles["pass"] not in named:
-                rule["pass"] = self.roles["pass"]
-        besides = {"confidence": _SURENESS, "error": _ERRORS, "pass": _VOTES}
-        found = {role: path for role, words in besides.items() if (path := beside(words))}
-        rule |= found
-        return {
-            role: path for role, path in rule.items() if role == "score" or path != rule["score"]
-        }
-
     def answering(self) -> tuple[list[str], list[str]]:
         """Return the columns of no other use, and those of them that hold answers."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
@@ -473,37 +385,49 @@ class Guesser(TableShapes):
             for one in free
             if self.answers(one) or (is_criterion(one) and self.has_words(self.cells(one)))
         ]
-        answers = [one for one in answers if not one.casefold().endswith(_SURENESS)] or answers
+        answers = [one for one in answers if not one.casefold().endswith(SURENESS)] or answers
+        # Beside the score of a judge, other numbers are facts on the judge.
+        named = tuple(f"{stem_of(one)}_" for one in answers if stem_of(one) != one)
+        facts = [one for one in answers if stem_of(one) == one and one.startswith(named)]
+        facts = [one for one in facts if not any(map(is_criterion, re.split("(?<=[^_])_", one)))]
+        answers = [one for one in answers if one not in facts]
         # A judge's score and its vote in words are one answer, and the first counts as its name.
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
             found.setdefault(stem_of(one), one)
         return free, self.within([one for one in answers if one in found.values()])
 
-    def by_cells(self) -> Guess:
-        """Return the map of a table without a column of judges' names, by its cells' content."""
-        free, judges = self.answering()
-        for role in ("pass", "status", "label"):
-            if not judges and role in self.roles and self.answers(self.roles[role]):
-                judges = [self.roles.pop(role)]
-                self.made.pop("decision", None)
-        criteria = [
+    def questions(self, judges: Sequence[str]) -> tuple[Sequence[str], bool]:
+        """Return the columns that ask different questions, and if the names of all say so."""
+        known = [
             one
             for one in judges
             if is_criterion(stem_of(one).rpartition(".")[2])
             or (one.endswith("?") and not JUDGE.search(one))
         ]
+        rest = [one for one in judges if one not in known]
+        # Beside questions, columns are judges only if their names say so.
+        asked = judges if known and not any(map(JUDGE.search, rest)) else known
+        return asked, bool(known) and not rest
+
+    def by_cells(self) -> Guess:
+        """Return the map of a table without a column of judges' names, by its cells' content."""
+        free, judges = self.answering()
+        stated = [role for role in ("pass", "status", "label") if role in self.roles]
+        stated = [role for role in stated if self.answers(self.roles[role])]
+        if stated and not judges:
+            judges = [self.roles.pop(stated[0])]
+            self.made.pop("decision", None)
         grid = self.grid(judges)
-        asked = bool(judges) and criteria == judges and not grid
-        likely = asked or (bool(criteria) and not (grid or any(map(JUDGE.search, judges))))
-        made = self.wide(() if likely else judges, judges if likely else ())
-        if judges and (asked or (not grid and all(map(SURE.search, judges)))):
+        asked, known = ([], False) if grid else self.questions(judges)
+        made = self.wide([one for one in judges if one not in asked], asked)
+        if judges and (known or (not (grid or asked) and _are_sure(judges))):
             return Guess(made, tuple(judges))
         if self.twice.intersection(free):
             problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
             return _unsure(made, problem, "Give each column a name of its own.")
         worded = self.worded(free, judges)
-        marks = {str(cell) for one in worded for cell in self.cells(one)}
+        marks = self.said_in(worded)
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
         if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
             options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
@@ -511,6 +435,9 @@ class Guesser(TableShapes):
             return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
             return self.labels()
+        if asked and len(asked) < len(judges):
+            problem = f"has a column for each question: {listed(asked)}"
+            return _unsure(made, problem, self.see, *judges)
         problem = f"has no column that names the judge {self.has}"
         if not judges and (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             return Guess(replace(made, as_="person", label="=pass"), _PAIR)
@@ -520,7 +447,7 @@ class Guesser(TableShapes):
             asks = "question" if "dimension" in grid[0] else "run"
             problem = f"has a column for each judge and {asks}: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
-        option = "--criteria-columns" if likely else "--judge-columns"
+        option = "--criteria-columns" if asked else "--judge-columns"
         hint = "Name the columns of one judge's scores each with --judge-columns, or those that ask"
         hint += f" different questions with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
@@ -543,7 +470,7 @@ class Guesser(TableShapes):
     def ask_words(self, made: TableMap, columns: Sequence[str], command: str) -> Guess:
         """Return a guess whose hint is the command that states the meaning of the words."""
         words = made.words
-        said = {str(cell) for one in columns for cell in self.cells(one)}
+        said = self.said_in(columns)
         found = [(key, one) for key in words for one in words[key] if one in said]
         options = [f"--{key}-label {shlex.quote(one)}" for key, one in found]
         shown = ", ".join(show_line(one, 40) for _, one in found)
@@ -552,16 +479,21 @@ class Guesser(TableShapes):
         return _unsure(made, problem, hint, *columns)
 
 
+def _are_sure(judges: Sequence[str]) -> bool:
+    """Return True if all names are those of judges, and none may be that of a judge's question."""
+    rest = [
+        re.sub(rf"{SURE.pattern}|[\W_]", "", stem_of(one), flags=re.IGNORECASE) for one in judges
+    ]
+    short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
+    return all(map(SURE.search, judges)) and (short or len(judges) == 1)
+
+
 def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
     return Guess(made, judges, False, problem, hint)
 
 
 def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
-
-
-def _framed(column: str, frame: tuple[str, str]) -> bool:
-    return column.startswith(frame[0]) and column.endswith(frame[1])
 
 
 def _column_of(path: str) -> str:

@@ -32,7 +32,8 @@ NO_SCORE = re.compile(
     r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
-    r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared"
+    r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
+    r"|tries|calls"
     rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$"
     r"|seconds$|minutes$|[_ ](?:tokens?|cost|latency)[_ ]",
     re.IGNORECASE,
@@ -273,6 +274,9 @@ class TableSample:
 
     def cells(self, column: str) -> list[Any]:
         return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
+
+    def said_in(self, columns: Sequence[str]) -> set[str]:
+        return {str(cell) for one in columns for cell in self.cells(one)}
 
     def recurs(self, paths: Sequence[str]) -> bool:
         found = [tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample]

@@ -37,12 +37,12 @@ _TEXTS = {
     "output": re.compile(
         r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
         r"|candidate|antwort|réponse|respuesta"
-        r"|^(?:assistant|bot|agent)(?:[ _](?:message|text|turn))?$",
+        r"|^(?:assistant|bot|agent|model|chatbot)(?:[ _](?:message|text|turn|says?|said))?$",
         re.IGNORECASE,
     ),
     "input": re.compile(
         r"question|prompt|query|instruction|input|message|article|document|goal|frage|pregunta"
-        r"|^(?:user|customer)$",
+        r"|^(?:user|customer)(?:[ _](?:text|turn|says?|said|asks?|asked))?$",
         re.IGNORECASE,
     ),
 }
@@ -68,7 +68,8 @@ _OTHER_ID = re.compile(
 )
 """Ids of other things than items."""
 _HUMAN = re.compile(
-    r"^(?:human|expert|gold|manual)[ _-]|[ _(-]human\)?$|^thumbs?\b"
+    r"^(?:human|expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor)[ _-]"
+    r"|[ _(-]human\)?$|^thumbs?\b"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
     re.IGNORECASE,
 )

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from reviewdesk.reports.tables.cells import FRONT, is_criterion, likely_number, name, parsed
+from reviewdesk.reports.tables.cells import (
+    FRONT,
+    REASONS,
+    is_criterion,
+    likely_number,
+    name,
+    parsed,
+)
 from reviewdesk.reports.tables.nested import JUDGE, SURE
-from reviewdesk.reports.tables.roles import TableRoles, stem_of
+from reviewdesk.reports.tables.roles import TableRoles, frame_of
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
-_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
-_PASSING = frozenset({"pass", "passes", "passed", "yes", "for", "approve", "upvotes"})
-_FAILING = frozenset({"fail", "fails", "failed", "no", "against", "reject", "downvotes"})
-_VOTERS = frozenset({"judges", "total", "jurors", "voters", "raters", "votes", "panel"})
+_WORDS = re.compile(r"[\W_]+")
+_WHOLE = re.compile(r"\d+(?:\.0)?\Z")
+_VOTES = {
+    "pass": frozenset({"pass", "passes", "passed", "yes", "for", "approve", "upvotes"}),
+    "fail": frozenset({"fail", "fails", "failed", "no", "against", "reject", "downvotes"}),
+    "all": frozenset({"judges", "total", "jurors", "voters", "raters", "votes", "panel"}),
+}
+"""Words in the names of columns that count votes."""
 _COUNTED = frozenset({"n", "num", "count", "counts", "votes", "vote", "total", "number"})
 _REPEAT = re.compile(
     r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
@@ -24,14 +35,21 @@ _REPEAT = re.compile(
 _PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
 """Roles and columns that tell apart the rows of one item and judge."""
 _TAGS = frozenset({"label", "labels", "tags", "annotations", "cats", "categories"})
+SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
+_BESIDE = {
+    "confidence": SURENESS,
+    "error": ("error", "error_message"),
+    "pass": ("pass", "passed", "verdict", "vote", "label", "result"),
+}
+"""Words in the names of columns that belong to the score of a judge."""
 _RESPONSES = ("answer", "response", "output", "completion", "reply", "generation", "text")
 AGAIN = re.compile(
     r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
 )
-BETWEEN = ("_", " ", ".", ":", "-", "/")
+_BETWEEN = ("_", " ", ".", ":", "-", "/")
 _JOINS = (
     *((f"{space}{sign}", end) for sign, end in ("()", "[]") for space in (" ", "")),
-    *((mark, "") for mark in (": ", " - ", " | ", "__", *BETWEEN)),
+    *((mark, "") for mark in (": ", " - ", " | ", "__", *_BETWEEN)),
 )
 """What stands between a judge and a question in the name of a column, and behind them."""
 
@@ -74,54 +92,136 @@ class TableShapes(TableRoles):
         same = len(found) == len({item for item, _ in found})
         return same and all(str(one).isdecimal() for one in self.cells(column))
 
+    def shapes(self, judges: Sequence[str]) -> Iterator[tuple[str, list[JsonObject], list[str]]]:
+        """Yield what is likely about the columns, with their rules and names."""
+        held = {one: [*map(str, self.cells(one))] for one in self.columns}
+        results = [one for one in held if held[one] and all(map(FRONT.match, held[one]))]
+        if results:
+            cell = dict.fromkeys(("score", "decision", "output"), "*")
+            rule = {"columns": results, "judge": "=tests", "as": "check", "dimension": "=*"}
+            yield "has an output and its result in one cell", [cell | rule], results
+        if not judges and (column := self.tagged()):
+            rule = {"as": "person", "label": f"{column}.0"}
+            yield "has lists of words, as people choose them", [rule], [column]
+        counts = self.counts()
+        if counts and not any(map(JUDGE.search, judges)):
+            counted = [one for rule in counts for one in rule["columns"]]
+            yield "has numbers of votes, without the names of judges", counts, counted
+        if self.people_rule and judges and {*judges} <= {*self.people}:
+            problem = (
+                "has answers that are read as people's labels, unless --judge-columns names them"
+            )
+            yield problem, self.people_rule, [*judges]
+        if "alternative" in self.roles and judges and self.said_in(judges) == {"1", "2"}:
+            rule = self.columns_rule(judges)
+            rule |= {"pass": rule["score"], "score": ""}
+            yield "has 1 or 2 for the better one of two responses", [rule], [*judges]
+        if len(judges) > 1 and not any(map(SURE.search, judges)):
+            rule = self.columns_rule(judges)
+            path = self.beside(frame_of(judges), rule["columns"], _RESPONSES)
+            own = [path.replace("*", one) for one in rule["columns"]]
+            if {*own} <= {*self.columns} and self.roles.get("output", own[0]) in own:
+                rule |= {"dimension": "=*", "judge": "=score", "output": path}
+                yield "has an output beside each score", [rule], [*judges]
+
+    def columns_rule(
+        self, named: Sequence[str], frame: tuple[str, str] | None = None
+    ) -> JsonObject:
+        """Return the rule of a wide table for columns, with the columns that belong to them."""
+        start, end = frame = frame or frame_of(named)
+        stems = [one[len(start) : len(one) - len(end)] for one in named]
+        rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
+        if why := self.beside(frame, stems, REASONS, self.options.reason_suffix):
+            rule["reason"] = why
+        elif len(named) == 1:
+            whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
+            whys = [one for one in whys if one not in self.people]
+            if "reason" in self.roles or len(whys) == 1:
+                rule["reason"] = self.roles.get("reason", whys[0] if whys else "")
+            if "pass" in self.roles and self.roles["pass"] not in named:
+                rule["pass"] = self.roles["pass"]
+        rule |= {role: self.beside(frame, stems, words) for role, words in _BESIDE.items()}
+        score = rule["score"]
+        others = {role: path for role, path in rule.items() if path not in ("", score)}
+        return {"columns": stems, "score": score, **others}
+
+    def beside(
+        self,
+        frame: tuple[str, str],
+        stems: Sequence[str],
+        words: Sequence[str],
+        suffix: str | None = None,
+    ) -> str:
+        """Return the path of columns that are named by judges and one of some words."""
+        start, end = frame
+        known = {column.casefold(): column for column in self.columns}
+        frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
+        for word in words:
+            frames.append((start, f" ({word})"))
+            for mark in _BETWEEN:
+                frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
+                frames.append((f"{word}{mark}", ""))
+        found = {
+            f"{known[name][: len(first)]}*{known[name][len(first) + len(stem) :]}": None
+            for first, last in frames
+            for stem in stems
+            if (name := f"{first}{stem}{last}".casefold()) in known
+        }
+        return "|".join(found)
+
+    def grid(self, columns: Sequence[str]) -> list[JsonObject]:
+        """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
+        start, end = frame_of(columns) if columns else ("", "")
+        stems = [one[len(start) : len(one) - len(end)] for one in columns]
+        if len(stems) > 1 and all(map(AGAIN.match, stems)):
+            return [self.columns_rule(columns) | {"judge": "=judge", "epoch": "=*"}]
+        role, frames = _frames_of(stems)
+        rules = []
+        for at, (asked, (first, last)) in enumerate(frames.items(), 1):
+            frame = (start + first, last + end)
+            framed = [one for one in columns if one.startswith(frame[0]) and one.endswith(frame[1])]
+            part = {role: f"={at if role == 'epoch' else asked}"}
+            rules.append(self.columns_rule(framed, frame) | part)
+        return rules
+
     def counts(self) -> list[JsonObject]:
         """Return the rules of columns that count votes, such as ``votes_for``; else an empty list.
 
         They are the passing votes, and the failing ones or all of them.
         """
-        found: dict[str, list[str]] = {"pass": [], "fail": [], "all": []}
+        found: dict[str, list[str]] = {}
         for column in self.columns:
             words = {*_WORDS.split(column.casefold())}
-            numbers = [*map(likely_number, self.cells(column))]
-            if not numbers or any(one is None or one < 0 or one != int(one) for one in numbers):
-                continue
-            for kind, names in (("pass", _PASSING), ("fail", _FAILING), ("all", _VOTERS)):
-                if words & names and (words & _COUNTED or len(words) == 1):
-                    found[kind].append(column)
-                    break
-        if any(map(JUDGE.search, found["pass"])):
-            return []
-        passes, rest = found["pass"], found["fail"] or found["all"]
-        if (
-            len(passes) != 1
-            or len(rest) != 1
-            or not any(self.highest(one) > 1 for one in (*passes, *rest))
-        ):
+            kinds = [kind for kind, names in _VOTES.items() if words & names]
+            counted = bool(kinds) and (words & _COUNTED or len(words) == 1)
+            if counted and all(_WHOLE.match(str(one)) for one in self.cells(column)):
+                found.setdefault(kinds[0], []).append(column)
+        passes, rest = (found.get("pass", []), found.get("fail", found.get("all", [])))
+        one_each = len(passes) == len(rest) == 1 and not JUDGE.search(passes[0])
+        if not one_each or self.highest([*passes, *rest]) <= 1:
             return []
         rule = {"columns": passes, "score": "", "pass": "=yes", "times": "*"}
         others = {"columns": rest, "score": "", "pass": "=no", "times": "*"}
-        if not found["fail"]:
+        if "fail" not in found:
             others |= {"judge": f"={rest[0]} - {passes[0]}", "less": passes[0]}
         return [rule, others]
 
     def within(self, judges: Sequence[str]) -> list[str]:
         """Return the columns that are no numbers beyond those of judges with known names."""
         named = [one for one in judges if JUDGE.search(one)]
-        top = max(map(self.highest, named), default=0)
+        top = self.highest(named)
         top = next((one for one in (1, 5, 10, 100) if top <= one), top)
         rest = [one for one in judges if one in named or is_criterion(one)]
-        return [one for one in judges if not named or one in rest or self.highest(one) <= top]
+        return [one for one in judges if not named or one in rest or self.highest([one]) <= top]
 
-    def highest(self, column: str) -> float:
-        return max((likely_number(one) or 0 for one in self.cells(column)), default=0)
+    def highest(self, columns: Sequence[str]) -> float:
+        numbers = (likely_number(cell) for one in columns for cell in self.cells(one))
+        return max((one for one in numbers if one is not None), default=0)
 
     def winners(self, column: str) -> list[JsonObject]:
         """Return the rules of a column that holds the name of the better one of two models."""
         first, second = self.roles.get("generator", ""), self.roles.get("rival", "")
-        rows = [
-            [name(row.cells.get(one)) for one in (column, first, second)] for row in self.sample
-        ]
-        if not second or 2 * sum(row[0] in row[1:] for row in rows) <= len(rows):
+        if not second or not self.said_in([column]) & self.said_in([first, second]):
             return []
         return [
             {"where": {column: f"!={first}", f"{column}|": f"!={second}"}},
@@ -136,41 +236,18 @@ class TableShapes(TableRoles):
         Lists that all have the same length, above one, may be the votes of judges.
         """
         for column in self.columns:
-            lists = [parsed(one) for one in self.cells(column)]
-            if column.casefold() in _TAGS and lists and all(map(_is_words, lists)):
-                lengths = {len(one) for one in lists} - {0}
-                if len(lengths) > 1 or lengths == {1}:
-                    return column
+            lists = [parsed(one) for one in self.cells(column) if column.casefold() in _TAGS]
+            lengths = {len(one) if _is_words(one) else 0 for one in lists}
+            if lengths and 0 not in lengths and (len(lengths) > 1 or lengths == {1}):
+                return column
         return ""
-
-    def outputs(self, columns: Sequence[str]) -> JsonObject | None:
-        """Return the rule of scores that stand beside the output of one model each, or None."""
-        stems = [stem_of(one) for one in columns]
-        own = self.roles.get("output", "")
-        if len(stems) < 2 or any(map(SURE.search, stems)):
-            return None
-        for word in _RESPONSES:
-            for mark in (*BETWEEN, ": "):
-                for start, end in (("", mark + word), (word + mark, "")):
-                    names = {f"{start}{stem}{end}".casefold() for stem in stems}
-                    named = [one for one in self.columns if one.casefold() in names]
-                    if len(named) == len(stems) and (own in named or not own):
-                        place = named[0].casefold().index(stems[0].casefold(), len(start))
-                        path = f"{named[0][:place]}*{named[0][place + len(stems[0]) :]}"
-                        return {"dimension": "=*", "judge": "=score", "output": path}
-        return None
-
-    def results(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns of outputs with their results in front, such as ``[PASS] Paris``."""
-        held = {one: [*map(str, self.cells(one))] for one in columns}
-        return [one for one, cells in held.items() if cells and all(map(FRONT.match, cells))]
 
 
 def _is_words(listed: object) -> bool:
     return isinstance(listed, list) and all(isinstance(one, str) for one in listed)
 
 
-def frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
+def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
     """Return how the names of columns are made of those of judges and of questions or runs.
 
     These are the role of the question or run (``dimension`` or ``epoch``), and for each of them
