@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
@@ -206,6 +207,11 @@ def _as_long_as_there(
     return sent
 
 
+def _without_traceback(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    return True
+
+
 class Offer(Struct, frozen=True):
     """The service of a server: the command of a console, and the most visitors at a time."""
 
@@ -227,6 +233,7 @@ class ConsoleServer:
 
     def application(self) -> web.Application:
         """Return the application; it runs its checks before every response."""
+        logging.getLogger("aiohttp.server").addFilter(_without_traceback)
         app = web.Application(middlewares=[self._checked])
         app.add_routes(
             [

@@ -267,6 +267,18 @@ async def test_the_servers_end_is_that_of_its_consoles(tmp_path: Path) -> None:
     assert not on.server.visitors
 
 
+async def test_a_malformed_request_prints_one_line(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", on.server.site.port)
+    writer.write(b"GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n")
+    assert b" 400 " in await reader.readline()
+    writer.close()
+    (record,) = caplog.records
+    assert record.getMessage() == "Error handling request from 127.0.0.1"
+    assert record.exc_info is None
+
+
 async def test_a_console_that_cannot_start_is_told_of(on: Stage) -> None:
     script = "import sys; sys.exit('no desk \\x1b[31mhere')"
     on.server.offer = Offer([sys.executable, "-c", script], 1)
