@@ -60,7 +60,7 @@ def terminal() -> Iterator[None]:
 def keep_what_is_loaded() -> None:
     """Leave everything loaded so far out of the collections of garbage, each a pause of a key."""
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(2_500, 4, 200)
 
 
 def run_app(

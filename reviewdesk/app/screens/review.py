@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -277,15 +278,19 @@ POLL = 1.0
 
 
 class _Columns(Horizontal):
-    """The columns side by side, which cover the whole background."""
+    """The columns side by side; they cover it, so that it draws nothing."""
 
-    BLANK = True
+    def render_lines(self, crop: Region) -> list[Strip]:
+        del crop
+        return []
 
 
 class _Column(Vertical):
-    """A title and its pane, which cover the whole background."""
+    """A title and its pane; they cover it, so that it draws nothing."""
 
-    BLANK = True
+    def render_lines(self, crop: Region) -> list[Strip]:
+        del crop
+        return []
 
 
 class ReviewScreen(DeskScreen):

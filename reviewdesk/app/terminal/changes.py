@@ -9,8 +9,8 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import takewhile
-from typing import Any, NamedTuple
+from itertools import repeat, takewhile
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -147,11 +147,8 @@ _MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
 _TOKEN = re.compile(r"\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)|(?P<text>[^\x00-\x1f\x7f-\x9f]+)")
 
 
-class Cell(NamedTuple):
-    """A character of one column, or a text whose characters are not all, and its look."""
-
-    text: str
-    look: str
+Cell: TypeAlias = tuple[str, str]
+"""A character of one column, or a text whose characters are not all, and its look."""
 
 
 class CellRun(Struct, frozen=True):
@@ -191,7 +188,7 @@ def run_of(drawing: str) -> CellRun | None:
         elif token.lastgroup == "text":
             text = token["text"]
             single = SINGLE.fullmatch(text) is not None
-            cells += (Cell(character, look) for character in text) if single else [Cell(text, look)]
+            cells += zip(text, repeat(look)) if single else [(text, look)]
             plain &= single
             width += len(text) if single else cell_len(text)
     return CellRun(tuple(cells), plain, width)
@@ -310,7 +307,7 @@ class Shown:
             row[column:end] = run.cells
         elif not run.plain:
             writer.move(at, column)
-            writer.write([Cell(" ", run.cells[0].look)] * run.width)
+            writer.write([(" ", run.cells[0][1])] * run.width)
             writer.move(at, column)
             writer.write(run.cells)
             rest = [*takewhile(bool, row[end:])]

@@ -88,6 +88,8 @@ class Bar(Widget):
         super().__init__(id=id)
         self._painter = painter or no_lines
         self._lines: Lines = []
+        self._strips: dict[int, Strip] = {}
+        """The lines as they were drawn, by their number."""
         self._width = -1
 
     def paint(self, painter: Painter) -> None:
@@ -104,6 +106,7 @@ class Bar(Widget):
         # Contents with the same text are equal, whatever their inks.
         inks = [[one.spans for one in lines] for lines in (before, self._lines)]
         if before != self._lines or inks[0] != inks[1]:
+            self._strips.clear()
             self.refresh(layout=self.styles.is_auto_height)
 
     def redraw(self) -> None:
@@ -129,9 +132,16 @@ class Bar(Widget):
         width = self.size.width
         if width != self._width:
             self._lines = self._painter(width)
+            self._strips.clear()
             self._width = width
-        content = self._lines[y] if y < len(self._lines) else Content("")
-        return to_strip(self, cut(content, width), width)
+        if y not in self._strips:
+            content = self._lines[y] if y < len(self._lines) else Content("")
+            self._strips[y] = to_strip(self, cut(content, width), width)
+        return self._strips[y]
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
 
 
 class Pane(ScrollView, can_focus=True, inherit_bindings=False):
