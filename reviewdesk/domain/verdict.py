@@ -263,6 +263,11 @@ class Verdict(Struct, frozen=True):
         return value if isinstance(value, str) else None
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The jurors whose answers could not be had, by name."""
+        return tuple(one.id for one in self.ballots if one.status.missing)
+
+    @property
     def has_response(self) -> bool:
         return bool(self.text("output") or self.text("alternative"))
 

@@ -18,7 +18,6 @@ from reviewdesk.domain.panel.rerun import (
     changes,
     contract_note,
     flipped,
-    missing,
     outcome,
     stopped_after,
 )
@@ -279,7 +278,7 @@ _SCOPES = {
 
 def offer(item: Item, key: str) -> tuple[Block, ...]:
     """Return the offer to ask an incomplete panel again; ``key`` is the key to press."""
-    gone = missing(item.verdict)
+    gone = item.verdict.missing
     if not key or not (gone or item.assessment.degraded):
         return ()
     who: Words = "asks the panel again"

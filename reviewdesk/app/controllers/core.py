@@ -300,7 +300,7 @@ class Core:
         self.reruns = RerunHistory()
         if item is not None and not self.session.hidden:
             made = items.of_item(self.desk, item)
-            here = flip_rates([(item.verdict, made)])
+            here = flip_rates([(item.verdict, made)]) if made else ()
             rerun = self.jobs.rerun
             running = rerun if rerun and item.row.key in rerun.keys else None
             # Until the rates of the run are counted, those of the item stand for them.

@@ -27,7 +27,7 @@ from reviewdesk.desk.review.items import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.case import outside_texts
-from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary, missing
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Item
@@ -248,7 +248,7 @@ class RerunForm:
         if self.panel is not None:
             known = {juror.name for juror in self.panel.jurors}
             names = [name for name in names if name in known]
-        lost = () if self.about_shown else missing(self.item.verdict)
+        lost = () if self.about_shown else self.item.verdict.missing
         gone = RerunRequest(RerunScope.MISSING)
         found: list[tuple[str, RerunRequest | UnfinishedRerun]] = []
         # A re-run of the missing jurors is refused unless the panel has all of them.

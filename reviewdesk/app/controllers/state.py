@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -266,6 +267,7 @@ def effective_order(view: View) -> str:
     return view.order
 
 
+@lru_cache(64)
 def uses_hidden(filter_text: str, order: str) -> bool:
     """Return True if a filter or order uses a hidden fact; raise FilterError if it is wrong."""
     return parse_filter(filter_text).hidden or hidden_order(order)

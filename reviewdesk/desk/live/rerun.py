@@ -28,7 +28,6 @@ from reviewdesk.domain.panel.rerun import (
     RerunRequest,
     RerunScope,
     RerunSummary,
-    missing,
     rerun_facts,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, RerunSeats, contract_before, panel_of, seating
@@ -119,7 +118,7 @@ def panel_for(
     wanted: tuple[str, ...] | None = None
     if wish is not None and wish.scope is not RerunScope.PANEL:
         is_missing = wish.scope is RerunScope.MISSING
-        wanted = missing(item.verdict) if is_missing else (wish.juror or "",)
+        wanted = item.verdict.missing if is_missing else (wish.juror or "",)
     return priced(panel_of(item.verdict, item.run.header, placed, wanted))
 
 

@@ -32,10 +32,6 @@ class RerunRequest(Struct, frozen=True):
     juror: str | None = None
 
 
-def missing(verdict: Verdict) -> tuple[str, ...]:
-    return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
-
-
 class Rerun(Struct, frozen=True):
     """One re-run of a verdict; the first verdict is kept too.
 
@@ -297,7 +293,7 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
         for one in made.verdict.body["jurors"]
         if made.stopped and (one.get("error") or {}).get("type") == "stopped"
     }
-    missing_names = set(missing(made.verdict))
+    missing_names = set(made.verdict.missing)
     failed = sum(name in missing_names and name not in stopped_names for name in asked)
     answered = sum(name not in missing_names for name in asked)
     before = item.assessment.decision

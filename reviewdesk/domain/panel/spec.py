@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
     BY_REGIME,
@@ -478,7 +478,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     panel = panel.once
     if wish.scope is RerunScope.PANEL:
         return RerunSeats(panel, dict(enumerate(panel.jurors)), {})
-    wanted = missing(verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
+    wanted = verdict.missing if wish.scope is RerunScope.MISSING else (wish.juror or "",)
     if not wanted:
         raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
     known = {juror.name: juror for juror in panel.jurors}

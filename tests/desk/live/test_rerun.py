@@ -18,7 +18,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, Strategy
@@ -133,7 +133,7 @@ async def test_the_missing_or_one_juror_are_asked_and_the_others_stay(
     desk: Desk, server: Server, second: float | None, wish: RerunRequest
 ) -> None:
     _, key = one(desk, verdict("a", 0.9, second, 0.2))
-    assert missing(desk.item(key).verdict) == (("j2",) if second is None else ())
+    assert desk.item(key).verdict.missing == (("j2",) if second is None else ())
     made = await carried(desk, ready(desk, key, panel(server.url), wish))
     assert list(map(model, server.calls)) == ["model-2"]
     # 0.8 is what the server's juror gives.
@@ -164,7 +164,7 @@ async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
     assert found.score == pytest.approx(0.58, abs=1e-12)
     assert found.values.mean == pytest.approx(0.575, abs=1e-12)
     assert found.degraded
-    assert missing(made.verdict) == ("j5",)
+    assert made.verdict.missing == ("j5",)
     assert made.verdict.ballots[4].status is Status.PARSE_FAIL
 
 

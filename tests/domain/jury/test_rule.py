@@ -9,7 +9,6 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Decisions, State, ballot_counts, silent_words
 from reviewdesk.domain.jury.rules import Votes, quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
-from reviewdesk.domain.panel.rerun import missing
 from reviewdesk.domain.verdict import Decision, Status, Strategy, as_juror, ballot
 from reviewdesk.errors import NoJurorsError, UsageError
 from tests.domain.bodies import bodies, body, columns, juror, panel, read
@@ -142,7 +141,7 @@ def test_what_each_status_is_counted_as(status: Status) -> None:
     assert found.rule.used is (Strategy.MEDIAN if failed else Strategy.WEIGHTED_AVERAGE)
     # Who abstained has answered, and who was not asked is not lacking.
     asked_again = failed or status is Status.UNKNOWN
-    assert missing(verdict) == (("c",) if asked_again else ())
+    assert verdict.missing == (("c",) if asked_again else ())
     assert bool(found.degraded) is (status is not Status.NOT_ASKED)
     laid = columns([(0, verdict)]).failed[:, 0].tolist()
     assert laid == [False, False, failed]

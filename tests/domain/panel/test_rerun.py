@@ -12,7 +12,6 @@ from reviewdesk.domain.panel.rerun import (
     correct,
     flip_rates,
     flipped,
-    missing,
 )
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, seating
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
@@ -52,7 +51,7 @@ def again(*ballots: Any) -> Rerun:
 
 def test_missing_are_those_that_failed_and_not_those_that_abstained() -> None:
     verdict = made(ballot("a", 0.9), ballot("b", None), {"id": "c", "status": "abstained"})
-    assert missing(verdict) == ("b",)
+    assert verdict.missing == ("b",)
 
 
 def test_a_whole_panel_decides_by_its_own_rule() -> None:
