@@ -169,11 +169,12 @@ def merge(*, other: Path, as_json: bool) -> None:
     with open_desk(new=True) as desk:
         found = take(desk, other)
     if as_json:
-        put_json(shape(found, "new head chains"))
+        chains = [shape(one, "desk reviewer events new=taken") for one in found.chains]
+        put_json(shape(found, "new head", chains=chains))
         return
     for one in found.chains:
-        if one.new:
-            put(f"{chain_name(one.reviewer, one.desk)}: {one.new} of {one.events} events are new")
+        if one.taken:
+            put(f"{chain_name(one.reviewer, one.desk)}: {one.taken} of {one.events} events are new")
     put(f"{found.new} events are new, head {found.head}")
 
 

@@ -123,20 +123,31 @@ class Desk:
     """What one reviewer can do with one desk file. Use each instance from one thread only."""
 
     def __init__(
-        self, path: Path, reviewer: str, clock: Clock, access: Access = Access.FULL
+        self,
+        path: Path,
+        reviewer: str,
+        clock: Clock,
+        access: Access = Access.FULL,
+        only: str | None = None,
     ) -> None:
-        """Open, create or migrate the file, as far as ``access`` allows."""
+        """Open, create or migrate the file, as far as ``access`` allows.
+
+        With ``only`` the hash of a run, no other run is found.
+        """
         check_name(reviewer)
         self.path = path
         self.reviewer = reviewer
         self.clock = clock
         self._access = access
+        self._only = only
         self.conn = connect(path, read_only=access is Access.READ)
         self.read_only = self.conn.read_only
         try:
             with explained(path):
                 audit.refuse_harmful(self.conn, path)
                 migrate(self.conn, path, self.at())
+                if only is not None:
+                    runs.show_only(self.conn, only)
         except BaseException:
             self.conn.close()
             raise
@@ -164,7 +175,8 @@ class Desk:
     def reader(self) -> Desk:
         """Open a second connection to the same desk file, for a worker thread."""
         self.still_there()
-        found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
+        access = Access.READ if self._access is Access.READ else Access.SHARED
+        found = Desk(self.path, self.reviewer, self.clock, access, self._only)
         found.columns = self.columns
         found.asked = self.asked
         found.double = self.double

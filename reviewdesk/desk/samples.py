@@ -5,37 +5,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reviewdesk.desk import files
-from reviewdesk.desk.core import Access, Clock, Desk, default_path, default_reviewer, now
+from reviewdesk.desk.core import Access, Desk, default_path, default_reviewer, now
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Run
-from reviewdesk.store import runs
-from reviewdesk.store.connect import still_there
-
-
-class SharedRun(Desk):
-    """A read-only desk in which only one run is found."""
-
-    def __init__(self, path: Path, reviewer: str, clock: Clock, run_hash: str) -> None:
-        """Open the desk, and show the run with this hash as its reviewer sees it."""
-        super().__init__(path, reviewer, clock, Access.READ)
-        self._run_hash = run_hash
-        try:
-            runs.show_only(self.conn, run_hash)
-        except BaseException:
-            self.conn.close()
-            raise
-
-    def reader(self) -> Desk:
-        """Open a second connection that shows only the same run."""
-        still_there(self.conn)
-        found = SharedRun(self.path, self.reviewer, self.clock, self._run_hash)
-        found.columns = self.columns
-        return found
 
 
 def share(path: Path | None, run_hash: str, reviewer: str | None = None) -> Desk:
     """Open a desk to show one run of it."""
-    return SharedRun(path or default_path(), reviewer or default_reviewer(), now, run_hash)
+    path = path or default_path()
+    return Desk(path, reviewer or default_reviewer(), now, Access.READ, run_hash)
 
 
 _FIRST = "support-bot.jsonl"

@@ -57,24 +57,25 @@ class ArrivingChain(Struct, frozen=True):
     read: Callable[[], Iterator[ChainEvent]]
 
 
-class MergedChain(Struct, frozen=True):
-    """A chain that is here now, with the number of its events and of those that were new."""
+class SharedChain(Struct, frozen=True):
+    """A chain of another desk or place: its events, and how many were new here and there."""
 
     desk: str
     reviewer: str
     events: int
-    new: int
+    taken: int = 0
+    sent: int = 0
 
 
 class Merged(Struct, frozen=True):
     """The chains of another desk, and the head of the log that holds them."""
 
-    chains: tuple[MergedChain, ...]
+    chains: tuple[SharedChain, ...]
     head: str
 
     @property
     def new(self) -> int:
-        return sum(one.new for one in self.chains)
+        return sum(one.taken for one in self.chains)
 
 
 def merge(desk: Desk, other: Path) -> Merged:
@@ -98,7 +99,7 @@ def merge(desk: Desk, other: Path) -> Merged:
         taking = Taking(desk)
         counts = [taking.check(arrival) for arrival in arrivals]
         found = [
-            MergedChain(one.desk, one.reviewer, count, taking.take(one))
+            SharedChain(one.desk, one.reviewer, count, taking.take(one))
             for one, count in zip(arrivals, counts, strict=True)
         ]
         filters.add_digits(desk, conn)

@@ -22,7 +22,7 @@ from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import merge
-from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, Taking
+from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, SharedChain, Taking
 from reviewdesk.domain.labels.chain import (
     DESK,
     FILE,
@@ -62,16 +62,6 @@ Told = Callable[[float, int], bool]
 """Takes the share that is done and the number of files so far; returning ``False`` cancels."""
 
 
-class SyncedChain(Struct, frozen=True):
-    """A chain of the place: how many events it has, and how many were new here and there."""
-
-    desk: str
-    reviewer: str
-    events: int
-    taken: int = 0
-    sent: int = 0
-
-
 class SyncedRun(Struct, frozen=True):
     """A run that was taken from the place, or sent to it."""
 
@@ -92,7 +82,7 @@ class Synced(Struct, frozen=True):
     """What was exchanged with a place, and the head of the log after it."""
 
     place: str
-    chains: tuple[SyncedChain, ...]
+    chains: tuple[SharedChain, ...]
     runs: tuple[SyncedRun, ...]
     refused: tuple[RefusedFile, ...]
     notes: tuple[str, ...]
@@ -147,7 +137,7 @@ class _Sync:
     desk: Desk
     place: SharedFolder
     told: Told
-    chains: dict[ChainName, SyncedChain] = field(default_factory=dict)
+    chains: dict[ChainName, SharedChain] = field(default_factory=dict)
     runs: dict[str, SyncedRun] = field(default_factory=dict)
     refused: dict[str, RefusedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -179,8 +169,8 @@ class _Sync:
             return
         self.refused[entry.name] = RefusedFile(entry.name, problem, todo)
 
-    def chain(self, name: ChainName) -> SyncedChain:
-        return self.chains.get(name) or SyncedChain(name.desk, name.reviewer, 0)
+    def chain(self, name: ChainName) -> SharedChain:
+        return self.chains.get(name) or SharedChain(name.desk, name.reviewer, 0)
 
     def take_chains(self) -> None:
         """Take in every intact chain of others."""
