@@ -33,10 +33,8 @@ _BATCH = 500
 
 
 def to_run(row: Row) -> Run:
-    # A desk of an older layout, which a migration reads, has no column of contents or archives.
-    held = dict(row)
-    contents = held.get("contents")
-    archive = held.get("archive")
+    contents = row["contents"]
+    archive = row["archive"]
     return record(
         Run,
         row,
@@ -164,8 +162,8 @@ def tallies(conn: Connection, run: int | None = None) -> dict[int, DecisionCount
 
 def archive_text(conn: Connection, key: int) -> str | None:
     """Return the statistics of an archive as JSON; ``None`` for any other run."""
-    # A desk of an older layout, which a migration reads, holds no archives.
-    return dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()).get("archive")
+    found: str | None = value(conn, "SELECT archive FROM runs WHERE key = ?", (key,))
+    return found
 
 
 def archive_stats(conn: Connection, key: int) -> Stats | None:
@@ -421,9 +419,8 @@ def cover_old(conn: Connection, at: str, rules: int = 0) -> None:
 
 def cover_again(conn: Connection, key: int) -> None:
     """Hash a run anew after its rows were derived again, if it has a content hash or an event."""
-    # An older layout has no hash; a later migration adds one.
-    held = conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()
-    if dict(held).get("content") is None:
+    held = conn.execute("SELECT hash, content FROM runs WHERE key = ?", (key,)).fetchone()
+    if held["content"] is None:
         return
     from reviewdesk.domain.run.digest import RULES
 

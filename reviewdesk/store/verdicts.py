@@ -80,12 +80,6 @@ def ids_from(conn: Connection, run: int, start: str, most: int) -> list[str]:
     return first_column(conn, query, (run, start, f"{start}\U0010ffff", most))
 
 
-def has_copies(conn: Connection, run: int) -> bool:
-    """Return True if several verdicts of a run are on one content; this reads all of them."""
-    query = "SELECT count(*) > count(DISTINCT item) FROM verdicts WHERE run = ?"
-    return bool(value(conn, query, (run,)))
-
-
 def in_other_runs(conn: Connection, key: int) -> list[tuple[int, int]]:
     """Return run and key of the first verdict on the same content in other runs, newest first."""
     query = """SELECT o.run, min(o.key) AS key FROM verdicts v

@@ -5,8 +5,6 @@ reading fetches the verdicts that the desk keeps. The facts of a part are kept u
 and a part counts once, even if workers read it several times.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets
@@ -18,7 +16,7 @@ from functools import partial
 from glob import has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -36,9 +34,16 @@ from reviewdesk.desk.archive.parts import (
 )
 from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
+from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.domain.archive import JoinedWindows
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.archived import Archived
+from reviewdesk.domain.run.columns import score_units
 from reviewdesk.domain.run.packing import PackedRun
+from reviewdesk.domain.run.stats import Stats, run_measures
+from reviewdesk.domain.run.window import final_flags
+from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
@@ -47,12 +52,6 @@ from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
 from reviewdesk.views.words import plural
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.records import Run
-    from reviewdesk.domain.run.stats import Stats
-    from reviewdesk.domain.stats.dense import Floats
 
 Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
@@ -154,8 +153,6 @@ class _Reading:
 
         If a part can be read once and not twice, everything is drawn again without it.
         """
-        from reviewdesk.domain.run.stats import Stats
-
         options = self.reading.options
         share = AUDIT_SHARE if options.audit_share is None else options.audit_share
         while self.names:
@@ -255,11 +252,6 @@ class _Reading:
         self, ingest: Ingest, new: NewRun, chosen: Selection, stats: Stats, notes: list[str],
         skipped: int,
     ) -> ReadReport:  # fmt: skip
-        from reviewdesk.domain.archive import JoinedWindows
-        from reviewdesk.domain.run.columns import score_units
-        from reviewdesk.domain.run.stats import run_measures
-        from reviewdesk.domain.run.window import final_flags
-
         joined = JoinedWindows()
         strata = array("b")
         for number, part in enumerate(self.names):

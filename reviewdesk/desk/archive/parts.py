@@ -4,8 +4,6 @@ Both run where there is room, even on another machine. They read a part of any s
 window, depend only on their arguments, and return the facts of the part.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import marshal
 import pickle
@@ -13,24 +11,23 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
+from reviewdesk.domain import archive
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
-from reviewdesk.domain.report_model import json_of, verdict_model
+from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.packing import Bar
+from reviewdesk.domain.run.stats import Stats, StatsCounter
+from reviewdesk.domain.run.window import DERIVED_ESCALATION, VerdictWindow, WindowReader
 from reviewdesk.domain.verdict import drawn_name, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.reports import read
+from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.scale.addresses import local_copy
 from reviewdesk.scale.crew import Lost
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.report_model import Written
-    from reviewdesk.domain.run.stats import Stats
-    from reviewdesk.domain.run.window import VerdictWindow
-    from reviewdesk.reports.bytes.source import Source
 
 Facts = TypeVar("Facts", "PartSummary", "KeptVerdicts")
 ESCALATED = 1 << 4
@@ -100,8 +97,6 @@ def part_stats(address: str, reading: Reading | None = None) -> Stats:
 
 def default_reading() -> Reading:
     """Return how parts are read without options."""
-    from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE
-
     return Reading(LoadOptions(), DEFAULT_MAX_SIZE)
 
 
@@ -124,9 +119,6 @@ def _summary(reading: Reading, address: str) -> PartSummary:
 
 def kept_verdicts(reading: Reading, run_hash: str, part: KeptPart) -> KeptVerdicts | Lost:
     """Read a part again for its kept verdicts, for the run with this hash."""
-    from reviewdesk.domain.run.window import WindowReader
-    from reviewdesk.reports import read
-
     try:
         with opened(part.address, reading) as source:
             if source.sha256() != part.sha256:
@@ -157,8 +149,6 @@ def _bit(bits: bytes, place: int) -> bool:
 @contextmanager
 def opened(address: str, reading: Reading) -> Iterator[Source]:
     """Return a part as a source."""
-    from reviewdesk.reports.bytes.source import Source
-
     try:
         with local_copy(address) as path:
             yield dataclasses.replace(Source.from_path(path, reading.max_size), name=address)
@@ -168,10 +158,6 @@ def opened(address: str, reading: Reading) -> Iterator[Source]:
 
 
 def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
-    from reviewdesk.domain.run.stats import StatsCounter
-    from reviewdesk.domain.run.window import DERIVED_ESCALATION, WindowReader
-    from reviewdesk.reports import read
-
     report = read(source, reading.options, streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
     counter = StatsCounter(reader)
@@ -270,8 +256,6 @@ def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
     """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
-    from reviewdesk.domain import archive
-
     buckets = range(archive.BUCKETS)
     scratch.clear_rows()
     for part in names:

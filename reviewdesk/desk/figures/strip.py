@@ -15,7 +15,7 @@ from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.team.claims import told_marks
 from reviewdesk.domain.labels.sampling import RunFigures
 from reviewdesk.domain.records import Applied, Blocker, Calibration, Head, Metrics, Pace, Run
-from reviewdesk.store import figures, queue, verdicts
+from reviewdesk.store import figures, queue
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ class LiveStrip:
         self._columns: LabelColumns | None = None
         self._span: queue.RunKeys | None = None
         self._totals: RunFigures | None = None
-        self._copies: bool | None = None
-        """Whether verdicts were drawn instead of contents, and several are on one content."""
         self._work = PaceReader()
         self._marks = bytearray()
         self._asks = False
@@ -83,9 +81,7 @@ class LiveStrip:
                 with reading(desk.conn):
                     # They follow from the verdicts alone, which do not change meanwhile.
                     totals = self._totals = self._totals or figures.run_figures(desk.conn, run.key)
-                    if self._copies is None:
-                        self._copies = run.by_verdict and verdicts.has_copies(desk.conn, run.key)
-                    if self._copies:
+                    if run.by_verdict:
                         # The weight of a content depends on every stratum with one of its verdicts.
                         rows = sorted(labelled(desk, run), key=lambda one: one.key)
                         calibration = summary.make_rows(rows, totals).lines
