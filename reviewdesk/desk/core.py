@@ -251,22 +251,17 @@ class Desk:
             self._labels = (self.conn.total_changes, state[1]), labels
 
     def changed(self) -> bool:
-        """Return True if another process has added an event since the last call.
+        """Return True if another connection has written since the last call, and events came.
 
         Other writes, such as those to the search index, do not count.
         """
         before = self._seen
         self._seen = self._state()
-        version, key, appended = (now != then for now, then in zip(self._seen, before, strict=True))
-        if not (version and key):
-            return False
-        own = self._seen[2] - before[2] if appended else 0
-        return events.count_after(self.conn, before[1]) > own
+        return all(now != then for now, then in zip(self._seen, before, strict=True))
 
-    def _state(self) -> tuple[int, int, int]:
-        """Return the file's version, the newest event, and how many this connection appended."""
-        appended = getattr(self.conn, "appended", 0)
-        return data_version(self.conn), events.newest_key(self.conn), appended
+    def _state(self) -> tuple[int, int]:
+        """Return the file's version, and the newest event."""
+        return data_version(self.conn), events.newest_key(self.conn)
 
     def load(
         self,

@@ -270,8 +270,6 @@ class ExplainedConnection(sqlite3.Connection):
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so must not change meanwhile."""
-    appended = 0
-    """How many events this connection has appended."""
     logged = False
     """Whether the file is written through a log, so that readers and writers do not block."""
     waits = True

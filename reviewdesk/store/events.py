@@ -28,15 +28,7 @@ from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, Covered, cov
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FIRST_REST, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.records import Applied, ChainEvent, Event, Head, Truth, event_hash
 from reviewdesk.domain.verdict import canonical_json
-from reviewdesk.store.connect import (
-    ExplainedConnection,
-    first_column,
-    in_pages,
-    insert,
-    lookup,
-    record,
-    value,
-)
+from reviewdesk.store.connect import first_column, in_pages, insert, lookup, record, value
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 _OF_CHAIN = "WHERE desk = ?1 AND reviewer = ?2"
@@ -97,8 +89,6 @@ def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
         }
         previous = row["hash"] = event_hash(row)
         written.append(to_event({**row, "key": insert(conn, "label_events", row)}))
-    if isinstance(conn, ExplainedConnection) and reviewer != DESK:
-        conn.appended += len(written)
     marks = follow(conn, changed_items(conn, desk, reviewer, entries))
     return Applied(tuple(written), Head(written[-1].key, previous), marks)
 
@@ -189,12 +179,6 @@ def newest_key(conn: Connection) -> int:
     """Return the key of the newest event of all reviewers, or 0 if the log is empty."""
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
     return lookup(conn, query, (DESK,)) or 0
-
-
-def count_after(conn: Connection, key: int) -> int:
-    """Count the events of all reviewers after the event ``key``."""
-    query = "SELECT count(*) FROM label_events WHERE key > ? AND reviewer <> ?"
-    return int(value(conn, query, (key, DESK)))
 
 
 def by_key(conn: Connection, key: int) -> Event:

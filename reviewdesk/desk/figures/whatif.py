@@ -9,6 +9,7 @@ from reviewdesk.domain import values
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Rounding, Strategy
+from reviewdesk.domain.whatif import table
 from reviewdesk.domain.whatif.policies import (
     PolicyResult,
     Variant,
@@ -18,16 +19,13 @@ from reviewdesk.domain.whatif.policies import (
     outliers,
     whole,
 )
-from reviewdesk.domain.whatif.table import outcomes
 from reviewdesk.errors import UsageError
+from reviewdesk.store import runs
 from reviewdesk.store.connect import reading
 
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
     """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
-    from reviewdesk.domain.whatif import table
-    from reviewdesk.store import runs
-
     columns = panels(desk, run)
     with reading(desk.conn):
         made = labelled_rows(desk, run)
@@ -107,4 +105,4 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
         variants = (*whole(names), *outliers())
     known_jurors(names, variants, item.verdict.id)
     standing = PolicyResult(Variant(), item.assessment.score, item.assessment.decision)
-    return (standing, *outcomes(item.verdict, variants))
+    return (standing, *table.outcomes(item.verdict, variants))
