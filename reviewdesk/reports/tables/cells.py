@@ -63,7 +63,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "panel_verdict", "majority", "majority_vote", "final",
         "overall_verdict", "overall_decision", "final_label", "majority_label", "gesamturteil",
     ),
-    "reason": REASONS,
+    "reason": (*REASONS, "judge_reason", "judge_rationale", "judge_reasoning"),
     "repeat": ("repeat", "epoch", "trial", "replicate", "iteration", "attempt", "try"),
     "confidence": ("confidence",),
     "weight": ("weight",),

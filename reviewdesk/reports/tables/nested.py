@@ -26,10 +26,12 @@ from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 
 ANSWERS = ("score", "pass", "label")
+CAMEL = "(?-i:(?<=[a-z0-9])(?=[A-Z]))"
+"""Between two words of a name such as ``gptScore``."""
 NO_SCORE = re.compile(
     r"^_|^n_|^max[_ ]|^rank(?:ing)?[_ ]|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation"
     r"|justification|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
-    r"|(?:^|[_ ./:(-])(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
+    rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"

@@ -19,7 +19,7 @@ from reviewdesk.reports.tables.cells import (
     stated_error,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.nested import ANSWERS, JUDGE, NO_SCORE, WHO, TableSample
+from reviewdesk.reports.tables.nested import ANSWERS, CAMEL, JUDGE, NO_SCORE, WHO, TableSample
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import JsonObject
 
@@ -27,10 +27,10 @@ _MARKS = (
     "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
     "|urteil|note|nota|punkte|puntuación"
 )
-_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-](?=\w)", re.IGNORECASE)
-_BEHIND = re.compile(rf"[\s_.:/-]\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]{{1,3}}(?=\w)", re.IGNORECASE)
+_BEHIND = re.compile(rf"(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
-MARKED = re.compile(rf"(?:^|[\s_.:/-])(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
+MARKED = re.compile(rf"(?:^|[\s_.:/-]|{CAMEL})(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
 """Names of columns of scores."""
 _TEXTS = {
     "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),

@@ -49,7 +49,7 @@ AGAIN = re.compile(
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _JOINS = (
     *((f"{space}{sign}", end) for sign, end in ("()", "[]") for space in (" ", "")),
-    *((mark, "") for mark in (": ", " - ", " | ", "__", *_BETWEEN)),
+    *((mark, "") for mark in (": ", " - ", " | ", " / ", "__", *_BETWEEN)),
 )
 """What stands between a judge and a question in the name of a column, and behind them."""
 
@@ -158,9 +158,9 @@ class TableShapes(TableRoles):
         frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
         for word in words:
             frames.append((start, f" ({word})"))
-            for mark in _BETWEEN:
+            for mark in (*_BETWEEN, "__", ""):
                 frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
-                frames.append((f"{word}{mark}", ""))
+                frames += [(f"{word}{mark}", "")] if mark else []
         found = {
             f"{known[name][: len(first)]}*{known[name][len(first) + len(stem) :]}": None
             for first, last in frames
