@@ -32,11 +32,16 @@ from reviewdesk.store.connect import (
 from reviewdesk.store.events import IN_ORDER, NewEvent, append, changed_items, desk_id, follow
 from reviewdesk.store.schema import VERSION
 
+_LONGEST_NAME = 1_000
+
 
 def check_name(name: str, place: str = "") -> None:
-    """Raise UsageError for a name that begins like that of the desk's own chain."""
+    """Raise UsageError for a name that is too long, or begins like that of the desk's own chain."""
     if name.startswith("@"):
         raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
+    if len(name) > _LONGEST_NAME:
+        problem = f"{place}a reviewer's name has {len(name):,} characters"
+        raise UsageError(problem, f"Use at most {_LONGEST_NAME:,}.")
 
 
 def save_view(conn: Connection, run: int, reviewer: str, state: View) -> None:

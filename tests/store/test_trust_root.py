@@ -12,6 +12,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify
+from reviewdesk.desk.labels.transfer import import_human
 from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.domain.run.digest import RULES
 from reviewdesk.domain.verdict import canonical_json
@@ -401,12 +402,19 @@ def test_the_layout_hash_is_that_of_the_newest_version(path: Path) -> None:
         assert audit.objects(desk.conn) == audit.layout()
 
 
-@pytest.mark.parametrize("name", ["@desk", "@ann"])
-def test_no_reviewer_begins_with_an_at_sign(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("@desk", "@desk: no reviewer's name begins with @"), ("x" * 1001, "name has 1,001 char")],
+)
+def test_no_name_is_the_desks_own_or_too_long_to_be_exchanged(
+    tmp_path: Path, name: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match=f"{name}: no reviewer's name begins with @"):
+    with closing(open_desk(tmp_path / "d.db")) as desk:
+        run = load(desk, report(body("v1", human={"label": "pass", "by": name})))
+        with pytest.raises(UsageError, match=f"v1: .*{told}"):
+            import_human(desk, run)
+    with pytest.raises(UsageError, match=told):
         open_desk(tmp_path / "d.db", name)
     monkeypatch.setenv("REVIEWDESK_REVIEWER", name)
-    with pytest.raises(UsageError, match="no reviewer's name begins with @"):
+    with pytest.raises(UsageError, match=told):
         Desk.open(tmp_path / "d.db")

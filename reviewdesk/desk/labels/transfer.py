@@ -123,6 +123,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
                 human = stored_body(row["body"]).get("human")
                 if item in marked or human is None:
                     continue
+                check_name(human.get("by") or "", f"{row['id']}: ")
                 kept = {name: human[name] for name in ("note", "at") if human.get(name)}
                 made[item] = NewEvent(
                     "label",
