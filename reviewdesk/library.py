@@ -325,14 +325,16 @@ class DeskRun(LibraryResult):
 
     def jurors(self) -> DeskRecord:
         """Return each juror against the labels and the others, as ``calibrate --jurors`` does."""
-        from reviewdesk.desk.figures.jurors import jurors_page
+        from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
         from reviewdesk.views import jurors
         from reviewdesk.views.json import figures
 
         with self._use() as (desk, run):
             page = jurors_page(desk, run, worth=True)
-        parts = (partial(jurors.jurors, page),)
-        return DeskRecord("jurors", figures.jurors(page), *parts, rows="jurors")
+            probes = bias_probes(desk, run)
+        found = figures.jurors(page) | figures.bias(probes)
+        parts = (partial(jurors.jurors, page), partial(jurors.bias, probes))
+        return DeskRecord("jurors", found, *parts, rows="jurors")
 
     def whatif(
         self,

@@ -95,7 +95,7 @@ def _of_run(
     simulate: int | None, full: bool, jurors: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
-    from reviewdesk.desk.figures.jurors import jurors_page
+    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
     from reviewdesk.desk.figures.people import headline_page, with_parts
     from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views.json import figures
@@ -106,11 +106,12 @@ def _of_run(
         page = headline_page(desk, run, confidence, jurors=full)
         page = with_parts(desk, run, page) if full else page
         seated = jurors_page(desk, run, worth=True) if jurors else None
+        probes = bias_probes(desk, run) if jurors else ()
         split = segments(desk, run, by) if by else ()
         checked = simulation(desk, run, simulate, confidence) if simulate else ()
         weighed = composite_table(desk, run, suite_weights(suite)) if suite else ()
     if as_json:
-        more = {} if seated is None else figures.jurors(seated)
+        more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
         more |= figures.segments(by, split) if by else {}
         more |= {"simulation": [shape(one) for one in checked]} if checked else {}
         put_json(figures.run_figures(page) | more | figures.composites(weighed))
@@ -119,7 +120,7 @@ def _of_run(
     documents += [run_views.segments(by, split)] if by else []
     documents += [run_views.composites(weighed)] if weighed else []
     documents += [run_views.simulation(checked, simulate)] if checked and simulate else []
-    documents += [juror_views.jurors(seated)] if seated else []
+    documents += [juror_views.jurors(seated), juror_views.bias(probes)] if seated else []
     put("\n\n".join(map(document_text, documents)))
     if not full and not jurors:
         say("all figures: calibrate --full")

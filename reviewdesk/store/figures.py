@@ -228,6 +228,14 @@ def labelled_bodies(
         yield row["key"], row["body"], decision(row), Truth(row["truth"])
 
 
+def pair_bodies(conn: Connection, run: int) -> Iterator[tuple[str, Decision | None]]:
+    """Yield body and decision of every verdict on a pair of responses."""
+    query = """SELECT b.body, v.decision FROM verdicts v JOIN bodies b ON b.verdict = v.key
+               WHERE v.run = ? AND (instr(b.body, '"alternative"') OR instr(b.body, '"swapped"'))"""
+    for row in conn.execute(query, (run,)):
+        yield row["body"], decision(row)
+
+
 def unparsed(conn: Connection, failed: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield verdict key and seat of each reply to failed verdicts that could not be parsed."""
     query = """SELECT b.verdict, j.key FROM bodies b, json_each(b.body, '$.jurors') j

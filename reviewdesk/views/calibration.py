@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import (
@@ -41,6 +42,7 @@ from reviewdesk.views.document import (
     plain,
     table,
 )
+from reviewdesk.views.jurors import bias_facts
 from reviewdesk.views.queue import strip_line
 from reviewdesk.views.team import people_err
 from reviewdesk.views.words import DESIGNS, MEANS, NONE, between, number, plural
@@ -239,7 +241,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *([] if blind else [_which_items(page)]),
         *([_blind_and_open(split)] if measured else []),
         *([] if blind else people_err(page.people)),
-        *_which_juror(page.jurors),
+        *_which_juror(page.jurors, () if blind else page.probes),
         *([_gates(gates, found)] if measured else []),
         *([Section("Tags", (Flow(tags),), "items that carry them")] if tags else []),
     ]
@@ -444,7 +446,7 @@ def _blind_and_open(found: BlindSplit) -> Section:
 
 
 def _which_juror(
-    found: Sequence[JurorCounts] | None,
+    found: Sequence[JurorCounts] | None, probes: Sequence[BiasProbe] = ()
 ) -> list[Section]:
     """Return each juror's votes, counted against the labels, and how many dissents were right."""
     if not found:
@@ -464,6 +466,7 @@ def _which_juror(
     )  # fmt: skip
     made = table(heads, rows, "Every juror's votes against the labels")
     blocks: list[Block] = [made, Paragraph(text, Tone.STRONG)]
+    blocks += [bias_facts(probes)] if probes else []
     return [Section("Which juror?", tuple(blocks), "counts of labels; the jurors' page has rates")]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import (
     ENOUGH,
     Difference,
@@ -20,6 +21,7 @@ from reviewdesk.views.document import (
     Block,
     Column,
     Document,
+    Facts,
     Paragraph,
     Row,
     Section,
@@ -34,6 +36,11 @@ from reviewdesk.views.document import (
 from reviewdesk.views.run import over_runs
 from reviewdesk.views.words import NONE, between, number
 
+_PROBES = {
+    "length_of_pass": "length, should pass",
+    "length_of_fail": "length, should fail",
+    "position": "place in a pair",
+}
 _DRIFT_RATE = 0.05
 """A change of offsets counts as drift up to this false discovery rate."""
 _RATES = "sens.: of what should pass, passed; spec.: of what should fail, failed"
@@ -79,6 +86,30 @@ def _table(
     """Return a row for each juror: its name, then its cells."""
     rows = [(outside(one.name, 200, Tone.STRONG), *cells(one)) for one in found]
     return table(("juror", *heads), rows, caption)
+
+
+def bias(found: Sequence[BiasProbe]) -> Document:
+    """Return the unwanted associations of the panel's answers."""
+    note = "from -1 to +1, through the draw"
+    return Document((Section("What else goes with the score?", (bias_facts(found),), note),))
+
+
+def bias_facts(found: Sequence[BiasProbe]) -> Facts:
+    """Return a line for each unwanted association of the panel's answers."""
+    rows: list[tuple[str, Words]] = []
+    for one in found:
+        ends = between(one.found, "+", 2)
+        text = f"{number(one.found.estimate, 2, '+')} {ends} by {words.plural(one.n, 'label')}"
+        told = "they go together, which need not be a bias" if one.shown else "nothing shown"
+        if one.turned is not None:
+            turned = f"{number(one.turned.estimate)} {between(one.turned)}"
+            of = f"of {words.plural(one.n, 'vote')} asked both ways turn"
+            text = f"{turned} {of}; to the first place {number(one.found.estimate, 2, '+')} {ends}"
+            told = "the place of a response counts" if one.shown else "nothing shown"
+        why = f", {one.found.reason}" if one.found.estimate is None else ""
+        tone = Tone.WARN if one.shown else Tone.MUTED
+        rows.append((_PROBES[one.probe], Text(f"{text}: {told}{why}", tone)))
+    return Facts.of(*rows, column=21)
 
 
 # Against the labels

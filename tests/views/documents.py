@@ -15,7 +15,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.export.report import run_overview
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.calibration import segments as segments_of
-from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
+from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, panel_comparison
 from reviewdesk.desk.figures.labels_file import file_page, file_rows
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
@@ -63,7 +63,7 @@ from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
 from reviewdesk.views.json.review import queue_row
-from reviewdesk.views.jurors import jurors
+from reviewdesk.views.jurors import bias, jurors
 from reviewdesk.views.overview import overview as whole_overview
 from reviewdesk.views.overview import short_overview
 from reviewdesk.views.panel import consent, panel, turnout
@@ -127,6 +127,7 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     rows = [queue_row(run, row) for row in desk.rows(desk.queue(run))]
     yield "records", records(rows, len(rows), "verdicts")
     yield "jurors", jurors(seated)
+    yield "bias", bias(bias_probes(desk, run))
     yield "segments", segments("decision", segments_of(desk, run, "decision"))
     yield "tests", segments("test", segments_of(desk, run, "test"))
     shares = (
@@ -148,7 +149,7 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "unanimous", Document(tuple(run_views.over_runs(AgainstEarlier((), rising))))
     parts = replace(page, worst=tuple(
         WorstSegment("tag", HOSTILE, 30, Estimate(0.1, 0, end)) for end in (0.01, 1.0)
-    ))  # fmt: skip
+    ), probes=bias_probes(desk, run))  # fmt: skip
     yield "calibration with parts", calibration(parts, full=True)
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)

@@ -183,7 +183,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "improve.adoption", "improve.candidate", "improve.improve", "improve.lineage",
         "improve.tried",
         "overview.short_overview",
-        "run.segments", "run.composites", "run.simulation",
+        "run.segments", "run.composites", "run.simulation", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "queue.question",
         "queue.records", "calibration.reliability", "team.team",
         "run.run", "run.run_lines", "comparison.two_panels",

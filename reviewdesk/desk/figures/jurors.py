@@ -9,7 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
+from reviewdesk.desk.figures.calibration import (
+    labelled,
+    labelled_ballots,
+    labelled_rows,
+    panels,
+    stated_trims,
+)
+from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
 from reviewdesk.domain.jurors.facts import (
     Basis,
     JurorCounts,
@@ -19,6 +26,7 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
 from reviewdesk.domain.jurors.strata import Labels
+from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.run.volatility import (
     AgainstEarlier,
@@ -27,6 +35,7 @@ from reviewdesk.domain.run.volatility import (
     against_earlier,
     volatile,
 )
+from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, runs, verdicts
 from reviewdesk.store.connect import reading
@@ -186,6 +195,47 @@ def run_rows(desk: Desk) -> list[dict[str, Any]]:
         | {"over_runs": figures.over_runs(compared.get(line.run.key, AgainstEarlier()))}
         for line in overview(desk)
     ]
+
+
+def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
+    """Return what correlates with the panel's answers but should not, by labels and both orders.
+
+    A pair is asked in both orders by a panel that swaps it, or as two verdicts of the run.
+    """
+    votes = []
+    seen: dict[int, tuple[int, bool]] = {}
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
+    with reading(desk.conn):
+        made = labelled_rows(desk, run)
+        told = figures.labelled_bodies(desk.conn, run.key)
+        lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
+        for unit, (text, decision) in enumerate(figures.pair_bodies(desk.conn, run.key)):
+            body = stored_body(text)
+            threshold = read(body).policy.threshold
+            orders = [by_order(one, threshold) for one in body["jurors"]]
+            votes += [
+                (unit, said[False] is True, said[True] is True)
+                for said in orders
+                if len(said) == 2 and set(said.values()) <= {False, True}
+            ]
+            pair = body.get("output"), body.get("alternative")
+            if decision not in {Decision.PASS, Decision.FAIL} or not all(pair):
+                continue
+            question = body.get("rubric"), body.get("input")
+            first, passed = seen.get(hash((question, *reversed(pair))), (unit, None))
+            if passed is not None:
+                votes.append((first, passed, decision is Decision.FAIL))
+            seen[hash((question, *pair))] = unit, decision is Decision.PASS
+    drawn = made.weighing.design.stands
+    rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
+    for row, weight in zip(made.labelled, made.weighing.weights, strict=True):
+        score = row.stated_score if made.figures.scores_stated else row.score
+        if row.decided and score is not None and lengths[row.key] and (weight or not drawn):
+            own = weight if drawn else 1.0
+            rows[row.truth].append((row.item, own, score, lengths[row.key]))
+    position = position_probe(votes)
+    made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
+    return (*made_of, *([] if position is None else [position]))
 
 
 _PRICED = 500

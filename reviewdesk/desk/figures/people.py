@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled_rows
+from reviewdesk.desk.figures.jurors import bias_probes
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.team.agreement import people_err
 from reviewdesk.domain.labels.segments import BY, segment_table
@@ -33,7 +34,7 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
 
 
 def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the worst segment by each property."""
+    """Return a page with the worst segment by each property and what correlates with the scores."""
     if run.whole != run.verdicts or not page.calibration.labelled.n:
         return page
     worst = []
@@ -47,4 +48,4 @@ def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
                 if one.accuracy is not None
             ]
             worst += found[:1] if len(found) > 1 else []
-    return replace(page, worst=tuple(worst))
+    return replace(page, worst=tuple(worst), probes=bias_probes(desk, run))

@@ -171,12 +171,16 @@ def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
     return differing, count
 
 
-def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
-    """Return whether the juror passes a response in one order and fails it in the other."""
+def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Choice]:
+    """Return a juror's choice in each order of a pair; the key is True for the swapped order."""
     last = ballot.get("round") or 1
-    chosen = {
-        majority([choice(one, threshold) for one in group])
-        for (asked, _), group in _groups(ballot)
+    return {
+        swapped: majority([choice(one, threshold) for one in group])
+        for (asked, swapped), group in _groups(ballot)
         if asked == last
     }
-    return chosen >= {True, False}
+
+
+def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
+    """Return whether the juror passes a response in one order and fails it in the other."""
+    return set(by_order(ballot, threshold).values()) >= {True, False}

@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from reviewdesk.domain.gates.expect import LimitCheck
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
@@ -130,6 +131,8 @@ class CalibrationPage(Struct, frozen=True):
     """``None`` if one person gave every label."""
     worst: tuple[WorstSegment, ...] = ()
     """One for each property with figures for two or more segments, if requested."""
+    probes: tuple[BiasProbe, ...] = ()
+    """Associations that the scores should not have, if requested."""
     blockers: tuple[Blocker, ...] = ()
     """The places of the draw that labels wait behind."""
     skipped: tuple[Blocker, ...] = ()

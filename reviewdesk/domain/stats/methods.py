@@ -234,6 +234,14 @@ assumes: the draw is followed; the weights sum to 1
 source: Zou, Huang and Zhang 2009, with the largest correlation
 fails when: a dimension has no verdict: there is no composite, and the others are never weighed anew
 
+bias probes
+estimates: whether scores go with the length of a response, or votes with the order of a pair
+formula: rank correlation of score and length within what should pass and within what should fail,
+    Fisher's z at the effective n; of votes that turn with the order, the share to the first
+assumes: labels are right; length has no part in what deserves to pass
+source: Spearman 1904; Bonett and Wright 2000
+fails when: longer responses are better within a class: it is an association, not a proof
+
 paired difference
 estimates: how much more often one panel or juror is right than another, on the same items
 formula: only items on which the two differ count: sum over groups of N_c/N (2p_c - 1), p_c the

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.jurors.tries import gain_of
@@ -180,6 +181,11 @@ def over_runs(found: AgainstEarlier) -> dict[str, Any]:
         and shape(watch.share, "runs n before now low high")
         | {"labels": watch.labels, "warns": watch.warns},
     }
+
+
+def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
+    """Return the unwanted associations, each with its interval."""
+    return {"bias": [shape(one, "probe n shown turned") | shape(one.found) for one in found]}
 
 
 def jurors(page: JurorsPage) -> dict[str, Any]:

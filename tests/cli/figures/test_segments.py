@@ -120,6 +120,32 @@ def test_splits_that_no_suite_may_have(
     assert (found.code, says in found.err) == (2, True), found.err
 
 
+def test_what_goes_with_the_answers(cli: Cli, write: Write, desk_path: Path) -> None:
+    made = [
+        verdict(f"v{i}", 0.7 + i / 100, output="word " * (i + 1), case={"test": "t"})
+        for i in range(20)
+    ]
+    # j1 passes the response wherever it stands first; the panel does so of a pair and its mirror.
+    for seat in made[0]["jurors"]:
+        seat["samples"] = [{"pass": True, "score": 0.9}, {"pass": False, "swapped": True}]
+    for name, pair in (("ab", ("one", "two")), ("ba", ("two", "one"))):
+        made.append(verdict(name, input="which", output=pair[0], alternative=pair[1]))
+    cli("ingest", write("report.json", report(*made)))
+    with closing(open_desk(desk_path)) as desk:
+        for row in desk.rows(range(1, 21)):
+            desk.label(row.key, Truth.PASS)
+    found = {one["probe"]: one for one in cli("calibrate", "--jurors", "--json").json["bias"]}
+    # The longer a response, the higher its score.
+    assert found["length_of_pass"]["value"] == pytest.approx(1)
+    assert found["length_of_pass"]["shown"] is True
+    assert found["length_of_fail"]["reason"] == "count as under 10 labels"
+    position = found["position"]
+    assert (position["n"], position["value"], position["turned"]["value"]) == (2, 1, 1)
+    out = cli("calibrate", "--jurors").out
+    assert "they go together, which need not be a bias" in out
+    assert "2 votes asked both ways turn" in out
+
+
 WEIGHED = b"""calibration:
   - name: agents
     run: run
@@ -202,8 +228,9 @@ def test_intervals_are_checked_on_runs_like_this_one(run: Cli, write: Write) -> 
     assert (few.code, "its labels do not represent the whole run" in few.err) == (2, True)
 
 
-def test_the_second_layer_names_the_worst_part(run: Cli) -> None:
+def test_the_second_layer_names_the_worst_part_and_what_goes_with_scores(run: Cli) -> None:
     out = run("calibrate", "--full").out
     # Every verdict is labelled: the run is at .9 and "a" at .8, both without an interval.
     assert "worst by tag: a is right 0.80 exact by 30 labels" in out
+    assert "length, should pass" in out
     assert "worst by" not in run("calibrate").out
