@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from typing import Any
 
 import click
@@ -18,12 +19,12 @@ from reviewdesk.cli.common import (
     put_json,
     say,
 )
-from reviewdesk.desk.core import default_path, default_reviewer
+from reviewdesk.desk.core import default_path, default_reviewer, glance
 from reviewdesk.desk.review import filters as saved_filters
-from reviewdesk.desk.review.edits import peek
+from reviewdesk.desk.review.edits import kept as choices
 from reviewdesk.domain.records import View
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.settings import KEPT, SETTINGS, Settings, settings_path
 
 
@@ -98,7 +99,13 @@ def _facts(settings: Settings) -> dict[str, Any]:
 
     path = settings_path()
     keymap = checked(settings)
-    chosen, views = peek(desk_path() or default_path(), settings.reviewer or default_reviewer())
+    chosen: dict[str, Any] = {}
+    views: dict[str, View] = {}
+    with suppress(DeskError):
+        if (desk := glance(desk_path(), settings.reviewer or None)) is not None:
+            with closing(desk):
+                chosen = choices(desk)
+                views = desk.views()
     kept = usable(chosen)
     for part in ("order", "filter"):
         usual = getattr(View(), part)

@@ -396,7 +396,11 @@ class Desk:
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""
-        return reviewers.views(self.conn, self.reviewer).get(run.name)
+        return self.views().get(run.name)
+
+    def views(self) -> dict[str, View]:
+        """Return what the reviewer last had on screen in each run, by the run's name."""
+        return reviewers.views(self.conn, self.reviewer)
 
     def save_view(self, run: Run, view: View) -> None:
         """Store what the reviewer has on screen, for the next session, if the desk is writable."""

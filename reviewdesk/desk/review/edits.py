@@ -17,8 +17,8 @@ from reviewdesk.domain.records import SUGGESTION, Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.file_output import may_write, whole_file
-from reviewdesk.store import audit, events, reviewers, verdicts
-from reviewdesk.store.connect import connect_read_only, explained, writing
+from reviewdesk.store import events, reviewers, verdicts
+from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 
 ONCE = "once"
@@ -285,19 +285,6 @@ def keep(desk: OpenFile, values: Mapping[str, Any]) -> None:
     if not desk.read_only:
         with writing(desk.conn):
             reviewers.keep(desk.conn, desk.reviewer, values)
-
-
-def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
-    """Return a reviewer's kept values, and the last view of each run, without writing anything.
-
-    A desk that is missing or unreadable keeps nothing.
-    """
-    try:
-        with connect_read_only(path) as conn, explained(path):
-            audit.refuse_harmful(conn, path)
-            return reviewers.kept(conn, who), reviewers.views(conn, who)
-    except DeskError:
-        return {}, {}
 
 
 _CAME_BACK = re.compile("\x1e[0-9]+\x1e")

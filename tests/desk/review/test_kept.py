@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reviewdesk.desk.core import glance
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth, View
 from tests.helpers import drop_label_state, load, numbered, open_desk, set_back, unload
@@ -40,21 +41,21 @@ def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
     desk.close()
     before = path.read_bytes()
     # A look does not migrate.
-    assert edits.peek(path, "ann") == ({}, {"run": View(order="score")})
+    assert glance(path, "ann") is None
     assert path.read_bytes() == before
     desk = open_desk(path)
     assert desk.progress(run).labelled == 1
     assert desk.verify().ok
     edits.keep(desk, {"theme": "ansi-dark"})
+    assert edits.kept(desk) == {"theme": "ansi-dark"}
     desk.close()
-    assert edits.peek(path, "ann")[0] == {"theme": "ansi-dark"}
 
 
 def test_a_look_at_no_desk_finds_nothing_and_makes_nothing(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("not a desk")
     for path in (tmp_path / "none.db", other, tmp_path):
-        assert edits.peek(path, "ann") == ({}, {})
+        assert glance(path, "ann") is None
     assert list(tmp_path.iterdir()) == [other]
 
 
@@ -74,4 +75,3 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
     ):
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
         assert desk.view(run) is None
-        assert edits.peek(path, "ann") == ({}, {})
