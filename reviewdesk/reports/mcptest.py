@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -29,7 +29,7 @@ from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import VerdictNames
-from reviewdesk.reports.mapping.secrets import is_setting, named_secrets, without_settings
+from reviewdesk.reports.mapping.secrets import named_secrets, settings_among, without_settings
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
@@ -149,26 +149,21 @@ _RULE = {
 """The keys of a juror's record that hold its ballot."""
 
 
-@lru_cache(maxsize=4096)
-def _settings(keys: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(filter(is_setting, keys))
-
-
-@lru_cache(maxsize=4096)
-def _names_among(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(key for key in _JUROR_NAMES if key in keys and not is_setting(key))
-
-
 def _panel(jury: FoundJury) -> list[JsonObject]:
     """Return the records of a jury's jurors with their names, without settings and empty values."""
     panel = []
     for seat, one in enumerate(jury.panel, 1):
-        keys = tuple(one)
-        record = {key: value for key, value in one.items() if value or type(value) not in _HOLDER}
-        for key in _settings(keys):
-            record.pop(key, None)
-        names = (values.label(one[key]) for key in _names_among(keys))
-        record["seat"] = next(filter(None, names), None) or f"juror {seat}"
+        left = settings_among(tuple(one))
+        record = {
+            key: value
+            for key, value in one.items()
+            if (value or type(value) not in _HOLDER) and key not in left
+        }
+        record["seat"] = f"juror {seat}"
+        for key in _JUROR_NAMES:
+            if key in record and (name := values.label(record[key])):
+                record["seat"] = name
+                break
         panel.append(record)
     return panel
 
@@ -228,11 +223,11 @@ class JuryMapper:
     def verdict(self, jury: FoundJury, line: int) -> JsonObject:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
         facts = jury.facts
-        settings = _settings(tuple(facts))
+        settings = settings_among(tuple(facts))
         if not _MAPPED.issuperset(facts):
             left = (key for key in facts if key not in _MAPPED and key not in settings)
             self._remarks.unmapped(key for key in left if key != jury.panel_key)
-        if settings or any(_settings(tuple(one)) for one in jury.panel):
+        if settings or any(map(settings_among, map(tuple, jury.panel))):
             self._remarks.count("settings such as headers, environments and keys are left out")
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
         around = [node for node, _ in jury.above]
@@ -242,9 +237,10 @@ class JuryMapper:
         juries = self._panels.juries(_panel(jury))
         jurors = [one for made in juries.values() for one in made]
         for ballot, record in zip(jurors, jury.panel, strict=True):
-            votes = [record[key] for key in _PASSES if key in record]
-            if votes and votes.count(None) == len(votes):
-                ballot["pass"] = None
+            if None in record.values():
+                votes = [record[key] for key in _PASSES if key in record]
+                if votes and votes.count(None) == len(votes):
+                    ballot["pass"] = None
         agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
         body: JsonObject = {
             "id": self._names.verdict(test),
@@ -261,10 +257,11 @@ class JuryMapper:
             "agreement": self._fitting("agreement", agreement),
             "band": self._fitting("confidence", facts.get("confidence")),
             **{key: _of_type(kind, facts.get(key)) for key, kind in _PLAIN.items()},
-            "checks": sibling_checks(jury),
+            "checks": sibling_checks(jury) or None,
             **self._decision(jury, jurors),
         }  # fmt: skip
-        return {key: one for key, one in body.items() if one not in (None, [])} | {
+        return {
+            **values.without_nulls(body),
             "jurors": jurors,
             "provenance": {"pointer": pointer},
             "meta": {"raw": without_settings(jury.raw)},

@@ -176,8 +176,8 @@ class Report:
             found = [(item, self._unique(made)) for item, made in found]
         if self._foreign:
             # The readers of foreign formats add a counter to an id that is taken.
-            parts = (one.rpartition("#") for one in ids)
-            counted = (base in self._ids for base, mark, end in parts if mark and end.isdecimal())
+            parts = [one.rpartition("#") for one in ids if "#" in one]
+            counted = [base in self._ids for base, _, end in parts if end.isdecimal()]
             self._made_unique += sum(counted)
         return found
 

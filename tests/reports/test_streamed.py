@@ -8,6 +8,7 @@ import pytest
 
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.mapping.foreign import LateFactError
+from tests.reports.promptfoo_rows import row, rubric
 
 _LATE = {
     "a score above 1": "item,judge,score\na,x,1\nb,x,4\n",
@@ -21,9 +22,13 @@ _LATE = {
         for at in range(60)
     ),
 }
+_ROW = json.dumps(row(rubric(0.5, True))) + "\n"
+_LATE["a repetition"] = _ROW + _ROW
+_LATE["a provider"] = _ROW + json.dumps(row(rubric(0.5, True), provider="echo")) + "\n"
 _EARLY = {
     "a score above 1": "item,judge,score\na,x,4\na,y,1\nb,x,1\n",
     "two questions": "item,rubric,judge,score\na,q,x,1\na,r,x,0\nb,q,x,1\n",
+    "a test of promptfoo": _ROW,
     "a column for each judge": "item,output,judge-a,judge-b\na,yes,0.5,1\nb,no,0,0.25\n",
 }
 

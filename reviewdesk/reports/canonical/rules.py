@@ -162,22 +162,16 @@ def _run_rules(facts: RunFactsModel) -> FieldProblem | None:
 
 def verdict_rules(verdict: VerdictModel, path: Path = ()) -> FieldProblem | None:
     """Return the first problem of a verdict whose keys and values all have the right type."""
-    at = verdict.human.at if verdict.human else None
-    committed = verdict.provenance.committed_at if verdict.provenance else None
-    return (
-        _jurors(verdict, path)
-        or _quorum(verdict.quorum, (*path, "quorum"))
-        or _time(at, (*path, "human", "at"))
-        or _time(committed, (*path, "provenance", "committed_at"))
-        or next(
-            (
-                problem
-                for index, rerun in enumerate(verdict.reruns or ())
-                if (problem := verdict_rules(rerun, (*path, "reruns", index)))
-            ),
-            None,
-        )
-    )
+    problem = _jurors(verdict, path)
+    if not problem and type(verdict.quorum) is str:
+        problem = _quorum(verdict.quorum, (*path, "quorum"))
+    if not problem and verdict.human:
+        problem = _time(verdict.human.at, (*path, "human", "at"))
+    if not problem and verdict.provenance:
+        problem = _time(verdict.provenance.committed_at, (*path, "provenance", "committed_at"))
+    for index, rerun in enumerate(verdict.reruns or ()):
+        problem = problem or verdict_rules(rerun, (*path, "reruns", index))
+    return problem
 
 
 def _jurors(verdict: VerdictModel, path: Path) -> FieldProblem | None:
@@ -189,11 +183,11 @@ def _jurors(verdict: VerdictModel, path: Path) -> FieldProblem | None:
         seen.add(juror.id)
         if juror.at and (problem := _time(juror.at, (*path, "jurors", seat, "at"))):
             return problem
-        stated = (("score", juror.score), ("pass", juror.pass_)) if juror.error else ()
-        for key, value in stated:
-            if value is not None and value is not msgspec.UNSET:
-                text = must_be("null where the juror has an error", value)
-                return FieldProblem((*path, "jurors", seat, key), text)
+        if juror.error:
+            for key, value in (("score", juror.score), ("pass", juror.pass_)):
+                if value is not None and value is not msgspec.UNSET:
+                    text = must_be("null where the juror has an error", value)
+                    return FieldProblem((*path, "jurors", seat, key), text)
     for key in ("dropped_low", "dropped_high") if verdict.trim else ():
         for index, name in enumerate(getattr(verdict.trim, key) or ()):
             if name not in seen:

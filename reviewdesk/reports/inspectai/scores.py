@@ -168,8 +168,9 @@ def human(
     ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
     listed under ``meta.edits``, and so is the latest one if it gives no label.
     """
-    all_edits = [(name, edit) for name, one in split_edits.items() for edit in one.edits]
-    changes = [one.last for one in split_edits.values() if one.last]
+    edited = {name: one for name, one in split_edits.items() if one.edits}
+    all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
+    changes = [one.last for one in edited.values() if one.last]
     label = None
     if changes:
         if len(changes) > 1:

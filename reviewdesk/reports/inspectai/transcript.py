@@ -409,8 +409,8 @@ def _kept(value: Any, shape: Shape) -> Any:
             wanted = None if key == OTHERS else shape.get(key, every)
             if wanted is not None:
                 found[key] = one if wanted is KEEP else _kept(one, wanted)
-        if OTHERS in shape and (others := [key for key in value if key not in found]):
-            found[OTHERS] = others[:_MOST_OTHERS]
+        if len(found) < len(value) and OTHERS in shape:
+            found[OTHERS] = [key for key in value if key not in found][:_MOST_OTHERS]
         return found
     if type(shape) is list and type(value) is list:
         return [_kept(one, shape[0]) for one in value]

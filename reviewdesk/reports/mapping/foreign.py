@@ -86,13 +86,13 @@ class Models:
             lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
         return lines
 
-    def chosen(self, names: Iterable[str]) -> str | None:
+    def chosen(self, *names: str) -> str | None:
         """Return the model from ``--models`` for the first of a juror's names listed there."""
-        found = next((name for name in names if name in self._given), None)
-        if found is None:
-            return None
-        self._met.add(found)
-        return self._given[found]
+        for name in names if self._given else ():
+            if name in self._given:
+                self._met.add(name)
+                return self._given[name]
+        return None
 
 
 class Remarks:

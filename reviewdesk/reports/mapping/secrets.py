@@ -30,9 +30,18 @@ _AFTER_NAME = re.compile(
     r"|signature))[\"']*\s*[:=]\s*[\"']*(?:bearer\s+|basic\s+)?)(?=[^\s\"'&]*\d)[^\s\"'&,;}]{8,}",
     re.IGNORECASE,
 )
-_SHORTEST_PREFIXED = 18
-_MARKS = ("://", "key", "bearer", "authori", "secret", "passw", "token", "&sig", "?sig")
-"""A text without a long word and without any of these holds no key. Most texts have none."""
+_LONG_WORD = b"w" * 18
+_WORDS = bytes(ord("w") if chr(at).isascii() and (chr(at).isalnum() or chr(at) in "_-") else 32
+               for at in range(256))  # fmt: skip
+"""Maps the letters, digits and signs of a key to ``w``, and other bytes to a blank."""
+_MARKS = (
+    b"://", b"key", b"bearer", b"authori", b"secret", b"passw", b"token", b"&sig", b"?sig",
+    "\N{KELVIN SIGN}".encode(),
+)  # fmt: skip
+"""A text without a long word and without any of these holds no key. Most texts have none.
+
+The Kelvin sign is a ``k`` to a pattern that ignores case.
+"""
 
 _SETTINGS = frozenset({"env", "environment", "headers", "config"})
 _SHORTEST = 8
@@ -52,23 +61,19 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
 
     They are used only to remove them from the texts of a report.
     """
-    texts = []
-    ahead = [(value, False)]
+    texts: list[Any] = []
+    ahead = [value]
     while ahead:
-        node, named = ahead.pop()
+        node = ahead.pop()
         if type(node) is dict:
-            secret = node.keys() if named else _secret_names(tuple(node))
-            ahead += [
-                (item, key in secret)
-                for key, item in node.items()
-                if type(item) in _HOLDER and key not in skip
-            ]
-            if secret:
-                texts += [node[key] for key in secret if key not in skip]
-        elif type(node) is list:
-            ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
-        elif named:
-            texts.append(node)
+            secret = _secret_names(tuple(node))
+            if not skip.isdisjoint(node):
+                node = {key: one for key, one in node.items() if key not in skip}
+            texts += [one for key in secret if key in node for one in _values_in(node[key], skip)]
+            node = node.values()
+        elif type(node) is not list:
+            continue
+        ahead += [item for item in node if type(item) in _HOLDER]
     if not texts:
         return frozenset()
     found = {_SCHEME.sub("", one.strip(), count=1) for one in texts if isinstance(one, str)}
@@ -76,20 +81,27 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
     return frozenset(kept)
 
 
-def _may_hold_key(text: str, apart: str = "") -> bool:
-    """Return False if no part of a text looks like a key; the characters ``apart`` end words."""
+def _values_in(value: Any, skip: frozenset[str]) -> list[Any]:
+    """Return the values at any depth that are no lists or objects, except below ``skip``."""
+    if type(value) is dict:
+        value = [one for key, one in value.items() if key not in skip]
+    if type(value) is list:
+        return [one for item in value for one in _values_in(item, skip)]
+    return [value]
+
+
+def _may_hold_key(text: bytes) -> bool:
+    """Return False if no part of a text looks like a key."""
     lower = text.lower()
     for mark in _MARKS:
         if mark in lower:
             return True
-    for char in apart:
-        lower = lower.replace(char, " ")
-    return max(map(len, lower.split()), default=0) >= _SHORTEST_PREFIXED
+    return _LONG_WORD in text.translate(_WORDS)
 
 
 def without_likely(text: str) -> str:
     """Redact anything like a key in a text, because errors of services repeat refused keys."""
-    if not _may_hold_key(text):
+    if not _may_hold_key(text.encode(errors="replace")):
         return text
     text = _LOGIN.sub(f"{GONE}@", text) if "://" in text else text
     return _AFTER_NAME.sub(rf"\g<1>{GONE}", _LOOKS_SECRET.sub(GONE, text))
@@ -104,6 +116,12 @@ def is_setting(key: str) -> bool:
     return key.lower() in _SETTINGS or _names_secret(key)
 
 
+@lru_cache(maxsize=4096)
+def settings_among(keys: tuple[str, ...]) -> frozenset[str]:
+    """Return those of an object's keys that name settings; most objects have one of a few sets."""
+    return frozenset(filter(is_setting, keys))
+
+
 def without_settings(value: Any) -> Any:
     """Return a copy without environments, headers, configurations and keys that name a secret.
 
@@ -112,10 +130,11 @@ def without_settings(value: Any) -> Any:
     if type(value) is list:
         return [without_settings(item) for item in value]
     if type(value) is dict:
+        left = settings_among(tuple(value))
         return {
             key: without_settings(item) if type(item) in _HOLDER else item
             for key, item in value.items()
-            if not is_setting(key)
+            if key not in left
         }
     return value
 
@@ -177,7 +196,7 @@ def guard(body: dict[str, Any]) -> bool:
         for key in () if _GUARDED.isdisjoint(record) else _GUARDED & record.keys():
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
-            if type(stated) in _HOLDER and not _may_hold_key(json_of(stated).decode(), '",:.'):
+            if type(stated) in _HOLDER and not _may_hold_key(json_of(stated)):
                 continue
             kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
             if kept != stated:

@@ -261,10 +261,10 @@ class Provider(Struct, frozen=True):
 
         Anything else gives a provider without a name.
         """
-        if isinstance(stated, dict) and "id" not in stated and stated.get("text"):
+        if type(stated) is dict and "id" not in stated and stated.get("text"):
             # A grader may be an object with one provider for texts and one for embeddings.
             stated = stated["text"]
-        if isinstance(stated, str):
+        if type(stated) is str:
             return _provider(stated, None, False)
         if not isinstance(stated, dict):
             return Provider()
@@ -343,7 +343,7 @@ def ballots(
     for juror_id, part, (name, provider) in zip(ids, panel.ballots, jury_graders, strict=True):
         element = _element(part, remarks)
         metric = values.filled(part.assertion.get("metric"))
-        given = models.chosen((juror_id, name, metric or name, provider.name or name))
+        given = models.chosen(juror_id, name, metric or name, provider.name or name)
         vendor = provider.vendor if given is None else None
         element |= {"name": name, "model": given or provider.model, "vendor": vendor}
         elements.append(element)

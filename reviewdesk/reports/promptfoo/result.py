@@ -18,7 +18,7 @@ from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, f
 from reviewdesk.reports.bytes.window import Outline, Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models, VerdictNames
+from reviewdesk.reports.mapping.foreign import LateFactError, Models, VerdictNames
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
     named_secrets,
@@ -56,46 +56,58 @@ _NAME_LENGTH = 200
 
 
 class Tests:
-    """Names the tests of the rows, and counts the repetitions of each one."""
+    """Names the tests of the rows, and counts their repetitions, prompts and providers."""
 
     def __init__(self) -> None:
         """Start with no rows."""
         self._first: dict[bytes, str] = {}
         self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+        self.repeats = False
+        """Whether any test was repeated."""
         self.providers: dict[str | None, None] = {}
+        self.prompts: dict[str, int] = {}
+        """The first column of each prompt."""
 
-    def place(self, row: JsonObject, prompt: str) -> tuple[str, int]:
-        """Count a row, and return its test's name and repetition.
+    def place(self, row: JsonObject) -> tuple[str, int, str]:
+        """Count a row, and return its test's name, the repetition, and the prompt.
 
-        The repetition counts from 1, for each prompt and provider.
+        The repetition counts from 1, for each prompt and provider. The prompt is named by its id,
+        else its label, else its column.
         """
         case = record(row, "testCase")
         identity = [case.get(key) for key in ("description", "vars", "assert")]
         digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).digest()
         described = case.get("description")
+        index = row.get("testIdx")
         if not (isinstance(described, str) and described.strip()):
-            index = row.get("testIdx")
             described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
         name = self._first.setdefault(digest, described)
         provider = Provider.of(row.get("provider")).name
         self.providers[provider] = None
+        column = row.get("promptIdx")
+        named = row.get("promptId")
+        named = record(row, "prompt").get("label") if named is None else named
+        prompt = str(column if named is None else named)[:_NAME_LENGTH]
+        at = column if isinstance(column, int) else 0
+        self.prompts[prompt] = min(at, self.prompts.get(prompt, at))
         key = (digest, provider, prompt)
-        self._epochs[key] = self._epochs.get(key, 0) + 1
-        return name, self._epochs[key]
+        self._epochs[key] = epoch = self._epochs.get(key, 0) + 1
+        self.repeats |= epoch > 1
+        return name, epoch, prompt
 
 
 class ResultSurvey:
     """Counts and names from a first pass over all rows. One that is unreadable may be a verdict."""
 
-    def __init__(self, rows: Iterable[Any]) -> None:
-        """Survey all rows."""
+    def __init__(self, rows: Iterable[Any], *, streamed: bool) -> None:
+        """Survey all rows. If ``streamed``, there are none, and all rows are taken to be alike."""
+        self.streamed = streamed
         self.scores = TableSurvey(scale_by_judge=True, scored=False)
         self._panels = panel_reader(self.scores, ReadOptions())
-        self.repeats = self.some = False
-        """Whether any test was repeated, and whether any row may give a verdict."""
+        self.some = False
+        """Whether any row may give a verdict."""
         self.rows = 0
-        columns: dict[str, int] = {}
-        tests = Tests()
+        self.tests = Tests()
         for row in rows:
             self.rows += 1
             if not isinstance(row, dict):
@@ -103,12 +115,8 @@ class ResultSurvey:
                 continue
             if not self.some or _is_raw(record(row, "gradingResult")):
                 self._weigh(row)
-            prompt = prompt_of(row)
-            index = row.get("promptIdx")
-            at = index if isinstance(index, int) else 0
-            columns[prompt] = min(at, columns.get(prompt, at))
-            self.repeats |= tests.place(row, prompt)[1] > 1
-        self.providers = len(tests.providers)
+            self.tests.place(row)
+        columns = self.tests.prompts
         self.prompts = {one: at for at, one in enumerate(sorted(columns, key=columns.get), 1)}  # type: ignore[arg-type]
         """The number of each prompt, from 1 in the order of the columns."""
 
@@ -128,14 +136,6 @@ class ResultSurvey:
                     if not part.failed
                 ]
             )
-
-
-def prompt_of(row: JsonObject) -> str:
-    """Return the identity of a row's prompt: its id, else its label, else its column."""
-    stated = row.get("promptId")
-    stated = record(row, "prompt").get("label") if stated is None else stated
-    stated = row.get("promptIdx") if stated is None else stated
-    return str(stated)[:_NAME_LENGTH]
 
 
 def default_grader(row: JsonObject) -> Any:
@@ -185,20 +185,23 @@ class RowMapper:
         self, row: JsonObject, pointer: str, secrets: frozenset[str]
     ) -> Iterator[JsonObject]:
         """Yield the canonical verdicts of a row, one for each jury, without its secrets."""
-        prompt = prompt_of(row)
-        test, epoch = self._tests.place(row, prompt)
+        survey = self._survey
+        tests = self._tests
+        test, epoch, prompt = tests.place(row)
+        if survey.streamed and (tests.repeats or len(tests.prompts) + len(tests.providers) > 2):
+            raise LateFactError
         # Names are cut to a length below: of a secret that lies across the cut a part would stay.
         test, row = without_secrets([test, row], secrets)
         parts = take_apart(row)
         common = _common(row, pointer)
-        case = {"test": test, "epoch": epoch} if self._survey.repeats else {"test": test}
-        common["case"] = case
+        repeats = survey.tests.repeats
+        common["case"] = {"test": test, "epoch": epoch} if repeats else {"test": test}
         steps = [test[:_NAME_LENGTH]]
-        if len(self._survey.prompts) > 1:
-            steps.append(f"prompt {self._survey.prompts[prompt]}")
-        if self._survey.providers > 1:
+        if len(survey.prompts) > 1:
+            steps.append(f"prompt {survey.prompts[prompt]}")
+        if len(survey.tests.providers) > 1:
             steps.append(common["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
-        if self._survey.repeats:
+        if repeats:
             steps.append(f"epoch {epoch}")
         common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
         common["human"] = _human(parts.human)
@@ -394,17 +397,20 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     envelope, rows = _envelope_and_rows(source, look, fail)
     of_file = named_secrets(envelope.get("config"), frozenset({"vars"}))
-    looked = ImportTally(lenient=True)
+    streamed = look.outline.streamed
+    looked = ImportTally(lenient=True, odd=streamed)
     with source.open() as stream:
-        seen = ResultSurvey(found.value for found in rows(stream, looked))
-    if not seen.rows:
+        surveyed = () if streamed else rows(stream, looked)
+        seen = ResultSurvey((found.value for found in surveyed), streamed=streamed)
+    if not (seen.rows or streamed):
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
-    if not seen.some:
+    if not (seen.some or streamed):
         problem = "is a promptfoo result in which no model graded anything: it has no jury"
         raise fail("", problem, "Add assertions such as llm-rubric, and run it again.")
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = RowMapper(seen, options)
+        some = False
         for found in rows(stream, tally):
             if not isinstance(found.value, dict):
                 yield found.refused(FieldProblem((), must_be("an object", found.value)))
@@ -415,9 +421,12 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             removed = secrets if len(secrets) <= MOST_SECRETS else frozenset()
             try:
                 for verdict in mapper.verdicts(found.value, place, removed):
+                    some = True
                     yield found.item(verdict, secrets)
             except FieldError as error:
                 yield found.refused(error.problem)
+        if streamed and not some:
+            raise LateFactError
         tally.notes.extend(mapper.import_notes())
 
     return Report(

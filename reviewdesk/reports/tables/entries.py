@@ -163,10 +163,7 @@ class _Place:
     """A rule with its paths resolved, for one place of a row."""
 
     def __init__(self, raw: Cells, star: str, columns: Sequence[str], *, plain: bool) -> None:
-        """Resolve the paths; ``star`` replaces the ``*`` in each.
-
-        If ``plain``, every row has a text in every column.
-        """
+        """Resolve the paths with ``star`` for ``*``; if ``plain``, rows have a text per column."""
         self.rule = rule = convert(raw, BallotRule)
         within = () if rule.each else columns
         named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
@@ -235,7 +232,7 @@ class _Place:
             held = [read(cells) for read in self._reads]
             held += [column in cells for column in self.asked.values()]
         else:
-            held = [cells[key] for key in present]
+            held = [*map(cells.__getitem__, present)]
         kinds = [*map(type, held)]
         if dict in kinds or list in kinds:
             held = [*map(repr, held)]
@@ -310,8 +307,9 @@ class MapReader:
         self._last_items: dict[str, TableItem] = {}
         self._of_row: Reader = lambda cells: [read(cells) for read in reads]
         """Reads every cell on which the item of a row depends."""
-        if self._plain and paths and all(path in self._columns for path in paths):
-            self._of_row = itemgetter(*paths)
+        keys = {path for path in self._columns if path and (self._plain or "." not in path)}
+        if keys.issuperset(paths):
+            self._of_row = lambda cells: [*map(cells.get, paths)]
 
     def _read_rules(self) -> list[tuple[str, list[_Place]]]:
         groups: dict[str, list[_Place]] = {}
@@ -513,11 +511,11 @@ class MapReader:
         if place.own:
             stated = {role: place.get(role, scope) for role in place.own}
             self._own_facts[vote.dimension] = values.without_nulls(stated)
-        return vote, {
-            field: found
-            for field, of_cell, read in fields
-            if not blank(value := read(scope)) and (found := of_cell(value)) is not None
-        }
+        own = {}
+        for field, of_cell, read in fields:
+            if not blank(value := read(scope)) and (found := of_cell(value)) is not None:
+                own[field] = found
+        return vote, own
 
     def _counted(self, place: _Place, scope: Cells, ballot: Ballot) -> list[Ballot]:
         """Return a ballot as often as its row counts it."""

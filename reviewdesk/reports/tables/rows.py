@@ -173,9 +173,7 @@ def _has_columns(cells: Cells, known: frozenset[str]) -> bool:
     """Return True if all keys of a row, and those of objects in its cells, are columns."""
     if not known.issuperset(cells):
         return False
-    return not any(type(cell) is dict for cell in cells.values()) or known.issuperset(
-        flat_names(cells)
-    )
+    return dict not in map(type, cells.values()) or known.issuperset(flat_names(cells))
 
 
 def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) -> Iterator[_Found]:
@@ -502,8 +500,9 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
                 if sums or part:
                     held.append(row)
                     continue
-        yield from held
-        held.clear()
+        if held:
+            yield from held
+            held.clear()
         yield row
     if held:
         tally.notes.append(f"rows of totals and footnotes at the end are left out ({len(held)}x)")

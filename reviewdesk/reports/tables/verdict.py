@@ -30,7 +30,7 @@ from reviewdesk.reports.tables.cells import (
     names,
     without_remark,
 )
-from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem
+from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import FieldProblem, JsonObject
 
@@ -49,7 +49,7 @@ class Draft(Struct, eq=False):
     stated: JsonObject = {}
     """The cells of the facts in the row that was read last."""
     facts: JsonObject = {}
-    ballots: list[tuple[str, float, JsonObject, JsonObject]] = []
+    ballots: list[tuple[Vote, JsonObject, JsonObject]] = []
     checks: list[JsonObject] = []
     human: JsonObject | None = None
     problem: tuple[str, str] | None = None
@@ -154,8 +154,7 @@ class VerdictMaker:
                 )
                 raise CellError("", text)
             draft.places[vote.seat] = row
-            made = self._ballots.ballot(vote, own, row)
-            draft.ballots.append((vote.judge, vote.order, made, own))
+            draft.ballots.append((vote, self._ballots.ballot(vote, own, row), own))
 
     def body(self, draft: Draft, place: str) -> JsonObject:
         facts = draft.facts
@@ -166,13 +165,13 @@ class VerdictMaker:
         if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
         jurors = _jurors(draft.ballots)
-        case |= {key: facts[role] for role, key in _OF_CASE if facts.get(role)}
+        case |= {key: value for role, key in _OF_CASE if (value := facts.get(role))}
         if item.dimension:
             case["dimension"] = item.dimension
         body: JsonObject = {"id": self._names.verdict(name), "case": case}
         if said := facts.get("conversation"):
             facts |= {role: facts.get(role) or getattr(said, role) for role in ("input", "output")}
-        body |= {role: facts[role] for role in _OF_BODY if facts.get(role) is not None}
+        body |= {role: value for role in _OF_BODY if (value := facts.get(role)) is not None}
         if question:
             body["rubric"] = draft.rubric or item.dimension
         if "generator" in facts:
@@ -321,16 +320,16 @@ _OF_BODY = (
 """The facts that a body holds unchanged."""
 
 
-def _jurors(ballots: list[tuple[str, float, JsonObject, JsonObject]]) -> list[JsonObject]:
+def _jurors(ballots: list[tuple[Vote, JsonObject, JsonObject]]) -> list[JsonObject]:
     """Return ballots in the order of each judge's first row, then of the judge's repeats."""
-    judges = [one[0] for one in ballots]
+    judges = [vote.judge for vote, _, _ in ballots]
     if len(set(judges)) < len(judges):
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
-        ballots = sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
-        judges = [one[0] for one in ballots]
+        ballots = sorted(ballots, key=lambda one: (seats[one[0].judge], one[0].order))
+        judges = [vote.judge for vote, _, _ in ballots]
     return [
         {"id": juror_id, **made, **own}
-        for juror_id, (_, _, made, own) in zip(juror_ids(tuple(judges)), ballots, strict=True)
+        for juror_id, (_, made, own) in zip(juror_ids(tuple(judges)), ballots, strict=True)
     ]
 
 
