@@ -1,7 +1,7 @@
 """The decisions and values of every rule on many panels; one panel is a column of length one."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -71,6 +71,13 @@ class Cast:
             lean(counted(columns.missing)),
             lean(counted(columns.not_asked)),
         )
+
+
+@lru_cache(1000)
+def _policy(
+    quorum: float | str | None, supermajority: float | str | None, minimum: float | str | None
+) -> Policy:
+    return Policy(quorum=quorum, supermajority=supermajority, min_answered=minimum)
 
 
 class Panels:
@@ -148,10 +155,10 @@ class Panels:
 
         def one(*counts: int) -> int:
             quorum, share, minimum = counts[7:10]
-            policy = Policy(
-                quorum=None if quorum == NOTHING else columns.quorums[quorum],
-                supermajority=columns.shares[share],
-                min_answered=columns.minima[minimum],
+            policy = _policy(
+                None if quorum == NOTHING else columns.quorums[quorum],
+                columns.shares[share],
+                columns.minima[minimum],
             )
             return figure(Votes(*counts[:7]), policy, *counts[10:])
 

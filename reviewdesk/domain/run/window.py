@@ -145,7 +145,7 @@ def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.i
     return np.where(found & DERIVED_ESCALATION, found ^ DERIVED_ESCALATION | counts, found)
 
 
-SIZE = 1000
+SIZE = 1500
 """The most verdicts in a window."""
 _MOST_BYTES = 8 << 20
 """A window ends with the verdict whose JSON takes it over this size."""

@@ -177,16 +177,23 @@ class Ingest:
         new = self._new
         reader = WindowReader(new.header, new.options, new.hash)
         windows = reader.windows(bodies)
-        start = list(islice(windows, 2))
+        start = list(islice(windows, 1))
+        if start and len(start[0].bodies) <= _SMALL:
+            start += islice(windows, 1)
         small = len(start) == 1 and len(start[0].bodies) <= _SMALL
         if small or not start:
             self._progress(_READING if small else 1.0, reader.tally.verdicts)
         if small:
             self.whole.enter_context(self._hold.step(hashed=True))
-        for window in chain(start, windows):
+        windows = chain(start, windows)
+        del start
+        for window in windows:
+            count = window.first + len(window.bodies)
             self.keep(window, position())
+            # The bodies of two windows are never held at once.
+            del window
             if not small:
-                self._progress(_READING * position(), window.first + len(window.bodies))
+                self._progress(_READING * position(), count)
         noted, skipped = notes()
         tally = reader.tally
         # The default seed comes from the items and not from the panel's answers. So two runs over
