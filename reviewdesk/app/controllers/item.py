@@ -39,9 +39,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views import queue
-from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document, Paragraph, Section, Text, Tone, outside
-from reviewdesk.views.json import review as shapes
 from reviewdesk.views.verdict import FIGURES, REASONS, WHAT_IF
 
 REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
@@ -316,6 +314,8 @@ def _outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
 
 def _diff(core: Core) -> None:
     """Compare the item with its re-runs and with other runs of the same content."""
+    from reviewdesk.views.comparison import comparison
+
     item = core.item("compare")
     if item is None:
         return
@@ -363,6 +363,8 @@ def _diff(core: Core) -> None:
 
 
 def _copy(core: Core) -> None:
+    from reviewdesk.views.json import review as shapes
+
     item = core.item("copy")
     if item is None:
         return

@@ -1,12 +1,11 @@
 """What a suite expects of a figure, and the result: pass, fail or skip, counted separately."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 from typing import Any, Protocol, TypeGuard
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.domain.gates.join import JoinCounts
 from reviewdesk.domain.labels.sampling import MIN_AUDIT
@@ -237,15 +236,14 @@ def _zero_counts() -> dict[GateStatus, int]:
     return dict.fromkeys(GateStatus, 0)
 
 
-@dataclass(slots=True)
-class FindingTally:
+class FindingTally(Struct):
     """Counts the findings of an entry and keeps ``keep`` of each status, or all if ``None``."""
 
     keep: int | None = None
     counts: dict[GateStatus, int] = field(default_factory=_zero_counts)
     units: dict[GateStatus, int] = field(default_factory=_zero_counts)
-    origins: dict[Origin, int] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    origins: dict[Origin, int] = {}
+    findings: list[Finding] = []
 
     def add(self, found: Iterable[Finding]) -> None:
         """Add the findings of one verdict, or of one labels file."""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -122,8 +121,7 @@ class JoinCounts(Struct, frozen=True):
         return self.frame is not None and self.held == self.frame
 
 
-@dataclass
-class Joined:
+class Joined(Struct):
     """The labels of a suite, joined to a report.
 
     ``labels`` holds the joined labels and ``strata`` the strata of the frame's contents, both by
@@ -136,8 +134,8 @@ class Joined:
     labels: dict[bytes, DrawnLabel]
     strata: dict[bytes, int]
     items: dict[ContentKey, bytes]
-    sizes: dict[int, int] = field(default_factory=dict)
-    decided: dict[int, tuple[int, int]] = field(default_factory=dict)
+    sizes: dict[int, int] = {}
+    decided: dict[int, tuple[int, int]] = {}
 
 
 def join(

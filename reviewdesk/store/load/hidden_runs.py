@@ -12,7 +12,6 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -139,8 +138,7 @@ def of_hash(conn: sqlite3.Connection, run_hash: str) -> HiddenRun | None:
     return next((one for one in hidden_runs(conn) if one.hash == run_hash), None)
 
 
-@dataclass(slots=True)
-class LockPace:
+class LockPace(Struct):
     """Sizes transactions by how long they hold the write lock, and gives others a turn."""
 
     clock: Callable[[], float] = monotonic
@@ -150,7 +148,7 @@ class LockPace:
     unfolded: float = 0
     """Seconds for which the lock was held since the log was folded, which sets this to 0."""
     _held: float = 0
-    _left: float = field(default=float("-inf"))
+    _left: float = float("-inf")
 
     def took(self, seconds: float) -> None:
         """Note how long a transaction held the lock: if too long, plan fewer rows, else more."""
