@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 from textual import events
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter
@@ -22,7 +22,16 @@ from textual.style import Style
 from reviewdesk.app.controllers.core import RUNS
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.state import Ask, Do, Form, HelpForm, Move, PageForm, PromptForm
+from reviewdesk.app.controllers.state import (
+    Ask,
+    Do,
+    EditText,
+    Form,
+    HelpForm,
+    Move,
+    PageForm,
+    PromptForm,
+)
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OF_MACHINE, checked
 from reviewdesk.app.paint.inks import (
     COLOURLESS,
@@ -428,6 +437,18 @@ class ReviewApp(App[None], inherit_bindings=False):
 
             self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
+    def edit(self, given: EditText) -> None:
+        """Give the terminal to the person's editor, and pass on what it saved."""
+        from reviewdesk.system.terminal import edited
+
+        found = None
+        try:
+            with self.suspend():
+                found = edited(given.text, given.suffix)
+        except SuspendNotSupported:
+            pass
+        self.act(partial(given.then, found))
+
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
         dialog = _dialog(self, form)
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
@@ -519,6 +540,7 @@ _DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
     "copy": lambda app, text: app.copy_to_clipboard(text),
     "theme": lambda app, name: setattr(app, "theme", name),
     "redraw": lambda app, _: app.redraw(),
+    "edit": ReviewApp.edit,
     "close": lambda app, _: app.runner.end(),
     "selection": lambda app, then: app.act(partial(then, app.screen.get_selected_text() or "")),
     "lines": lambda app, then: app.act(partial(then, app.top.figures_in_view)),

@@ -100,7 +100,7 @@ async def test_the_review_behind_the_door_is_the_whole_one(tmp_path: Path, run: 
 
 async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run) -> None:
     async with visiting(tmp_path / "desk.db", run, inside=True) as on:
-        for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}"):
+        for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}", "improve"):
             on.run(command)
             assert "not in a browser" in on.notice
         assert not (tmp_path / "out.csv").exists()

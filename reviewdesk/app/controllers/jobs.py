@@ -32,6 +32,7 @@ PREPARING = "preparing"
 QUEUE = "queue"
 SAVING = "saving"
 CLAIMS = "claims"
+TRYING = "trying"
 
 Report = Callable[[object], bool]
 """Takes news of a job from its thread; returns False once the job shall stop."""
@@ -89,11 +90,14 @@ class Jobs:
 
     @property
     def question(self) -> PageForm | None:
-        """The question before the app closes while a re-run is under way."""
+        """The question before the app closes while a re-run or a try is under way."""
         if self.rerun is not None:
             reason = "The answers are kept. The verdicts that are left can be asked about later."
             what = f"Close, although the re-run of {self.rerun.verdict} is under way?"
             return question_form(what, reason)
+        if TRYING in self._stops:
+            reason = "The answers are kept, and the same try can continue later."
+            return question_form("Close, although a candidate is being tried?", reason)
         return None
 
     def start(

@@ -163,6 +163,7 @@ class CalibrationController:
         own = {
             "section.next": following.name,
             "drill": "all figures" if self._folded else bool(self._drills()),
+            "improve": self.page.name == "figures",
             "target.switch": targets and self._other_target.value,
         }
         return own | dict.fromkeys(wanted, True)

@@ -66,11 +66,11 @@ def open_dialog(core: Core) -> None:
 
 
 _INTERVAL = 0.2
-"""Seconds between two reports of the progress of a re-run."""
+"""Seconds between two reports of the progress of a re-run or a try."""
 
 
 _LOOK = 0.05
-"""Seconds between two looks whether a re-run is to stop."""
+"""Seconds between two looks whether a re-run or a try is to stop."""
 
 
 def seldom(tell: Callable[[LiveProgress], object]) -> Callable[..., None]:
@@ -337,17 +337,10 @@ class RerunForm:
         self._core.ask_text(prompt, lambda path: self.use_panel(path) if path else None)
 
     def name_ceiling(self) -> None:
-        def use(text: str) -> None:
-            self.max_cost = dollars(text)
+        def use(most: float | None) -> None:
+            self.max_cost = most
 
-        prompt = PromptForm(
-            "Most to spend",
-            "" if self.max_cost is None else f"{self.max_cost:g}",
-            check=dollars,
-            hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
-            replaces=True,
-        )
-        self._core.ask_text(prompt, use)
+        ask_ceiling(self._core, self.max_cost, use)
 
     def use_panel(self, path: str) -> None:
         """Use the panel of a file, of the report's jurors or of the report, and keep the choice."""
@@ -426,6 +419,23 @@ class RerunForm:
             return self.ready
         self._notice = "y ignored: too soon to have read this; n sends nothing"
         return None
+
+
+def ask_ceiling(
+    core: Core,
+    now: float | None,
+    use: Callable[[float | None], object],
+    check: Callable[[float | None], object] = lambda _: None,
+) -> None:
+    """Ask for the most that may be spent, in US dollars; ``check`` may raise to refuse it."""
+    prompt = PromptForm(
+        "Most to spend",
+        "" if now is None else f"{now:g}",
+        check=lambda text: check(dollars(text)),
+        hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
+        replaces=True,
+    )
+    core.ask_text(prompt, lambda text: use(dollars(text)))
 
 
 def dollars(text: str) -> float | None:

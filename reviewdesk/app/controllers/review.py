@@ -119,6 +119,12 @@ def _compare(core: Core, name: str) -> None:
     pages.compare(core, name)
 
 
+def _improve(core: Core, panel: str = "") -> None:
+    from reviewdesk.app.controllers import improve
+
+    improve.open_page(core, panel)
+
+
 def _explain(core: Core) -> None:
     """Open a dialog with the terms in view; the term nearest to the top is chosen."""
     closes = frozenset("qe")
@@ -352,12 +358,14 @@ VERBS: dict[str, Verb] = {
     "palette": _palette,
     "redraw": lambda core: core.requests.append(Do("redraw")),
     "theme": partial(_command, start="theme "),
+    "improve": _improve,
 }
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "run": lambda core, name: core.review_run(core.desk.run(name)),
     "compare": _compare,
     "theme": _use_theme,
     "ask": _ask,
+    "improve": _improve,
     "open": _load,
     "export": _export,
 }

@@ -166,12 +166,20 @@ class Do(Struct, frozen=True):
     """Do something that needs no answer, or call ``given`` with one.
 
     ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` switch to the one of
-    a name, ``redraw``, ``close``, or ``selection`` and ``lines``: call ``given`` with the selected
-    text, or with the lines of figures in view, from the top.
+    a name, ``redraw``, ``close``, ``edit`` (see ``EditText``), or ``selection`` and ``lines``: call
+    ``given`` with the selected text, or with the lines of figures in view, from the top.
     """
 
     what: str
     given: Any = None
+
+
+class EditText(Struct, frozen=True):
+    """A text to edit as a file with this suffix; ``then`` gets what was saved, or ``None``."""
+
+    text: str
+    suffix: str
+    then: Callable[[str | None], object]
 
 
 Request: TypeAlias = "Ask | Move | Do"

@@ -129,6 +129,7 @@ _SCREENS = (
     Action("section.previous", SCREENS, "Page of calibration before", "shift+tab", CALIBRATION),
     Action("drill", SCREENS, "All figures; then verdicts", "enter", CALIBRATION, "verdicts"),
     Action("target.switch", SCREENS, "Intervals of this run, or of new items", "i", CALIBRATION),
+    Action("improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve it"),
     Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
     Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
     Action("run.compare", SCREENS, "Compare with the run under review", "d", RUNS, "compare"),
@@ -152,7 +153,7 @@ _DESK = (
 ACTIONS: dict[str, Action] = {
     action.id: action for action in (*_LABELS, *_ITEM, *_QUEUE, *_MOVES, *_SCREENS, *_DESK)
 }
-OF_MACHINE = frozenset({"export", "open", "rerun", "run.load", "run.remove"})
+OF_MACHINE = frozenset({"export", "improve", "open", "rerun", "run.load", "run.remove"})
 """The actions and commands that reach files or API keys of the machine, or hide a run from all.
 
 A reviewer in a browser is at another machine, and does not get them.

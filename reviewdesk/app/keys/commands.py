@@ -67,6 +67,7 @@ COMMANDS = {
         Command("runs", "", "the runs"),
         Command("run", "NAME", "review another run"),
         Command("compare", "[RUN]", "which panel is right more often on the items of both runs"),
+        Command("improve", "[PANEL]", "what the panel gets wrong, candidates, tries, adoption"),
         Command("open", "FILE", "load a report and review it"),
         Command(
             "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
@@ -179,6 +180,7 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
         ),
         "theme": among(lambda: [Option(*theme) for theme in THEMES.items()]),
+        "improve": files,
         "open": files,
         "export": files,
     }

@@ -48,6 +48,7 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
                     assert review.state.where in action.where or name in {
                         "leave",
                         "run.open",
+                        "improve",
                         "run.load",
                     }
         assert review.desk.verify().ok
