@@ -23,14 +23,14 @@ from reviewdesk.domain.labels.segments import (
     composites,
     segment_table,
 )
-from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run, Truth
+from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import share
-from reviewdesk.domain.verdict import Policy, stored_body
+from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, queue, runs
+from reviewdesk.store import figures, queue
 from reviewdesk.store.connect import reading
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
@@ -68,21 +68,14 @@ def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
 def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
     """Return how often each juror of a run was right, over the verdicts that people labelled.
 
-    The desk may hold no columns of an archive, whose labelled verdicts are read one by one.
+    Empty for an archive, of which the desk does not hold every ballot.
     """
     from reviewdesk.domain.jurors import strata
 
-    if run.whole == run.verdicts:
-        found, deserved = labelled_ballots(desk, run)
-        return strata.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
-    filled = Policy.from_body(runs.options(desk.conn, run.key))
-    policy = Policy.from_body(run.header.get("defaults")).over(filled)
-    waiting = desk.apart.waiting(run)
-    return strata.count(
-        strata.LabelledPanel(stored_body(body), policy, decision, deserved=truth is Truth.PASS)
-        for key, body, decision, truth in figures.labelled_bodies(desk.conn, run.key)
-        if key not in waiting
-    )
+    if run.whole != run.verdicts:
+        return ()
+    found, deserved = labelled_ballots(desk, run)
+    return strata.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
 
 
 def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:

@@ -1,6 +1,6 @@
 """Counts each juror's votes per stratum of the draw, from the columns of a whole run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from statistics import NormalDist
 from typing import Any
@@ -22,24 +22,21 @@ from reviewdesk.domain.jurors.facts import (
     design,
     paired,
     quoted_kappa,
-    trim_named,
 )
 from reviewdesk.domain.jury.panels import PASS
 from reviewdesk.domain.jury.scores import Scores
-from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.question import PANEL, QuestionItems
 from reviewdesk.domain.labels.sampling import STRATA, TRUTH, TRUTHS, LabelledRow
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
-from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, Names, code_of
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted, stratified_rates
-from reviewdesk.domain.values import Decision, Strategy
-from reviewdesk.domain.verdict import CanonicalVerdict, Generator, Policy, verdict_from_body
+from reviewdesk.domain.values import Strategy
 
 _CELL = np.array([2, 1, 3, 0])
 """The index into ``CELLS`` of two bits, vote then truth: tn, fn, fp, tp."""
@@ -314,34 +311,6 @@ def kappas(
         counted=labels.counted & kept,
     )
     return {name: quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()}
-
-
-class LabelledPanel(Struct, frozen=True):
-    """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
-
-    body: CanonicalVerdict
-    policy: Policy
-    decision: Decision | None
-    deserved: bool
-    """Whether the label says that the response should pass."""
-
-
-def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
-    """Return each juror's counts over labelled verdicts whose run has no columns."""
-    labelled = list(panels)
-    if not labelled:
-        return ()
-    names = Names()
-    verdicts = [verdict_from_body(one.body, one.policy, Generator()) for one in labelled]
-    seats = [names.seats(tuple(ballot.id for ballot in one.ballots)) for one in verdicts]
-    columns = replace(
-        sheet_of(verdicts, seats).columns,
-        names=tuple(names.names),
-        decision=np.array([code_of(one.decision) for one in labelled], np.int8),
-    )
-    named = enumerate(trim_named(one.body) for one in labelled)
-    stated = {row: trimmed for row, trimmed in named if trimmed is not None}
-    return juror_counts(columns, np.array([one.deserved for one in labelled], np.bool_), stated)
 
 
 def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:

@@ -1,7 +1,5 @@
 """The labelled verdicts of a run as columns, so that many are counted at once."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +95,7 @@ class LabelColumns:
     content: Column | None = None
 
     @staticmethod
-    def of(found: Mapping[str, Any]) -> LabelColumns:
+    def of(found: Mapping[str, Any]) -> "LabelColumns":
         """Build the columns from arrays in which infinity stands for a missing number."""
         columns = {name: np.frombuffer(one, one.typecode) for name, one in found.items()}
         for name in _SHARES:
@@ -105,7 +103,7 @@ class LabelColumns:
         return LabelColumns(**columns)
 
     @staticmethod
-    def of_rows(rows: Sequence[LabelledRow]) -> LabelColumns:
+    def of_rows(rows: Sequence[LabelledRow]) -> "LabelColumns":
         """Arrange labelled verdicts, in their order."""
         contents: dict[object, int] = {}
         content = [contents.setdefault(one.content, len(contents)) for one in rows]
@@ -129,7 +127,7 @@ class LabelColumns:
         )
 
     @staticmethod
-    def none() -> LabelColumns:
+    def none() -> "LabelColumns":
         kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
         kinds |= dict.fromkeys(_SHARES, np.float64)
         kinds |= dict.fromkeys(_COUNTS, np.int32)
@@ -137,7 +135,7 @@ class LabelColumns:
 
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
-    ) -> LabelColumns:
+    ) -> "LabelColumns":
         """Return the columns of the labels that stand now, given the marks of consecutive keys.
 
         ``read`` returns the facts of verdicts by their marks; it is called for those that are new.
@@ -161,7 +159,7 @@ class LabelColumns:
     def __len__(self) -> int:
         return len(self.key)
 
-    def at(self, rows: Sequence[int]) -> LabelColumns:
+    def at(self, rows: Sequence[int]) -> "LabelColumns":
         """Return some of the entries."""
         kept = np.asarray(rows, np.int64)
         some: dict[str, Any] = {

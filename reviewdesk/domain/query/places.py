@@ -1,7 +1,5 @@
 """Find and count verdicts in a queue, which may hold a million keys."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 
@@ -9,7 +7,7 @@ _FEW = 5_000
 """The number of keys up to which a plain loop is fast enough, without loading numpy."""
 
 
-def place_of(keys: array[int], key: int) -> int | None:
+def place_of(keys: "array[int]", key: int) -> int | None:
     """Return the index of a key in a queue, or ``None`` if the queue does not hold it."""
     if len(keys) <= _FEW:
         return keys.index(key) if key in keys else None
@@ -19,7 +17,7 @@ def place_of(keys: array[int], key: int) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def places_of(keys: array[int], wanted: array[int]) -> array[int]:
+def places_of(keys: "array[int]", wanted: "array[int]") -> "array[int]":
     """Return the ascending indices of the wanted keys in a queue."""
     if len(keys) <= _FEW:
         sought = set(wanted)
@@ -31,7 +29,7 @@ def places_of(keys: array[int], wanted: array[int]) -> array[int]:
     return array("q", places.tobytes())
 
 
-def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
+def moved(keys: "array[int]", moves: Sequence[tuple[int, int]]) -> "array[int]":
     """Return a queue after moves in turn; each puts its first key directly after its second."""
     named = array("q", (key for move in moves for key in move))
     # The queue in pieces: each named key by itself, and the stretches between them.

@@ -1,7 +1,5 @@
 """The columns of one run in memory, which filters and orders of its queue read."""
 
-from __future__ import annotations
-
 import dataclasses
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -155,7 +153,7 @@ class RunColumns:
     memo: dict[str, Any] = field(default_factory=dict)
     """Data that the desk read from the run to find terms, and need not read again."""
 
-    def add(self, name: str, values: array[Any]) -> None:
+    def add(self, name: str, values: "array[Any]") -> None:
         column = np.frombuffer(values, dtype=values.typecode)
         if name in NUMBERS:
             column[np.isinf(column)] = np.nan
@@ -196,7 +194,7 @@ class RunColumns:
                 self.masks.pop(oldest, None)
         return found
 
-    def keys(self, rows: Rows) -> array[int]:
+    def keys(self, rows: Rows) -> "array[int]":
         made = array("q")
         made.frombytes((rows.astype(np.int64) + self.first).tobytes())
         return made

@@ -1,7 +1,5 @@
 """The ballots of a run as columns, and the ids of its verdicts."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
@@ -72,7 +70,7 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
     return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))
 
 
-def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], set[int]]:
+def counted_keys(keys: "array[int]", items: "array[int]") -> tuple[int, dict[int, int], set[int]]:
     """Count hashes of the keys of items: the distinct, the repeated, items with several."""
     found, first, counts = np.unique(
         np.frombuffer(keys, np.int64), return_index=True, return_counts=True
@@ -137,7 +135,7 @@ class Columns(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.key)
 
-    def at(self, rows: Ints) -> Columns:
+    def at(self, rows: Ints) -> "Columns":
         return rows_of(self, rows)
 
 

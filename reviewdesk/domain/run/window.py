@@ -1,7 +1,5 @@
 """The verdicts of a run, read and assessed a window at a time, as the rows that a desk stores."""
 
-from __future__ import annotations
-
 import hashlib
 from array import array
 from collections import Counter
@@ -70,7 +68,7 @@ class Counts:
     fp: int = 0
     """The confusion matrix of the decisions and the human labels in the reports."""
 
-    def merge(self, other: Counts) -> Counts:
+    def merge(self, other: "Counts") -> "Counts":
         names = [one.name for one in fields(Counts)]
         made = Counts(**{name: getattr(self, name) + getattr(other, name) for name in names})
         made.stated_escalation = bool(made.stated_escalation)
@@ -86,9 +84,9 @@ class Counts:
 class RunTally(Counts):
     """Counts and columns over the verdicts of a run, in file order: five bytes a verdict."""
 
-    preliminary: array[int] = field(default_factory=lambda: array("i"))
+    preliminary: "array[int]" = field(default_factory=lambda: array("i"))
     """The flags of each verdict, with ``DERIVED_ESCALATION``."""
-    sides: array[int] = field(default_factory=lambda: array("b"))
+    sides: "array[int]" = field(default_factory=lambda: array("b"))
     """The stratum of each verdict if recomputed escalations are ignored."""
     contents: Any = field(default_factory=hashlib.sha256)
 

@@ -7,8 +7,6 @@ Every function raises ValueError if the units are not a matrix or a ballot is in
 Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 2007.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +39,7 @@ class AlphaState(Struct, frozen=True):
     W: float = 0.0
 
     @staticmethod
-    def of(units: Units) -> AlphaState:
+    def of(units: Units) -> "AlphaState":
         """Compute the state of one part; raise ValueError if a value is infinite."""
         state = AlphaState()
         for part in _pairable(units):
@@ -52,7 +50,7 @@ class AlphaState(Struct, frozen=True):
             state = state.merge(AlphaState(k, m * k, means.mean, squares, within * (m / (m - 1))))
         return state
 
-    def merge(self, other: AlphaState) -> AlphaState:
+    def merge(self, other: "AlphaState") -> "AlphaState":
         """Return the state of both parts together; associative and commutative up to rounding."""
         mine, theirs = (Moments(one.N, one.mean, one.M2) for one in (self, other))
         both = mine.merge(theirs)
@@ -89,7 +87,7 @@ class NominalState(Struct, frozen=True):
     alike: float = 0.0
 
     @staticmethod
-    def of(units: Units) -> NominalState:
+    def of(units: Units) -> "NominalState":
         """Count one part; raise ValueError if a value is infinite."""
         found = _pairable(units)
         count: Counter[float] = Counter()
@@ -103,7 +101,7 @@ class NominalState(Struct, frozen=True):
                 alike += int((cast * (cast - 1)).sum()) / (len(part.values) - 1)
         return NominalState(tuple(sorted(count.items())), alike)
 
-    def merge(self, other: NominalState) -> NominalState:
+    def merge(self, other: "NominalState") -> "NominalState":
         """Return the state of both parts together; associative and commutative up to rounding."""
         values = dict(self.values)
         for value, count in other.values:

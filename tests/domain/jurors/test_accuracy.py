@@ -1,13 +1,16 @@
 from typing import Any
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.jurors.strata import LabelledPanel, count
+from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
+from reviewdesk.domain.jurors.strata import juror_counts
+from reviewdesk.domain.run.packing import code_of
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
-from tests.domain.bodies import bodies, body, juror
+from tests.domain.bodies import bodies, body, columns, juror
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
 RULE = Policy(threshold=0.6)
@@ -15,8 +18,18 @@ RULE = Policy(threshold=0.6)
 
 def counts(*panels: tuple[Any, Decision | None, bool]) -> dict[str, JurorCounts]:
     """Counts by name; a panel is a body, what it decided, and whether it should pass."""
-    found = count(LabelledPanel(said, RULE, made, deserved) for said, made, deserved in panels)
-    return {one.name: one for one in found}
+    return {one.name: one for one in count(RULE, *panels)}
+
+
+def count(policy: Policy, *panels: tuple[Any, Decision | None, bool]) -> tuple[JurorCounts, ...]:
+    bodies, made, deserved = zip(*panels, strict=True)
+    verdicts = [verdict_from_body(one, policy, Generator()) for one in bodies]
+    decision = np.array([code_of(one) for one in made], np.int8)
+    stated = {
+        row: named for row, one in enumerate(bodies) if (named := trim_named(one)) is not None
+    }
+    found = replace(columns(enumerate(verdicts)), decision=decision)
+    return juror_counts(found, np.array(deserved), stated)
 
 
 def test_votes_against_the_label() -> None:
@@ -75,15 +88,11 @@ def test_two_seats_of_one_name_are_two_jurors() -> None:
     assert [(one.name, one.tp, one.fn) for one in found.values()] == [("a", 1, 0), ("a#2", 0, 1)]
 
 
-def test_nothing_labelled_has_no_jurors() -> None:
-    assert counts() == {}
-
-
 @given(bodies(), st.booleans())
 def test_the_counts_are_what_the_item_shows(said: Any, deserved: bool) -> None:
     policy = Policy.from_body({"threshold": 0.55, "trim_fraction": 0.3})
     shown = assess(verdict_from_body(said, policy, Generator()))
-    found = count([LabelledPanel(said, policy, shown.decision, deserved)])
+    found = count(policy, (said, shown.decision, deserved))
     assert len(found) == len(shown.seats)
     for one, seat in zip(found, shown.seats, strict=True):
         ballot = seat.ballot

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jurors.facts import Apart, confusion, design, paired
 from reviewdesk.domain.jurors.strata import (
-    LabelledPanel,
     Labels,
     compare,
-    count,
     first_seats,
+    juror_counts,
     juror_rates,
     kappas,
     lone_dissents,
@@ -25,7 +24,7 @@ from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
-from reviewdesk.domain.verdict import Decision, Policy
+from reviewdesk.domain.verdict import Decision
 from tests.domain.bodies import body, columns, juror, panel, read
 from tests.helpers import placed
 
@@ -212,10 +211,7 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
     read_ = [read(said, threshold=0.5) for said, _ in made]
     run = columns((i, one) for i, one in enumerate(read_))
     said = labels([0] * len(made), [PASS if truth else FAIL for _, truth in made])
-    expected = count(
-        LabelledPanel(body_, Policy(threshold=0.5), word, truth)
-        for (body_, truth), (_, word, _) in zip(made, found, strict=True)
-    )
+    expected = juror_counts(run, np.array([truth for _, truth in made]), {})
     lone = lone_dissents(run, {})
     votes = votes_of(run)
     for one in expected:
