@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -212,14 +212,6 @@ def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
     return tuple(one for one in ballots if one.usable and folded(one.label) not in none)
 
 
-class Answer(NamedTuple):
-    """How a juror's call ended, with the score and the vote that count."""
-
-    status: Status
-    score: float | None
-    vote: bool | None
-
-
 class StatedTrim(Struct, frozen=True):
     """The trim that a report states; ``low`` and ``high`` are ``None`` if it names no juror."""
 
@@ -355,8 +347,10 @@ def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
     return str(found) if isinstance(found, Fraction) else found
 
 
-def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
-    """Read the answer of one juror of a canonical body."""
+def answer(
+    juror: CanonicalBallot, threshold: float | None
+) -> tuple[Status, float | None, bool | None]:
+    """Return how a juror's call ended, with the score and the vote that count."""
     score = number(juror.get("score"))
     # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
     vote = juror.get("pass")
@@ -367,10 +361,10 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
         word = folded(juror.get("label"))
         status = FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
     if status is not Status.OK:
-        return Answer(status, None, None)
+        return status, None, None
     if "pass" not in juror and score is not None and threshold is not None:
         vote = score >= threshold - SLACK
-    return Answer(status, score, vote)
+    return status, score, vote
 
 
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:

@@ -127,7 +127,7 @@ class LiveStrip:
         """Count the labels, after reading the facts of newly labelled verdicts."""
         from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone
 
-        known = self._columns or LabelColumns.none()
+        known = self._columns or LabelColumns.of_rows(())
         self._columns = known.following(
             self._marks,
             span.first,

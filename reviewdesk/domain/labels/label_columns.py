@@ -126,13 +126,6 @@ class LabelColumns:
             **columns,
         )
 
-    @staticmethod
-    def none() -> "LabelColumns":
-        kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
-        kinds |= dict.fromkeys(_SHARES, np.float64)
-        kinds |= dict.fromkeys(_COUNTS, np.int32)
-        return LabelColumns(**{name: np.empty(0, kind) for name, kind in kinds.items()})
-
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
     ) -> "LabelColumns":
@@ -146,7 +139,7 @@ class LabelColumns:
         stays = held[places] > 0
         known[places] = True
         fresh = bytearray(np.where(known, 0, held).tobytes())
-        added = LabelColumns.of(read(fresh)) if any(fresh) else LabelColumns.none()
+        added = LabelColumns.of(read(fresh)) if any(fresh) else LabelColumns.of_rows(())
         every = np.concatenate([self.key[stays], added.key])
         order = np.argsort(every, kind="stable")
         columns = {

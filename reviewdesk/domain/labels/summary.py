@@ -121,11 +121,11 @@ class LabelledRows:
     def rows(self) -> Rows:
         return self._kept[0]
 
-    @property
+    @cached_property
     def verdicts(self) -> list[LabelledRow]:
         return [self.labelled[place] for place in self._kept[1]]
 
-    @property
+    @cached_property
     def weights(self) -> list[float]:
         return [self.weighing.weights[place] for place in self._kept[1]]
 

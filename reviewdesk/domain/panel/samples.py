@@ -8,7 +8,7 @@ panels that had two rounds also state ``round``, and the last one decided.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 from reviewdesk.domain.verdict import (
     CanonicalBallot,
@@ -123,11 +123,11 @@ def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool =
 
     With ``labels`` it is always the label, because two labels may have the same vote.
     """
-    found = answer(cast(CanonicalBallot, ballot), threshold)
-    if found.status is not Status.OK:
+    status, _, vote = answer({**ballot}, threshold)
+    if status is not Status.OK:
         return None
     label = folded(ballot.get("label")) or None
-    return label if labels or found.vote is None else found.vote
+    return label if labels or vote is None else vote
 
 
 def _failed(ballot: Mapping[str, Any]) -> bool:

@@ -72,7 +72,7 @@ class _FrameModel(Strict):
     stratum: Annotated[str, Wanted("the name of a stratum", STRATA)]
     content: str = ""
     id: str = ""
-    decision: Literal["pass", "fail", "inconclusive"] | None = None
+    decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
     answer: str = ""
 
 

@@ -361,7 +361,8 @@ def test_labels_of_what_the_old_panel_left_open_judge_a_new_one(
     cli: Cli, write: Write, tmp_path: Path
 ) -> None:
     # The old panel decided 30 and left 10 open; all have labels. The new one fails the 10, wrongly.
-    bodies = run_of(30) + [verdict(f"w{at}", decision="inconclusive") for at in range(10)]
+    open_ = ("inconclusive", "error") * 5
+    bodies = run_of(30) + [verdict(f"w{at}", decision=one) for at, one in enumerate(open_)]
     cli("ingest", write("old.json", report(*bodies)))
     told = [
         {"id": body["id"], "truth": "fail" if body["decision"] == "fail" else "pass"}

@@ -135,7 +135,7 @@ def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
 ) -> None:
     _, verdicts = run
     held: dict[int, LabelledRow] = {}
-    followed = LabelColumns.none()
+    followed = LabelColumns.of_rows(())
     for step in steps if verdicts else []:
         for which, truth, seen in step:
             verdict = verdicts[which % len(verdicts)]
