@@ -231,7 +231,11 @@ def repair_desk(
     target = target or desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
     if not desk.is_file() or not desk.stat().st_size:
         raise DeskError(f"{desk}: there is nothing to repair", "Name a desk file with --desk.")
-    check_target(desk, target, force=replaced)
+    labels = target.with_name(f"{target.stem}-labels.jsonl")
+    # An older file would keep what is saved here from being written.
+    older = target.parent.glob(f"{escape(target.stem)}-run-*.json")
+    for path in (target, labels, *older):
+        check_target(desk, path, force=replaced)
     if not target.parent.is_dir():
         raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
     at = clock().isoformat(timespec="milliseconds")
@@ -261,10 +265,9 @@ def repair_desk(
             events.rebuild(conn)
         lost += [f"re-run {plan}: is not as it was recorded, and is left out" for plan in plans]
         if rows := [_label_row(event) for event in repair.standing_labels(found.behind)]:
-            path = target.with_name(f"{target.stem}-labels.jsonl")
-            with whole_file(path, replace=replaced, private=True) as out:
+            with whole_file(labels, replace=replaced, private=True) as out:
                 out.writelines(json.dumps(row).encode() + b"\n" for row in rows)
-            lost.append(f"{path}: {len(rows)} labels of these events; labels import takes them")
+            lost.append(f"{labels}: {len(rows)} labels of these events; labels import takes them")
         names = tuple(run.name for run in runs.all_runs(conn))
         head = audit.head(conn)
         fold(conn)

@@ -155,6 +155,10 @@ def test_the_readable_verdicts_of_a_run_that_is_not_whole_go_into_a_report(
         assert 400 - 55 < left.verdicts <= 400
         assert desk.progress(left).labelled > LABELLED - 55
         assert load(desk, numbered(400)).name == "run"
+    # A second repair would not write over what the first one saved.
+    (tmp_path / "new.db").unlink()
+    with pytest.raises(UsageError, match=r"new-run-1\.json: is there already"):
+        repair_desk(tmp_path / "desk.db", tmp_path / "new.db", Clock(), lambda *_: None)
 
 
 def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> None:
