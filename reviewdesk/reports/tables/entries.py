@@ -294,8 +294,10 @@ class MapReader:
         self._known: dict[str, set[str]] = {}
         self._own_facts: dict[str, Cells] = {}
         """The facts that a row states by question."""
+        about = {*self.used}
         self._groups = self._read_rules()
-        self._heads = {*self.used, *(path.split(".")[0] for path in self.used)} - {made.at}
+        about = about if made.item and not items[0].startswith("=") else self.used
+        self._heads = {*about, *(one.split(".")[0] for one in about)}
         reads = [
             *(read for parts in self._items for read in parts),
             *(read for _, read in self._facts),
@@ -408,7 +410,7 @@ class MapReader:
             self._last_items = {}
             return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
         if not (self._plain or self.made.name) and self._heads.isdisjoint(row.cells):
-            remarks.count("a row with none of the columns that are read is left out")
+            remarks.count("a row without an item, such as one with a sum, is left out")
             return []
         for place in self._skips:
             if place.fits(row.cells):

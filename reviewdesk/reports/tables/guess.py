@@ -16,13 +16,14 @@ from reviewdesk.reports.tables.nested import (
     ANSWERS,
     JUDGE,
     NO_SCORE,
+    SUMS,
     SURE,
     of_crowd,
     of_people,
     rules_of,
 )
 from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
-from reviewdesk.reports.tables.rows import TOTALS, Layout, TableRow
+from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
@@ -50,11 +51,6 @@ _FAULT = re.compile(
 )
 _OF_FAULT = {"pass": ["no", "false", "n"], "fail": ["yes", "true", "y"]}
 """The words for the answers to a question whether there is a fault."""
-_SUM = "(?:mean|avg|average|median|std|sum|total|final|consensus|majority|aggregate|combined)"
-_SUMS = re.compile(
-    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$",
-    re.IGNORECASE,
-)
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
 
@@ -105,7 +101,7 @@ class Guesser(TableShapes):
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
-        stated = [one for one in self.columns if _SUMS.search(one) and OF_ITEM.search(one)]
+        stated = [one for one in self.columns if SUMS.search(one) and OF_ITEM.search(one)]
         for one in stated if not {"decision", "pass"} & self.roles.keys() else ():
             if self.answers(one) and not any(map(likely_number, self.cells(one))):
                 self.made["decision"] = one
@@ -204,7 +200,7 @@ class Guesser(TableShapes):
         unnamed = own in {"@key", "^.@key", rule.get("dimension")} or own.startswith("=")
         unnamed = unnamed or (not each and own == rule.get("model"))
         if unnamed and (judge := self.roles.get("judge")):
-            rule = rule | {"judge": around + judge}
+            rule = rule | {"judge": around + (judge if each else self.judge_path())}
             if own in {"@key", "=*"} and "dimension" not in rule:
                 numbered = any(isinstance(one["@key"], int) for one in self.inside(each))
                 rule["epoch" if own == "@key" and numbered else "dimension"] = own
@@ -378,7 +374,7 @@ class Guesser(TableShapes):
         free = [one for one in free if one not in counted]
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if stem_of(one) not in _PAIR]
-        people = [one for one in free if one in self.people or _SUMS.search(one)]
+        people = [one for one in free if one in self.people or SUMS.search(one)]
         free = [one for one in free if one not in people or is_criterion(one)] or people
         answers = [
             one

@@ -21,7 +21,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     roles_of,
 )
-from reviewdesk.reports.tables.rows import TableRow, flat_names
+from reviewdesk.reports.tables.rows import TOTALS, TableRow, flat_names
 from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 
@@ -70,6 +70,12 @@ _OUTCOME = re.compile(
 )
 """Keys of an outcome beside the answers that it comes from."""
 
+_SUM = "(?:mean|avg|average|median|std|sum|total|final|consensus|majority|aggregate|combined)"
+SUMS = re.compile(
+    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$",
+    re.IGNORECASE,
+)
+"""Names of what sums up the answers beside it."""
 _NAMED = frozenset({"judge", "dimension", "name", "key"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
 
@@ -133,7 +139,10 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
     if not filled or not all(map(is_answer, filled)):
         return None
     of_criteria = isinstance(held, dict) and any(map(is_criterion, held))
-    rule = {"each": path, "judge": "@key", "score": "@value"}
+    rule: JsonObject = {"each": path, "judge": "@key", "score": "@value"}
+    sums = [one for one in held if SUMS.search(one)] if isinstance(held, dict) else []
+    if len(sums) == 1 and len(held) > 2 and not of_criteria:
+        rule["where"] = {"@key": f"!{sums[0]}"}
     return {**rule, "dimension": "@key"} if of_criteria else rule
 
 
@@ -185,6 +194,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
         rule["dimension"] = "@key"
     elif judge and any(is_criterion(str(one.get(judge))) for one in elements):
         rule["dimension"] = judge
+    elif judge == "key" and not any(JUDGE.search(str(one.get(judge))) for one in elements):
+        rule["dimension"] = judge  # the key of a feedback is its question
     if plain:
         rule["score"] = f"{rule.get('score', 'score')}|@value"
     return {"each": path, "judge": "@key" if named else judge, **rule}
@@ -342,10 +353,11 @@ class TableSample:
                 continue
             if isinstance(beside, dict) and beside.keys() != scores.keys():
                 continue
-            if not all(isinstance(text, str) and not is_answer(text) for text in texts):
+            why = NO_SCORE.search(key)
+            if not all(isinstance(text, str) and (why or not is_answer(text)) for text in texts):
                 continue
-            why = NO_SCORE.search(key) or isinstance(beside, dict)
-            judges = not why and "judge" not in found and len({*texts}) == len(texts)
+            judges = not why and isinstance(beside, list) and len({*texts}) == len(texts)
+            judges = judges and "judge" not in found
             found["judge" if judges else "reason"] = key
         if not found:
             return rule
@@ -355,9 +367,12 @@ class TableSample:
     def of_all(self, rule: JsonObject, column: str) -> JsonObject:
         """Return the rule for every column with answers of one shape, such as ``judge_2``."""
         unnamed = rule.get("judge") == "^.@key" and isinstance(self.cells(column)[0], list)
-        if unnamed or ("each" in rule and "dimension" not in rule):
-            rules = {one: self.held(one) or {} for one in self.columns if "." not in one}
-            shape = {key: path.replace(column, "*") for key, path in rule.items()}
+        # The object of a judge may hold an answer to each question.
+        asked = "each" in rule and rule["judge"] == rule.get("dimension") == "@key"
+        if unnamed or asked or ("each" in rule and "dimension" not in rule):
+            free = [one for one in self.columns if not ("." in one or NO_SCORE.search(one))]
+            rules = {one: self.held(one) or {} for one in free}
+            shape = {key: str(path).replace(column, "*") for key, path in rule.items()}
             alike = {
                 one: found
                 for one, found in rules.items()
@@ -367,6 +382,7 @@ class TableSample:
                 return rule
             # The raters of a list have no names but those of the list and their numbers.
             role, more = ("judge", " + ^.@key") if unnamed else ("dimension", "")
+            role = "judge" if asked else role
             return {"ballots": [found | {role: f"={one}{more}"} for one, found in alike.items()]}
         if rule.get("judge") != f"={column}":
             return rule

@@ -49,7 +49,7 @@ _TEXTS = {
 """Words in the names of columns of texts."""
 _INNER = frozenset({"item", "input", "output", "reference"})
 _HOLDERS = re.compile(
-    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer|vars)[.:/]",
+    r"(?:inputs?|outputs?|data|meta(?:data)?|example|case|row|sample|record|task|answer|vars|run)[.:/]",
     re.IGNORECASE,
 )
 """The start of a column's name that only says where a fact was."""
@@ -101,7 +101,8 @@ _FAILS = re.compile(
 )
 _NEGATED = re.compile(r"(?:not?|non|without)[ _-]+(?:an? )?", re.IGNORECASE)
 _NEITHER = re.compile(
-    r"neutral|neither|mixed|partial|maybe|medium|moderate|fair$|average|unsure|unclear|tie$",
+    r"neutral|neither|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium|moderate|fair$"
+    r"|average|unsure|unclear|tie$",
     re.IGNORECASE,
 )
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
@@ -267,8 +268,9 @@ class TableRoles(TableSample):
             held = row.get(column)
             if place := _HOLDERS.match(column):
                 for role in roles_of([column[place.end() :]]).keys() & _INNER:
-                    if role not in self.roles:
-                        found.setdefault(role, column)
+                    told = role == "output" and place[0][:-1] in _TASKS
+                    if (said := "reference" if told else role) not in self.roles:
+                        found.setdefault(said, column)
             single = isinstance(held, list) and len(held) == 1
             texts: Any = held[0] if isinstance(held, list) and single else held
             if single and isinstance(texts, str) and _TEXTS["output"].search(column):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any, BinaryIO, TypeAlias
 
 from msgspec import Struct
@@ -158,10 +158,14 @@ class Layout(Struct, frozen=True):
         rows: Iterator[tuple[str, Any]]
         if self.orient in {"index", "named"}:
             rows = ((name, window.value(spell_path((name,)))) for name in window.members())
+            if outer := self.key.partition("*")[0].rstrip("."):
+                rows = chain.from_iterable(one.items() for key, one in rows if key == outer)
         else:
             rows = _oriented(window.value("$"), self.orient)
         for name, value in rows:
-            for cells in value if isinstance(value, list) else (value,):
+            step = self.key.rpartition("*.")[2]
+            inner = value.get(step, value) if isinstance(value, dict) else value
+            for cells in inner if isinstance(inner, list) else (inner,):
                 problem = "" if isinstance(cells, dict) else must_be("an object", cells)
                 held = {} if problem else cells
                 if self.orient == "named":
@@ -243,44 +247,37 @@ def _columns_layout(outline: Outline) -> Layout | None:
         first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
         return Layout(flat_names(first), outline=outline, orient=orient)
     first = {name: one[0] for name, one in _parallel(outline.keys, outline.lengths).items()}
-    beside = () if first else _beside(outline)
-    first |= {name: one for key in beside for name, one in outline.first(key).items()}
     return Layout(flat_names(first), outline=outline, orient="lists") if first else None
 
 
-def _beside(outline: Outline) -> list[str]:
-    """Return the keys of lists of as many objects, which together hold the cells of the rows.
-
-    One of the lists holds nothing but answers.
-    """
-    found = {key: outline.first(key) for key, one in outline.keys.items() if isinstance(one, list)}
-    found = {key: first for key, first in found.items() if first}
-    names = [name for first in found.values() for name in first]
-    alike = len({outline.lengths.get(key) for key in found}) == 1 and len({*names}) == len(names)
-    bare = any(all(map(is_answer, first.values())) for first in found.values())
-    return [*found] if alike and bare and len(found) > 1 else []
-
-
 def _parallel(document: Cells, lengths: Mapping[str, int] | None = None) -> dict[str, list[Any]]:
-    """Return the lists inside the objects of a document that hold the columns of a table.
+    """Return the lists in the objects of a document, or in two lists of objects, that are columns.
 
     They have one length and different names, one holds answers, and the document has no item.
     """
     found: dict[str, list[Any]] = {}
     counts: set[int] = set()
+    bare: list[bool] = []
 
-    def add(name: str, value: Any, depth: int) -> None:
-        if isinstance(value, list) and value:
-            count = len(value) if depth else (lengths or {}).get(name, len(value))
-            counts.add(-1 if name in found or isinstance(value[0], dict) else count)
+    def add(name: str, value: Any, count: int | None, depth: int) -> None:
+        if isinstance(value, list) and value and isinstance(value[0], dict) and not depth:
+            bare.append(all(map(is_answer, value[0].values())))
+            for key in value[0]:
+                column = [one.get(key) if isinstance(one, dict) else None for one in value]
+                add(key, column, count or len(value), 1)
+        elif isinstance(value, list) and value:
+            known = name in found or isinstance(value[0], dict)
+            counts.add(-1 if known else count or len(value))
             found[name] = value
         for key, one in value.items() if isinstance(value, dict) and depth < 4 else ():
-            add(name if key in _CELLS_OF else key, one, depth + 1)
+            add(name if key in _CELLS_OF else key, one, None, depth + 1)
 
     for key, one in document.items():
-        add(key, one, 0)
+        add(key, one, (lengths or {}).get(key), 0)
     about = roles_of(key for key, one in document.items() if isinstance(one, str | int))
-    within = any(not isinstance(document.get(name), list) for name in found)
+    within = (
+        len(bare) > 1 if any(bare) else not bare and any(name not in document for name in found)
+    )
     said = any(all(map(is_answer, one)) for one in found.values())
     apart = counts & {-1, 1} or {"item", "input", "output"} & about.keys()
     return found if within and said and len(counts) == 1 < len(found) and not apart else {}
@@ -312,15 +309,19 @@ def inside(layout: Layout) -> Layout:
     texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
     if "conversation" in roles or any(isinstance(text, str) for text in texts):
         return layout
-    named = _orient(outline.keys) == "named"
-    if not named and (found := _list_inside(outline.keys)):
+    objects = {"": outline.keys}
+    objects |= {key: one for key, one in outline.keys.items() if isinstance(one, dict)}
+    named = [key for key, one in objects.items() if _orient(one) == "named"]
+    if "" not in named and (found := _list_inside(outline.keys)):
         if within := _rows_within(found[1]):
             found = f"{found[0]}.{within[0]}", within[1]
         return _unwrapped(*found, outline)
-    if named:
-        first = next(iter(outline.keys.values()))
-        names = flat_names(first[0] if isinstance(first, list) else first)
-        return Layout(("@key", *names), outline=outline, key="*", orient="named")
+    if named and (named[0] == "" or "item" not in roles):
+        first = next(iter(objects[named[0]].values()))
+        within = _rows_within(first) if isinstance(first, dict) else ("", first[0])
+        key, first = within or ("", first)
+        key = f"{named[0]}.*.{key}".strip(".")
+        return Layout(("@key", *flat_names(first)), outline=outline, key=key, orient="named")
     return layout
 
 
@@ -333,9 +334,12 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
             continue
         if "turn" in first and not {"user", "assistant", "agent"}.isdisjoint(first):
             return key, first
-        if role := next((one for one in ("output", "item") if one in roles_of(first)), ""):
+        roles = roles_of(first)
+        if role := next((one for one in ("output", "item") if one in roles), ""):
+            # Texts around a list, and a judge or a question beside a name, are those of ballots.
             texts = role == "item" and {"input", "output"} & around
-            return None if role in around or texts else (key, first)
+            named = roles.get("item") == "name" and {"judge", "dimension"} & roles.keys()
+            return None if role in around or texts or named else (key, first)
     return None
 
 
@@ -395,10 +399,8 @@ def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any
     elif orient == "lists":
         lists = {key: one for key, one in document.items() if isinstance(one, list) and one}
         lists = _parallel(document) or lists
-        inner = {key: one for key, one in lists.items() if isinstance(one[0], dict)}
-        for number, values in enumerate(zip(*(inner or lists).values(), strict=False), 1):
-            parts = values if inner else [dict(zip(lists, values, strict=True))]
-            yield str(number), {name: one for part in parts for name, one in part.items()}
+        for number, values in enumerate(zip(*lists.values(), strict=False), 1):
+            yield str(number), dict(zip(lists, values, strict=True))
     elif orient == "index":
         yield from document.items()
     else:

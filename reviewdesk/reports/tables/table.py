@@ -322,7 +322,7 @@ def _own_maps(layout: Layout) -> list[str]:
 
 
 def _at_rows(layout: Layout, rows: str) -> Layout:
-    return replace(layout, key=rows, orient="named" if rows == "*" else "")
+    return replace(layout, key=rows, orient="named" if "*" in rows.split(".") else "")
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | None = None) -> Report:
