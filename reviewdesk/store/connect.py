@@ -177,7 +177,7 @@ _SENTENCES = (
     ("too big", "a text in the desk is too long to read", "Restore a backup."),
     ("locked", *_BUSY),
     ("readonly", "the desk is read-only", "Make file and folder writable, or use another --desk."),
-    ("full", "the disk is full", "Nothing was written; free some space and try again."),
+    ("full", "the disk is full", "What was saved stays; free some space, and try again."),
     ("unable to open", "the desk cannot be opened", "Check the folder, or use another --desk."),
     ("not a database", "not a desk file", "Name another with --desk."),
     ("disk i/o", "the disk reports an error", "Check the disk; nothing was written."),
