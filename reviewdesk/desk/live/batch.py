@@ -216,6 +216,8 @@ class BatchRun:
     def _open(self, opened: ExitStack) -> None:
         found = report_journal(self._path, self.order.desk, self.world.clock.now)
         self._journal = self.store = opened.enter_context(found)
+        for note in self._journal.notes:
+            self.listener.noted(note)
 
     def _survey(self) -> None:
         """Count what has no answer yet; without a report, all that may be asked."""
@@ -362,10 +364,6 @@ def _check_output(path: Path, order: Order) -> None:
         refuse_desk(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
-    old = path.with_name(f"{path.name}.replies.jsonl")
-    if old.exists() and old.stat().st_size:
-        hint = "Finish it with that version, or name another -o."
-        raise UsageError(f"{old}: a run that a version before 0.2 began", hint)
     begun = order.desk is None and is_begun(path, None)
     taken = os.path.lexists(path) and not order.force
     if path.is_dir() or (taken and order.resume and not begun and order.desk is None):

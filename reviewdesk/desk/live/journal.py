@@ -52,8 +52,10 @@ _AGAIN = 0.1
 REPLIES = ".replies.db"
 """The suffix that turns a report's name into that of its journal."""
 
+OLD_REPLIES = ".replies.jsonl"
 FORMAT = "reviewdesk.replies/1"
-"""The format that reports of ``judge`` name as their producer's."""
+"""The format that reports of ``judge`` name as their producer's, and journals of earlier versions,
+which were JSON Lines, in their first line."""
 
 
 class DeskJournal:
@@ -186,6 +188,7 @@ class ReportJournal(DeskJournal):
         path = str(report.absolute())
         super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
         self.report = report
+        self.notes: list[str] = []
         self._read()
 
     def _read(self) -> None:
@@ -201,8 +204,7 @@ class ReportJournal(DeskJournal):
 
         A run whose commitment equals an earlier one keeps the times of the earlier one.
         """
-        plain = json.loads(json.dumps(commitment))  # words instead of enumerations
-        sha256 = hashlib.sha256(canonical_json(plain)).hexdigest()
+        sha256 = _sha256(commitment)
         self.about["of"] = cases
         desk = self.desk
         with writing(desk.conn):
@@ -215,11 +217,7 @@ class ReportJournal(DeskJournal):
             run_id = hashlib.sha256(f"{sha256} {started}".encode()).hexdigest()[:16]
             run_id = found[0]["run_id"] if found else run_id
             facts = {
-                "report": self.report.name,
-                "sha256": sha256,
-                "at": committed,
-                "run_id": run_id,
-                "left": 0,
+                **_facts(self.report, sha256, committed, run_id),
                 **{key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")},
                 **consent,
                 **reruns.this_process(),
@@ -229,10 +227,75 @@ class ReportJournal(DeskJournal):
         self._read()
         return CommitTimes(run_id, started, committed)
 
+    def take_over(self, old: Path) -> None:
+        """Take in a journal of an earlier version."""
+        desk = self.desk
+        batches = dict[str, VendorBatch]()
+        with writing(desk.conn), old.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    self.notes.append(
+                        f"{old}: the last line was cut short by a stop and is left out"
+                    )
+                    break
+                try:
+                    self._take_line(json.loads(line), number, batches)
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    raise JournalError(
+                        f"{old}: line {number}: is not what was stored here",
+                        "Move the file away to ask everything anew, or name another -o.",
+                    ) from None
+        for batch in batches.values():
+            self.put_batch(batch)
+
+    def _take_line(
+        self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
+    ) -> None:
+        """Take in one line; a line that holds something else raises an error."""
+        desk = self.desk
+        if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
+            raise ValueError
+        if "journal" in line:
+            names = ("version", "panel", "panel_hash", "rule", "cases_sha256")
+            sha256 = _sha256({name: line[name] for name in names})
+            facts = _facts(self.report, sha256, line["at"], line["run_id"])
+            detail = {**self.about, **facts, **reruns.this_process(), "how": "taken over"}
+            entry = NewEvent("rerun_planned", line["at"], detail=detail)
+            events.append(desk.conn, desk.reviewer, [entry])
+            self._read()
+        elif "call" in line:
+            exchange = msgspec.convert(
+                {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
+            )
+            about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
+            row = {**msgspec.structs.asdict(exchange), **about}
+            reruns.keep_reply(desk.conn, self.plan or 0, row)
+        elif "batch" in line:
+            name = line["batch"]
+            if "nonces" in line:
+                batches[name] = VendorBatch(name, line["juror"], line["at"], line["nonces"])
+            elif line.get("over"):
+                batches.pop(name, None)
+            else:
+                batches[name] = msgspec.structs.replace(batches[name], id=line["id"])
+        elif "torn" not in line:
+            raise ValueError
+
+
+def _facts(report: Path, sha256: str, at: str, run_id: str) -> dict[str, Any]:
+    return {"report": report.name, "sha256": sha256, "at": at, "run_id": run_id, "left": 0}
+
+
+def _sha256(commitment: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(commitment))  # words instead of enumerations
+    return hashlib.sha256(canonical_json(plain)).hexdigest()
+
 
 def is_begun(report: Path, named: Path | None) -> bool:
     """Return True if there is a file that may hold the journal of a report."""
-    return (named or report.with_name(report.name + REPLIES)).exists()
+    old = report.with_name(report.name + OLD_REPLIES)
+    path = named or report.with_name(report.name + REPLIES)
+    return path.exists() or (old.exists() and old.stat().st_size > 0)
 
 
 @contextmanager
@@ -240,15 +303,18 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
     """Open the journal of a report, in the desk that is named or in a private one beside it.
 
     Raise DeskError if the file cannot be used, or another process is at work on the run. Raise
-    JournalError if the file is a link.
+    JournalError if the file is a link, or a journal of an earlier version is damaged.
     """
     path = named or report.with_name(report.name + REPLIES)
+    old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():
         raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
     with (
         closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk,
         closing(ReportJournal(desk, report)) as journal,
     ):
+        if journal.plan is None and old.exists() and old.stat().st_size:
+            journal.take_over(old)
         if journal.starts:
             refuse_held(journal.starts[-1].detail, "this run", is_ended=journal.is_ended)
         with held(journal.about["batch"]):
