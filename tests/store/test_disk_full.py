@@ -70,7 +70,7 @@ def test_labels_by_the_file_are_all_or_nothing(desk: Desk) -> None:
     before = contents(desk)
     limit(desk, 0)
     rows = [label_row(f"v{n % 6}", f"author {n}" + "x" * 200, Truth.PASS) for n in range(400)]
-    with pytest.raises(DeskError, match="the disk is full. What was saved stays"):
+    with pytest.raises(DeskError, match=r"the disk is full\. What was saved stays"):
         import_labels(desk, run, rows)
     assert contents(desk) == before
     limit(desk, None)
