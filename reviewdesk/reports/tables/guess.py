@@ -451,7 +451,7 @@ class Guesser(TableShapes):
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""
-        said = {one: {*map(str, self.cells(one))} for one in free}
+        said = {one: {*map(str, self.cells(one))} for one in (*free, *judges)}
         named = [one for one in free if JUDGE.search(one)]
         if not self.has_words([cell for one in named for cell in self.cells(one)]):
             named = []

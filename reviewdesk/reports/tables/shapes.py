@@ -278,9 +278,9 @@ _WAYS = (
 
 def _parted(column: str, mark: str, close: str, way: Callable[..., Any]) -> tuple[str, str]:
     """Return the two parts of a column's name, which are empty if it has no such parts."""
-    inner = column.removesuffix(close)
-    places = [at.span() for at in re.finditer(re.escape(mark), inner)]
-    parts = [(inner[:first], inner[last:]) for first, last in places if column.endswith(close)]
+    inner = column.removesuffix(close) if column.endswith(close) else ""
+    places = [at.span() for at in re.finditer(re.escape(mark), inner)] if mark in inner else []
+    parts = [(inner[:first], inner[last:]) for first, last in places]
     return way(parts) if parts else ("", "")
 
 

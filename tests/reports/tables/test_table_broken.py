@@ -34,6 +34,10 @@ BIG = b"x" * (8 << 20)
         (HEAD + "a,j,\u0661\n".encode(), 'line 2, column "score": must be a number or empty'),
         (b"judge,score\nj,1\n", "has no column that names the items"),
         (b"item,judge\na,j\n", "has no column with what the judges said"),
+        (
+            b"Test case,Expected,Actual,Reviewer,Status,Notes\ny,Ann,Pass,\nz,x,y,Ben,Fail,wrong\n",
+            "has no column that names the judge",
+        ),
         (b"item,judge,score,score\na,j,1,2\n", 'has the column "score" twice'),
         (b"item,judge,score," + b"c," * 40_000 + b"\n", "line 1: is a header of over 64 KiB"),
         (b'[{"item": "a", "judge": "j", "score": 1}, 5]', "$[1]: must be an object, found 5"),
