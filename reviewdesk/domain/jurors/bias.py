@@ -1,7 +1,5 @@
 """Tests what a panel's answers should not depend on: a response's length, the order of a pair."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

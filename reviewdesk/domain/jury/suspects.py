@@ -1,7 +1,5 @@
 """Tell which of many verdicts hold a suspicious passage, searching only where one may be."""
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
