@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from itertools import islice
 from math import isclose
@@ -114,24 +114,18 @@ def packed(conn: Connection, run: int) -> PackedRun:
     return PackedRun(_StoredColumns(conn, run), names_of, quorums)
 
 
-class _StoredColumns(Mapping[str, bytearray]):
+class _StoredColumns(dict[str, bytearray]):
     """The packed columns of a run by name, in the file: only one is in memory at a time."""
 
     def __init__(self, conn: Connection, run: int) -> None:
         self._conn = conn
         self._run = run
 
-    def __getitem__(self, name: str) -> bytearray:
+    def __missing__(self, name: str) -> bytearray:
         found = bytearray()
         for _, columns in windows(self._conn, self._run, (name,)):
             found += columns[name]
         return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COLUMNS)
-
-    def __len__(self) -> int:
-        return len(COLUMNS)
 
 
 def windows(

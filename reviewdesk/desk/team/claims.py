@@ -107,7 +107,8 @@ class WithheldLabels:
 
     def __init__(self, desk: OpenFile) -> None:
         self._desk = desk
-        self._seen: Head | None = None
+        self.seen: Head | None = None
+        """The newest event that was read."""
         self._double: tuple[float | None, int] | None = None
         self._waiting: set[bytes] = set()
         self._others: set[bytes] = set()
@@ -127,36 +128,31 @@ class WithheldLabels:
         double = desk.double, desk.opinions
         if self._current and desk.still and double == self._double:
             return Withheld(desk.reviewer, self._waiting, self._others)
-        if self._seen is not None and double == self._double:
-            found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
+        if self.seen is not None and double == self._double:
+            found = touched(desk.conn, self.seen, _MANY, desk.reviewer)
         if found is None:
-            self._seen = head(desk.conn)
+            self.seen = head(desk.conn)
             self._double = double
             self._follow(None)
         else:
-            self._seen, own, others = found
+            self.seen, own, others = found
             # What only the reviewer labelled or revealed was told already, unless it is withheld.
             self._follow(others | (own & (self._waiting | self._others)))
         self._current = True
         return Withheld(desk.reviewer, self._waiting, self._others)
 
-    @property
-    def seen(self) -> Head | None:
-        """The newest event that was read."""
-        return self._seen
-
     def heard(self, done: Applied) -> None:
         """Follow an action of the desk's reviewer if no other event came before it."""
-        if self._seen is not None and done.head.key <= self._seen.key:
+        if self.seen is not None and done.head.key <= self.seen.key:
             return
         told = all(
             event.kind in _TELL and bytes.fromhex(event.item_hash or "") not in withheld
             for event in done.events
             for withheld in (self._waiting, self._others)
         )
-        self._current = told and self._seen is not None and self._seen.key + 1 == done.first
+        self._current = told and self.seen is not None and self.seen.key + 1 == done.first
         if self._current:
-            self._seen = done.head
+            self.seen = done.head
 
     def _follow(self, items: set[bytes] | None) -> None:
         if items is not None and not items:
