@@ -150,7 +150,7 @@ def test_opening_the_review_makes_one(desk: Desk, clock: Clock) -> None:
     Review(desk, desk.run(), settings=Settings(backups=0))
     assert names(desk) == []
     review = Review(desk, desk.run(), begun=False)
-    review.controller.settle()
+    review.controller.look_around()
     review.quietly("quit")
     assert BACKUP in review.runner.started
     assert BACKUP not in review.runner.waiting
