@@ -24,7 +24,7 @@ from reviewdesk.reports.tables.nested import (
 )
 from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.shapes import AGAIN, SURENESS, TableShapes
+from reviewdesk.reports.tables.shapes import AGAIN, FAULT, NO, SURENESS, YES, TableShapes
 from reviewdesk.reports.tables.table_map import TableMap, at_path
 from reviewdesk.reports.wording import JsonObject
 
@@ -46,10 +46,7 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
-_FAULT = re.compile(
-    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate", re.IGNORECASE
-)
-_OF_FAULT = {"pass": ["no", "false", "n"], "fail": ["yes", "true", "y"]}
+_OF_FAULT = {"pass": NO, "fail": YES}
 """The words for the answers to a question whether there is a fault."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
 """The columns of Label Studio's tables, in which people alone answer."""
@@ -285,7 +282,7 @@ class Guesser(TableShapes):
         rest = [one for one in rest if not NO_SCORE.search(one)]
         marked = [one for one in rest if MARKED.search(one)]
         rest = marked if len(marked) == 1 else rest
-        named = {made["judge"], self.item, self.roles.get("dimension", "")}
+        named = {made["judge"], self.item, self.roles.get("dimension"), self.roles.get("model")}
         for column in self.columns if not rest and "score" not in self.roles else ():
             if column not in named and self.words([self.cells(column)]):
                 self.roles["score"] = column
@@ -318,10 +315,10 @@ class Guesser(TableShapes):
         """Let yes mean a fail if every column asks whether there is a fault."""
         cells = [cell for one in columns for cell in self.cells(one)]
         numbers = any(likely_number(one) is not None for one in cells)
-        if columns and not numbers and all(map(_FAULT.search, columns)):
+        if columns and not numbers and all(map(FAULT.search, columns)):
             self.made["words"] = _OF_FAULT
             self.made["notes"] = ["yes is read as a fail, because the columns ask for faults"]
-        elif columns and all(map(_FAULT.search, columns)):
+        elif columns and all(map(FAULT.search, columns)):
             self.made["notes"] = ["a high score may mean a fault, as the columns ask for faults"]
 
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
@@ -340,6 +337,9 @@ class Guesser(TableShapes):
         made["ballots"] = [self.columns_rule(one) for one in alike] if judges else []
         if criteria:
             made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
+        if faults := self.faults([*criteria] or judges, {"dimension": "=*"} if criteria else {}):
+            made["ballots"] = faults
+            made["notes"] = ["yes is read as a fail where a column asks for a fault"]
         made["ballots"] = ([] if self.given else self.grid(judges)) or made["ballots"]
         made["ballots"] += [*self.of_row(made, made["ballots"]), *self.people_rule]
         self.told_apart(made, ())

@@ -35,7 +35,7 @@ NO_SCORE = re.compile(
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
-    r"|tries|calls"
+    r"|tries|calls|rounds?"
     rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$"
     r"|seconds$|minutes$|[_ ](?:tokens?|cost|latency)[_ ]",
     re.IGNORECASE,

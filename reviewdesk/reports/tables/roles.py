@@ -69,7 +69,7 @@ _OTHER_ID = re.compile(
 """Ids of other things than items."""
 _HUMAN = re.compile(
     r"^(?:human|expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor)[ _-]"
-    r"|[ _(-]human\)?$|^thumbs?\b"
+    r"|[ _(-]human\)?$|^thumbs?\b|^(?:expected|true|target)[ _-](?:verdict|label|decision|vote)"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
     re.IGNORECASE,
 )

@@ -32,8 +32,23 @@ _COUNTED = frozenset({"n", "num", "count", "counts", "votes", "vote", "total", "
 _REPEAT = re.compile(
     r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
 )
-_PARTS = ("generator", "model", "subject", "turn", "round", "variant", "system", "condition", "run")
+_PARTS = (
+    "generator",
+    "model",
+    "subject",
+    "turn",
+    "round",
+    "variant",
+    "system",
+    "condition",
+    "suite",
+)
 """Roles and columns that tell apart the rows of one item and judge."""
+FAULT = re.compile(
+    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate", re.IGNORECASE
+)
+YES = ["yes", "true", "y"]
+NO = ["no", "false", "n"]
 _TAGS = frozenset({"label", "labels", "tags", "annotations", "cats", "categories"})
 SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _BESIDE = {
@@ -56,6 +71,8 @@ _JOINS = (
 
 class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
+
+    made: JsonObject
 
     def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
         """Add columns to the item's id if rows of one id differ in none of other paths.
@@ -108,10 +125,11 @@ class TableShapes(TableRoles):
             counted = [one for rule in counts for one in rule["columns"]]
             yield "has numbers of votes, without the names of judges", counts, counted
         if self.people_rule and judges and {*judges} <= {*self.people}:
-            problem = (
-                "has answers that are read as people's labels, unless --judge-columns names them"
+            yield (
+                "has answers of people, unless --judge-columns names them",
+                self.people_rule,
+                [*judges],
             )
-            yield problem, self.people_rule, [*judges]
         if "alternative" in self.roles and judges and self.said_in(judges) == {"1", "2"}:
             rule = self.columns_rule(judges)
             rule |= {"pass": rule["score"], "score": ""}
@@ -131,7 +149,9 @@ class TableShapes(TableRoles):
         start, end = frame = frame or frame_of(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
         rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
-        if why := self.beside(frame, stems, REASONS, self.options.reason_suffix):
+        if why := self.beside(
+            frame, stems, [*filter(None, [self.options.reason_suffix]), *REASONS]
+        ):
             rule["reason"] = why
         elif len(named) == 1:
             whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
@@ -145,19 +165,12 @@ class TableShapes(TableRoles):
         others = {role: path for role, path in rule.items() if path not in ("", score)}
         return {"columns": stems, "score": score, **others}
 
-    def beside(
-        self,
-        frame: tuple[str, str],
-        stems: Sequence[str],
-        words: Sequence[str],
-        suffix: str | None = None,
-    ) -> str:
+    def beside(self, frame: tuple[str, str], stems: Sequence[str], words: Sequence[str]) -> str:
         """Return the path of columns that are named by judges and one of some words."""
         start, end = frame
         known = {column.casefold(): column for column in self.columns}
-        frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
+        frames = [(start, f" ({word})") for word in words]
         for word in words:
-            frames.append((start, f" ({word})"))
             for mark in (*_BETWEEN, "__", ""):
                 frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
                 frames += [(f"{word}{mark}", "")] if mark else []
@@ -168,6 +181,20 @@ class TableShapes(TableRoles):
             if (name := f"{first}{stem}{last}".casefold()) in known
         }
         return "|".join(found)
+
+    def faults(self, columns: Sequence[str], more: JsonObject) -> list[JsonObject]:
+        """Return the rules of columns if yes means a fault in some of them and a pass in others."""
+        asked = [one for one in columns if FAULT.search(one)]
+        said = {one.casefold() for one in self.said_in(asked)}
+        if "words" in self.made or len(asked) in (0, len(columns)) or not said <= {*YES, *NO}:
+            return []
+        rest = self.columns_rule([one for one in columns if one not in asked])
+        rule = self.columns_rule(asked) | more
+        votes = [
+            {"where": {rule["score"]: words}, "pass": vote}
+            for words, vote in ((YES, "=no"), (NO, "=yes"))
+        ]
+        return [rest | more, *(rule | {"score": ""} | one for one in (*votes, {}))]
 
     def grid(self, columns: Sequence[str]) -> list[JsonObject]:
         """Return the rules of columns for each judge and question, such as ``gpt_tone``."""
@@ -193,12 +220,12 @@ class TableShapes(TableRoles):
         for column in self.columns:
             words = {*_WORDS.split(column.casefold())}
             kinds = [kind for kind, names in _VOTES.items() if words & names]
-            counted = bool(kinds) and (words & _COUNTED or len(words) == 1)
+            counted = bool(kinds) and (words & (_COUNTED | _VOTES["all"]) or len(words) == 1)
             if counted and all(_WHOLE.match(str(one)) for one in self.cells(column)):
                 found.setdefault(kinds[0], []).append(column)
-        passes, rest = (found.get("pass", []), found.get("fail", found.get("all", [])))
-        one_each = len(passes) == len(rest) == 1 and not JUDGE.search(passes[0])
-        if not one_each or self.highest([*passes, *rest]) <= 1:
+        passes = found.get("pass", [])
+        rest = found.get("fail", found.get("all", []))
+        if not len(passes) == len(rest) == 1 or self.highest([*passes, *rest]) <= 1:
             return []
         rule = {"columns": passes, "score": "", "pass": "=yes", "times": "*"}
         others = {"columns": rest, "score": "", "pass": "=no", "times": "*"}
@@ -220,7 +247,8 @@ class TableShapes(TableRoles):
 
     def winners(self, column: str) -> list[JsonObject]:
         """Return the rules of a column that holds the name of the better one of two models."""
-        first, second = self.roles.get("generator", ""), self.roles.get("rival", "")
+        first = self.roles.get("generator", "")
+        second = self.roles.get("rival", "")
         if not second or not self.said_in([column]) & self.said_in([first, second]):
             return []
         return [
@@ -237,14 +265,11 @@ class TableShapes(TableRoles):
         """
         for column in self.columns:
             lists = [parsed(one) for one in self.cells(column) if column.casefold() in _TAGS]
-            lengths = {len(one) if _is_words(one) else 0 for one in lists}
-            if lengths and 0 not in lengths and (len(lengths) > 1 or lengths == {1}):
+            words = [one for one in lists if type(one) is list and {*map(type, one)} <= {str}]
+            lengths = {*map(len, words)} - {0}
+            if words == lists and (len(lengths) > 1 or lengths == {1}):
                 return column
         return ""
-
-
-def _is_words(listed: object) -> bool:
-    return isinstance(listed, list) and all(isinstance(one, str) for one in listed)
 
 
 def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
