@@ -4,8 +4,6 @@ The names in ``__all__`` are the library; what it computes with is in ``reviewde
 loaded at its first use, so that starting the program, or using a panel alone, loads no numpy.
 """
 
-from __future__ import annotations
-
 from reviewdesk.version import __version__ as __version__
 
 TYPE_CHECKING = False  # ``typing`` itself takes a tenth of the time to the first page

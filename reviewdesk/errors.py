@@ -1,7 +1,5 @@
 """Every error that is shown to a person, with its exit code."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from signal import Signals
 

@@ -1,7 +1,5 @@
 """The only way to write whole files: a file gets its name when it is complete and on disk."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -3,8 +3,6 @@
 Each says in its docstring what it computes, what is undefined, and where it comes from.
 """
 
-from __future__ import annotations
-
 from reviewdesk.desk.live.panel import aggregate
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.audit.trail import remarks

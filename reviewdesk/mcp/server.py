@@ -1,7 +1,5 @@
 """Serve the tools to one agent over stdin and stdout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Write documents as Markdown, such as the overview of a run for a pull request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial

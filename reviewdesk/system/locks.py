@@ -1,7 +1,5 @@
 """Let one process at a time write a file; the system releases the lock when the process ends."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,7 +1,5 @@
 """Signals by which a system asks a program to end."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Terminals: the keyboard if stdin is a file, single keys, and drawings in parts."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The calibration of a judge by labels: the conclusion with its figures, then the details."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Two verdicts on an item side by side, and two panels on all items that both judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from reviewdesk.domain.assessment.result import WORDS, Seat

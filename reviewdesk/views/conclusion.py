@@ -1,7 +1,5 @@
 """The first sentence of a calibration: whether the judge may decide alone and, if not, why."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The result of a suite of gates: a line for each entry, its findings in words, and the counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, GateStatus, SuiteResult

@@ -1,7 +1,5 @@
 """The words and signs of the screens, each with a sentence for the screen, shell and docs."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """From labels to a better panel, in words: the split, wrong items, candidates, tries, adoptions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from reviewdesk.domain.jurors.tries import gain_of

@@ -1,7 +1,5 @@
 """The jurors of a run: against the labels, against each other, in re-runs and over time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from reviewdesk.domain.jurors.bias import BiasProbe

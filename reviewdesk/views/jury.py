@@ -1,7 +1,5 @@
 """Describe a jury: its decision, flags, jurors, numbers, reasons and provenance."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The overview of a run: its verdicts, the judge's quality and errors, and the next steps."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

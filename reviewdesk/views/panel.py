@@ -1,7 +1,5 @@
 """A panel before, during and after a run: its composition, the data it sends, its turnout."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace

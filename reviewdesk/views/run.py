@@ -1,7 +1,5 @@
 """Describe a run: its file and report, its verdicts, its jurors' agreement, its labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

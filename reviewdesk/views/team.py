@@ -1,7 +1,5 @@
 """Describe several reviewers: their agreement, their differences, and their work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK

@@ -1,7 +1,5 @@
 """Describe one verdict in full: decision, jury, texts, labels and re-runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 

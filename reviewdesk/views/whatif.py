@@ -1,7 +1,5 @@
 """The decisions of other rules, for a run and one item, and those that bribes could force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from reviewdesk.domain.records import Design, Item

@@ -1,7 +1,5 @@
 """Format figures, intervals, counts, times and decisions, the same way on every surface."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import isinf
 from typing import Any

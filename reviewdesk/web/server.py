@@ -1,7 +1,5 @@
 """The server of consoles in browsers: its pages, its checks, and a process for each page."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

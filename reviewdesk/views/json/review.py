@@ -1,7 +1,5 @@
 """Turn records into JSON: all fields by name, or the keys declared for a record."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import isfinite
