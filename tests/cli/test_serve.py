@@ -156,3 +156,7 @@ def test_whoever_signed_on_is_the_reviewer_without_being_asked(tmp_path: Path) -
     assert console.end() == (0, "")
     with closing(open_desk(path, "ann")) as desk:
         assert {event.reviewer for event in events_of(desk, run)} == {"ann"}
+    path.unlink()
+    gone = program(path, "console", "--signed-on")
+    assert (gone.returncode, b"there is no desk" in gone.stderr) == (2, True)
+    assert not path.exists()
