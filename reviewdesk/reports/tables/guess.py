@@ -186,7 +186,8 @@ class Guesser(TableShapes):
         if words := self.words([self.at(one) for one in rules]):
             made["words"] = words
         shown = [*dict.fromkeys(map(_column_of, places))]
-        problem = f"has the answers of judges inside {listed(rule.get('columns') or shown)}"
+        who = "people" if all(one.get("as") == "person" for one in rules) else "judges"
+        problem = f"has the answers of {who} inside {listed(rule.get('columns') or shown)}"
         return _unsure(_map(made), problem, self.see, *shown)
 
     def by_row(self, rule: JsonObject) -> JsonObject:
