@@ -171,7 +171,8 @@ class Item(Struct, frozen=True):
     @property
     def dimension(self) -> str | None:
         """The criterion, where one response is judged by several."""
-        return self.verdict.body["case"].get("dimension")
+        found: str | None = self.verdict.body["case"].get("dimension")
+        return found
 
     @property
     def read_as(self) -> str:

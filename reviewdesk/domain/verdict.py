@@ -42,7 +42,8 @@ CanonicalCheck = dict[str, Any]
 
 def stored_body(text: str | bytes) -> CanonicalVerdict:
     """Return a verdict from JSON that the desk stores, which was checked before it was stored."""
-    return json.loads(text)
+    found: CanonicalVerdict = json.loads(text)
+    return found
 
 
 def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -182,4 +182,5 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
         effect = one.pass_effect(Target.ITEMS)
         parts = [pass_part(voted, effect.deff) for voted in one.voted]
         rates.append(share(parts, lacking, Target.ITEMS, effect.z))
-    return widest(rates[0], rates[1:])
+    found: Estimate = widest(rates[0], rates[1:])
+    return found

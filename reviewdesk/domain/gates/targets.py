@@ -167,7 +167,8 @@ class JuryReadings:
 
     def read(self, target: str) -> TargetValue:
         """Return the value of a target, and where it comes from."""
-        return getattr(self, f"_{target.removeprefix('jury.')}")()
+        found: TargetValue = getattr(self, f"_{target.removeprefix('jury.')}")()
+        return found
 
     def _bias_warning(self) -> TargetValue:
         if self._verdict.bias_warning is not None:

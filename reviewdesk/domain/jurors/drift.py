@@ -86,7 +86,8 @@ def standardised(usual: Floats, later: Floats) -> Floats:
     squares = np.where(there, usual - mean, 0.0) ** 2
     sd = np.sqrt(squares.sum(axis=0) / np.maximum(n - 1, 1))
     sd = np.where((n >= SETTLED) & (sd > _STILL), sd, np.nan)
-    return (later - mean) / sd
+    found: Floats = (later - mean) / sd
+    return found
 
 
 def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> float | None:

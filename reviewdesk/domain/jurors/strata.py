@@ -228,7 +228,8 @@ def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dic
 
 def lone(against: Bools, gone: Bools) -> Bools:
     """Mark the dissents that are alone, or of a trimmed juror: ``[s, n]``."""
-    return against & ((counted(against) == 1) | gone)
+    found: Bools = against & ((counted(against) == 1) | gone)
+    return found
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
@@ -248,7 +249,8 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
 
 def dissents(found: Columns) -> Bools:
     made = panel_votes(found)
-    return (made >= 0) & (found.votes >= 0) & (found.votes != made)
+    result: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
+    return result
 
 
 def juror_rates(

@@ -354,4 +354,5 @@ def turning_labels(
         mine = changed[seat, seat]
         changed[seat, seat] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
     made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
-    return (made != decision).any(axis=1) & (code != NOTHING)
+    found: Bools = (made != decision).any(axis=1) & (code != NOTHING)
+    return found

@@ -251,7 +251,8 @@ class Panels:
     def valued(self) -> Bools:
         """Whether a panel has a value, if its rule decides it: ``[n]``."""
         majority = STRATEGIES.index(Strategy.MAJORITY)
-        return (self.scores.count > 0) | (self.columns.strategy == majority)
+        found: Bools = (self.scores.count > 0) | (self.columns.strategy == majority)
+        return found
 
 
 def votes_of(panels: Panels, at: int) -> Votes:
@@ -302,7 +303,8 @@ class Answers:
         return self.panels.used
 
     def uses(self, strategy: Strategy) -> Bools:
-        return self.used == STRATEGIES.index(strategy)
+        found: Bools = self.used == STRATEGIES.index(strategy)
+        return found
 
     @cached_property
     def disputed(self) -> Bools:
@@ -310,7 +312,8 @@ class Answers:
 
     @cached_property
     def stopped(self) -> Bools:
-        return np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
+        found: Bools = np.logical_or.reduce(self.sheet.columns.not_asked, axis=0, dtype=np.bool_)
+        return found
 
     @cached_property
     def returned(self) -> Ints:
@@ -320,7 +323,8 @@ class Answers:
 
     @cached_property
     def labelled(self) -> Ints:
-        return (self.sheet.labels.code != NOTHING).sum(axis=0)
+        found: Ints = (self.sheet.labels.code != NOTHING).sum(axis=0)
+        return found
 
     @cached_property
     def declares(self) -> Bools:
@@ -338,17 +342,20 @@ class Answers:
         undetermined = ~np.isnan(columns.scores) & ~columns.withheld
         voteless = (there & (columns.votes == NOTHING) & ~undetermined).any(axis=0)
         every = voteless & (self.labelled >= self.returned)
-        return there & (self.declares | every)
+        found: Bools = there & (self.declares | every)
+        return found
 
     @cached_property
     def says(self) -> Bools:
-        return np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
+        found: Bools = np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
+        return found
 
     @cached_property
     def kinds(self) -> Ints:
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
-        return firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)
+        found: Ints = firsts(np.where(self.said, self.sheet.labels.code, NOTHING)).sum(axis=0)
+        return found
 
     def recounted(
         self, strategy: Strategy | None, labels: LabelBallots

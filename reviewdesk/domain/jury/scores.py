@@ -206,7 +206,8 @@ class Scores:
         if strategy is Strategy.WEIGHTED_AVERAGE:
             return self.weighted
         if strategy in {Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}:
-            return getattr(self, strategy)
+            found: Floats = getattr(self, strategy)
+            return found
         return self.mean
 
     @cached_property
@@ -220,7 +221,8 @@ class Scores:
         def middle(block: Floats) -> Floats:
             ordered = np.sort(block, axis=0)
             half, odd = divmod(len(ordered), 2)
-            return ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
+            found: Floats = ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
+            return found
 
         return self._by_count(middle)
 

@@ -72,7 +72,8 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
 
 
 def _several(bits: Ints) -> Bools:
-    return bits & (bits - 1) != 0
+    found: Bools = bits & (bits - 1) != 0
+    return found
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
@@ -154,7 +155,8 @@ def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
     if METHODS[strategy].reads is Reads.LABELS:
         return np.ones(len(found.sheet), np.bool_)
     alone = (found.panels.cast.answered == 0) & (found.labelled > 0)
-    return alone | (found.declares if strategy in LABEL_RULES else False)
+    made: Bools = alone | (found.declares if strategy in LABEL_RULES else False)
+    return made
 
 
 def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:

@@ -171,7 +171,8 @@ class Verdicts(Answers):
         """Whether the agreement shown is low, and defined by its value or by the ballots."""
         value, band, reported = self.shown
         alone = reported & ~self.sheet.claims.agreement & ~np.isnan(self.agreement)
-        return (band == LOW) & (alone | ~np.isnan(value))
+        found: Bools = (band == LOW) & (alone | ~np.isnan(value))
+        return found
 
     @cached_property
     def variance(self) -> Floats:
@@ -359,7 +360,8 @@ class Verdicts(Answers):
             Flag.DERIVED_LOW: self.band == LOW,
             Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
         }
-        return np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
+        found: Ints = np.bitwise_or.reduce([np.where(at, int(bit), 0) for bit, at in where.items()])
+        return found
 
 
 def verdicts_of(verdicts: Sequence[Verdict]) -> Verdicts:

@@ -166,11 +166,13 @@ class LabelColumns:
 
     @property
     def seen(self) -> Bools:
-        return self.mark & UNSEEN == 0
+        found: Bools = self.mark & UNSEEN == 0
+        return found
 
     @property
     def passed(self) -> Bools:
-        return self.decision == _PASS
+        found: Bools = self.decision == _PASS
+        return found
 
     @property
     def judged(self) -> Bools:
@@ -183,7 +185,8 @@ class LabelColumns:
     @property
     def counts(self) -> Bools:
         apart = self.stratum % FIRST_REST == 2
-        return self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
+        found: Bools = self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
+        return found
 
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
         """Return how sure the panel is of each decision, by one declared mapping; NaN if unknown.

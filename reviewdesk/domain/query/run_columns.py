@@ -108,7 +108,8 @@ _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
 
 
 def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
-    return columns[name] == (-1 if word == "none" else CODES[name].index(word))
+    found: Mask = columns[name] == (-1 if word == "none" else CODES[name].index(word))
+    return found
 
 
 def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:

@@ -60,7 +60,8 @@ class Moments(Struct, frozen=True):
 def counted(marks: Bools) -> Ints:
     """Count the marks ``[s, n]`` of each unit: ``[n]``, in the smallest type that holds s."""
     kind = np.min_scalar_type(len(marks))
-    return np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind)
+    found: Ints = np.add.reduce(marks.view(np.uint8), axis=0, dtype=kind)
+    return found
 
 
 def given(values: Floats) -> Ints:

@@ -186,7 +186,8 @@ def _decided(
 
 
 def _is_decided(decision: Small) -> Bools:
-    return (decision == PASS) | (decision == FAIL)
+    found: Bools = (decision == PASS) | (decision == FAIL)
+    return found
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:
