@@ -87,6 +87,7 @@ def test_a_draft_is_written_edited_and_taken_without_a_terminal(
     done = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
     assert "p+edit.yaml: to try it asks both panels anew" in done.out
     assert "people say" not in Path("p+edit.yaml").read_text(encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert "a try asks every juror of both panels" in desk("improve", "try", "p+edit.yaml").err
     for vendor in ("ANTHROPIC", "OPENAI", "GEMINI"):
         monkeypatch.setenv(f"{vendor}_API_KEY", "key-of-nobody")
