@@ -210,7 +210,7 @@ def _columns(unclear: UnclearTableError) -> dict[str, Any]:
         found["threshold"] = _share(score)
     if kind == "judges" and len(judges) > 1:
         rule = click.prompt(
-            "How do they decide?", type=click.Choice(_RULES), default="none", err=True
+            "How do they decide?", type=click.Choice(_RULES), default="majority", err=True
         )
         found["strategy"] = None if rule == "none" else rule
     return found

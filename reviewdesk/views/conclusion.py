@@ -60,6 +60,9 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     line = found.headline
     design = found.design
     such = page.such
+    if not found.labelled.n and found.no_verdict:
+        text = "the panel decided none of the verdicts that have a pass or fail label"
+        return _section(f"Not yet: {text}.")
     if not found.labelled.n:
         return _section("Not yet: there are no pass or fail labels.")
     if blind:

@@ -222,7 +222,7 @@ def _steps(found: RunOverview) -> Iterator[Block]:
         return
     if found.wrong:
         text = "Read the wrong verdicts. reviewdesk improve counts what they have in common, and"
-        yield Paragraph(f"{text} tries a changed panel on labels that are kept aside for that.")
+        yield Paragraph(f"{text} tries a changed panel on labels that are set aside for that.")
     if page.calibration.design.stands and page.calibration.headline.n >= FEWEST:
         text = "Notice when the judge gets worse: reviewdesk labels export --format suite -o judge"
         yield Paragraph(f"{text} writes the gates, and reviewdesk gate checks them.")

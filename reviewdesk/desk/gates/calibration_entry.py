@@ -377,8 +377,8 @@ def _notes(
     design = () if found.calibration.design is Design.FILE else (DESIGNS[found.calibration.design],)
     rate: tuple[str, ...] = ()
     if found.decided and honest.estimate is not None:
-        by = "lang-reiczigel" if other or found.own is None else "stratified"
-        ends = f"{honest.low:.3f} to {honest.high:.3f} for new items by {by}"
+        by = "lang-reiczigel" if other or found.own is None else "group"
+        ends = f"{honest.low:.3f} to {honest.high:.3f} for new items, by {by}"
         rate = (f"true pass rate {honest.estimate:.3f}, {ends}",)
     related = found.intervals is not None and found.intervals.tests < found.intervals.counted
     tests = f" on {found.intervals.tests} tests" if found.intervals and related else ""

@@ -445,8 +445,8 @@ class Guesser(TableShapes):
             problem = f"has a column for each judge and {asks}: {listed(judges)}"
             return _unsure(made, problem, self.see, *judges)
         option = "--criteria-columns" if asked else "--judge-columns"
-        hint = "Name the columns of one judge's scores each with --judge-columns, or those that ask"
-        hint += f" different questions with --criteria-columns: reviewdesk open {self.command}"
+        hint = "If each column is a judge, name them with --judge-columns; if each asks another"
+        hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
         return _unsure(made, problem, hint, *judges)
 

@@ -177,7 +177,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b"item,judge,score\n", "is a table without rows"),
         (
             b"status,score\nok,1\n",
-            "has no column that names the judge (its columns: status, score). Name the columns",
+            "has no column that names the judge (its columns: status, score). If each column",
         ),
         (b"evalId: x\n", "is a promptfoo result without rows"),
         (b'{"confidence": 0.5, "correct": true}\n' * 2, "is a calibration labels file"),
