@@ -147,17 +147,12 @@ def test_a_new_panel_is_written_and_described(
     assert "--from and --juror" in cli("panel", "new", path, "--from", "x", "--juror", "y").err
 
 
-def test_a_probe_needs_consent_and_tells_each_juror(cli: Cli, tmp_path: Path) -> None:
+def test_a_probe_needs_consent_and_a_key(cli: Cli, tmp_path: Path) -> None:
     options = ("panel", "new", tmp_path / "p.yaml", "--juror", "gpt-5.2", "--force", "--probe")
     refused = cli(*options)
     assert (refused.code, "Give --yes." in refused.err) == (2, True)
-    # Without any key nothing can be asked; a juror without its own gets a ballot that says why.
     done = cli(*options, "--yes")
     assert (done.code, "no juror can be asked: OPENAI_API_KEY is not set" in done.err) == (2, True)
-    done = cli(*options, "--juror", "ollama/qwen3:8b", "--yes")
-    assert done.code == 1
-    assert "api.openai.com" in done.err
-    assert "gpt-5.2: missing_key: OPENAI_API_KEY is not set · 0.0 s" in done.err
 
 
 def test_the_variable_of_a_header_is_a_key(
