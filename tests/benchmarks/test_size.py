@@ -11,7 +11,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 import size
 
 LINES = 83_350
-TOKENS = 563_900
+TOKENS = 567_900
 TESTS = 0.9
 
 pytestmark = pytest.mark.slow
@@ -21,10 +21,8 @@ def test_the_product_stays_within_the_agreed_size() -> None:
     product = size.Size.of(size.tracked("reviewdesk"))
     assert product.lines <= LINES
     assert product.tokens <= TOKENS
-    assert (
-        sum(file.read_bytes().count(b"\n") for file in size.tracked("tests"))
-        <= TESTS * product.lines
-    )
+    tests = sum(file.read_bytes().count(b"\n") for file in size.tracked("tests"))
+    assert tests <= TESTS * product.lines
 
 
 def test_the_import_closure_follows_imports_inside_functions() -> None:

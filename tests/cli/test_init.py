@@ -62,11 +62,9 @@ def test_without_labels_the_jurors_agreement_is_held(cli: Cli, folder: Path) -> 
 
 
 def test_right_on_every_label_is_no_floor(cli: Cli, folder: Path) -> None:
-    # One label in the file, and the judge is right: the next mistake must not fail the gate.
     copied(folder, "support-bot.jsonl")
     assert cli("init", "--yes").code == 0
-    limits = parsed(folder / "judge/suite.yml")["calibration"][0]["expect"]
-    assert limits[0]["matcher"] == {"schema": {"minimum": 0.95}}
+    assert "minimum: 0.95" in (folder / "judge/suite.yml").read_text(encoding="utf-8")
 
 
 def test_the_workflow_runs_the_action_of_this_version(cli: Cli, folder: Path) -> None:

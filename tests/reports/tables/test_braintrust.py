@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, refusal, scores, table
+from tests.reports.tablekit import lines, refusal, scores, table
 
 
 def case(name: str, marks: Any, **more: Any) -> dict[str, Any]:
@@ -73,8 +72,4 @@ def test_scores_that_are_none_are_refused_with_their_place() -> None:
     assert "$[0].scores.F: must be a number" in refusal(json.dumps([case("1", {"F": [1]})]))
 
 
-@pytest.mark.slow
-def test_damage_is_a_report_or_one_line() -> None:
-    for text in (json.dumps(CASES), lines(*CASES)):
-        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 40, ReadOptions(format="braintrust"))
+WHOLE = (json.dumps(CASES), lines(*CASES))

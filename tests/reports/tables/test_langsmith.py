@@ -3,10 +3,7 @@
 import json
 from typing import Any
 
-import pytest
-
-from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, scores, table
+from tests.reports.tablekit import lines, scores, table
 
 TIME = "2024-05-05T23:23:11.077838Z"
 
@@ -105,8 +102,4 @@ def test_json_rows_of_an_experiment() -> None:
     assert body["jurors"] == [{"id": "ok", "pass": True}, {"id": "n", "raw_score": 3}]
 
 
-@pytest.mark.slow
-def test_damage_is_a_report_or_one_line() -> None:
-    for text in (RUNS, EXPERIMENT):
-        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 40, ReadOptions(format="langsmith"))
+WHOLE = (RUNS, EXPERIMENT)

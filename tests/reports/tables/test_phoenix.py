@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, long, scores, table
+from tests.reports.tablekit import lines, long, scores, table
 
 
 def note(name: str, kind: str, label: Any, score: Any, **more: Any) -> dict[str, Any]:
@@ -80,8 +79,4 @@ def test_a_table_of_one_evaluation() -> None:
     assert second["jurors"] == [{"id": "evaluation", "score": 0.5, "label": "unsure", "pass": None}]
 
 
-@pytest.mark.slow
-def test_damage_is_a_report_or_one_line() -> None:
-    for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
-        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
-        check_damage(text.encode(), 40, ReadOptions(format="phoenix"))
+WHOLE = (json.dumps({"data": NOTES}), lines(*NOTES))

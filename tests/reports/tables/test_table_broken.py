@@ -1,11 +1,13 @@
 """Tables that are broken: one line each, and never half a verdict."""
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.tablekit import BROKEN, check_damage, long, needs_files, refusal, scores, table
+from tests.reports.tables import test_braintrust, test_langfuse, test_langsmith, test_phoenix
 
 HEAD = b"item,judge,score\n"
 BIG = b"x" * (8 << 20)
@@ -147,6 +149,14 @@ def test_damage_is_a_report_or_one_line(name: str, *, skip_bad: bool) -> None:
     options = ReadOptions(skip_bad=skip_bad, judge_columns=judges, format="table")
     check_damage(FIXTURES[name].encode(), 100, options)
     check_damage(FIXTURES[name].encode(), 100, ReadOptions(skip_bad=skip_bad))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", [test_braintrust, test_langfuse, test_langsmith, test_phoenix])
+def test_damage_to_the_files_of_tools_is_a_report_or_one_line(tool: ModuleType) -> None:
+    for text in tool.WHOLE:
+        check_damage(text.encode(), 60, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 40, ReadOptions(format=tool.__name__.rpartition("_")[2]))
 
 
 @needs_files
