@@ -88,6 +88,8 @@ def _load(
     options: LoadOptions,
     progress: ProgressCall | None,
 ) -> Loaded:
+    from reviewdesk.domain.run.window import SIZE
+
     file_hash = source.sha256()
     # A file whose name is not UTF-8 can be opened, but its name can be neither stored nor printed.
     file = source.name.encode(errors="backslashreplace").decode()
@@ -124,7 +126,8 @@ def _load(
             notes.append("no responses: add --texts FILE, a table with id and output")
         return made
 
-    made = canonical_json([__version__, new.seed, new.audit_share]).decode()
+    # A load that was cut off is continued only if it would be read in the same windows.
+    made = canonical_json([__version__, SIZE, new.seed, new.audit_share]).decode()
     run, is_new = write_new(desk, new, made, read, progress)
     if not is_new:
         return _open_known(desk, run, options)

@@ -440,6 +440,8 @@ class ItemPane(Pane):
         # A pane without a width paints nothing, and so shows nothing.
         self.layout_of_item = ItemLayout()
         super().repaint()
+        # Lines that are as before are in view as well, and count as seen of this item.
+        self.refresh()
 
     # what is on screen
 
