@@ -34,6 +34,7 @@ def first_below(stage: Stage) -> int:
 
 def forget(stage: Stage) -> None:
     stage.controller.seen = SeenItems()
+    stage.review.item._saw = stage.controller.seen.saw
 
 
 async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:
