@@ -308,7 +308,7 @@ class DeskRun(LibraryResult):
         """Return how far the judge can be trusted, as ``calibrate`` does."""
         from reviewdesk.desk.export.report import diagram_of
         from reviewdesk.desk.figures.calibration import segments
-        from reviewdesk.desk.team.agreement import headline_page
+        from reviewdesk.desk.figures.people import headline_page
         from reviewdesk.views import calibration as views
         from reviewdesk.views.json import figures
         from reviewdesk.views.run import segments as segment_document

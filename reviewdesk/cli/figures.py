@@ -96,8 +96,8 @@ def _of_run(
 ) -> None:  # fmt: skip
     from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
+    from reviewdesk.desk.figures.people import headline_page, with_parts
     from reviewdesk.desk.gates.suite import suite_weights
-    from reviewdesk.desk.team.agreement import headline_page, with_parts
     from reviewdesk.views.json import figures
     from reviewdesk.views.json.review import shape
 

@@ -118,7 +118,7 @@ class DeskTools:
     ) -> dict[str, Any]:
         """Give the calibration of a run's judge by people's labels, and their sampling design."""
         from reviewdesk.desk.figures.jurors import jurors_page
-        from reviewdesk.desk.team.agreement import headline_page
+        from reviewdesk.desk.figures.people import headline_page
         from reviewdesk.views.json import figures
 
         with self._desk() as desk:

@@ -476,7 +476,7 @@ def _gates(checks: Sequence[LimitCheck], found: _Figures) -> Section:
         note = check.note
         if check.target == "ece" and found.fit and (null := found.fit.null):
             note = f"calibrated: about {null.expected:.3f}, {words.chance(null.p)}"
-        limit = f"{number(check.value)} <= {number(check.limit)}  "
+        limit = f"{number(check.value)} {check.op} {number(check.limit)}  "
         lead = (
             Text(f"{check.status.value.upper():6}", _OUTCOMES[check.status]),
             f"{check.target:{column}}{limit}",

@@ -16,10 +16,10 @@ from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, cho
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
+from reviewdesk.desk.figures.people import with_parts, with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
-from reviewdesk.desk.team.agreement import with_parts, with_question_and_people
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
 from reviewdesk.domain.labels.split import SplitLabels
 from reviewdesk.domain.records import Run

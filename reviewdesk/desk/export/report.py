@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review import queue
 from reviewdesk.desk.review.items import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
-from reviewdesk.desk.team.agreement import with_question_and_people
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage

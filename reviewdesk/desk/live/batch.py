@@ -220,7 +220,7 @@ class BatchRun:
             self.listener.noted(note)
 
     def _survey(self) -> None:
-        """Count what has no answer yet; without a report, all that may be asked."""
+        """Count the calls that have no answer yet. Raise UsageError if nobody can be asked."""
         panel = self.panel
         waiting = self._journal.batches if self._journal else {}
         self._in_batches = self.order.in_batches or bool(waiting)
@@ -235,8 +235,7 @@ class BatchRun:
         count = 0
         for pending in check_cases(self.cases.read(), panel, self.cases.name):
             count += 1
-            if self.order.report:
-                found.add(pending.begin())
+            found.add(pending.begin())
         if not count:
             raise PanelError(self.cases.name, "", "holds no cases", "Write one a line.")
         self._plan = replace(found.plan(), cases=count)

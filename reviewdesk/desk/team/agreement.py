@@ -9,8 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled, labelled_rows
-from reviewdesk.desk.figures.question import answer
+from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.items import PaceReader
@@ -18,7 +17,6 @@ from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.repeats import is_double, self_agreement
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures, decided_strata
-from reviewdesk.domain.labels.segments import BY, segment_table
 from reviewdesk.domain.labels.team import (
     Disagreement,
     Labels,
@@ -30,10 +28,8 @@ from reviewdesk.domain.labels.team import (
     alternative_test,
     rater_agreement,
     second_opinions,
-    sensitivity,
 )
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, reviewers, verdicts
@@ -210,42 +206,3 @@ def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
     row = verdicts.by_key(desk.conn, key)
     said = verdicts.of_item(desk.conn, row["item"])
     return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}
-
-
-def headline_page(
-    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
-) -> CalibrationPage:
-    """Compute the complete calibration page of a session that hides nothing."""
-    page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
-    return with_question_and_people(desk, run, page)
-
-
-def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the question that was asked, and its accuracy if people err."""
-    page = replace(page, answer=answer(desk, run))
-    error = people_err(desk, run)
-    if error is None:
-        return page
-    band = None if error.chosen else sensitivity(page.accuracy, error)
-    return replace(page, people=PeopleErr(error, band))
-
-
-def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the worst segment by each property and what correlates with the scores."""
-    # Imported here because it loads numpy.
-    from reviewdesk.desk.figures.jurors import bias_probes
-
-    if run.whole != run.verdicts or not page.calibration.labelled.n:
-        return page
-    worst = []
-    with reading(desk.conn):
-        made = labelled_rows(desk, run)
-        for by in BY:
-            frame = figures.segment_frame(desk.conn, run.key, by)
-            found = [
-                WorstSegment(by, one.segment, one.labels, one.accuracy)
-                for one in segment_table(made, frame, by)
-                if one.accuracy is not None
-            ]
-            worst += found[:1] if len(found) > 1 else []
-    return replace(page, worst=tuple(worst), probes=bias_probes(desk, run))

@@ -48,6 +48,7 @@ class LimitCheck(Struct, frozen=True):
     note: str = ""
     """Why the check was skipped, or what to keep in mind about the figure."""
     op: str = "<="
+    """The side of its limit that the figure must be on, as JSON and the page write it."""
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
