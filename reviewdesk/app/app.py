@@ -1,7 +1,5 @@
 """The application: it runs jobs, passes events on, carries out requests and draws the state."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

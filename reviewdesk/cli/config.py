@@ -1,7 +1,5 @@
 """Print the settings and where each comes from, or an example settings file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """Write a run to a file: its report, an HTML page or a summary."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Print figures: calibration, an answer, two panels compared, other rules, and gates on them."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """From labels to a better panel: where it is wrong, candidates, tries on a holdout, adoption."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

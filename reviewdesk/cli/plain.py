@@ -1,7 +1,5 @@
 """Lay a document out as plain text, for people and pipes: no colour, no width."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.safetext import show, show_line

@@ -3,8 +3,6 @@
 Each command imports what it needs in its own body, so that start-up stays fast.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import os

@@ -1,7 +1,5 @@
 """Serve a desk to others: the console to people in browsers, and tools to agents."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a newcomer runs first: no command, the demo, init, completion, the meaning of a word."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 The command line and the app both call a ``Desk`` and hold no state of the desk themselves.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # ``typing`` itself takes a tenth of the time to the first page
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

@@ -3,8 +3,6 @@
 A reference such as ``@openai`` stands for a command or a keyring entry of the user's settings.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

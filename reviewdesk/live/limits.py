@@ -4,8 +4,6 @@ All calls of the process share a limit, whatever thread and event loop they run 
 itself: it admits a call, or states how long the call must wait.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """The records and protocols that live panels share with the rest of the program."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

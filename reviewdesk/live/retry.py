@@ -1,7 +1,5 @@
 """Decide when a call is tried again, until when, and without which parameter."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

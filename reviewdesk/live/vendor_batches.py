@@ -4,8 +4,6 @@ The runner hands over the calls that no stored reply answers. A call whose batch
 back as an exchange; the others are collected and submitted together.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Metrics of one test case with the same base name form one jury, and each metric 
 are in camelCase or snake_case. ``verboseLogs`` may belong to an earlier attempt and is not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The registry of readers, in the order in which they are tried on a file."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

@@ -4,8 +4,6 @@ Their envelope is not public, so a jury is recognised by its structure, and only
 understood are read. The raw object is kept with the verdict, and an import note reports this.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

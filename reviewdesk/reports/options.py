@@ -1,7 +1,5 @@
 """Reading options: facts about a file that a person states because the file does not."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Errors for files that no reader opens; they say what the file is and which command takes it."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Sequence

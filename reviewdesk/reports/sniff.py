@@ -1,7 +1,5 @@
 """Find the dialect of a file from its bytes, or raise an error that says what to do instead."""
 
-from __future__ import annotations
-
 import codecs
 import re
 

@@ -1,7 +1,5 @@
 """Texts from another file, joined by id to verdicts whose report has no texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reviewdesk.reports.bytes.source import Source

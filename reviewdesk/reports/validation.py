@@ -4,8 +4,6 @@ A model declares the keys, their types and their limits. ``Wanted`` words what a
 all other errors of pydantic are worded here, once for all files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args

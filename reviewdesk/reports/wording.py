@@ -1,7 +1,5 @@
 """Error messages about a value: its path, what it must be and what was found, but no API key."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Check that the desk is complete and unchanged: file, triggers, chains, runs, expected head."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Copy a desk file and check the copy."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable

@@ -13,8 +13,6 @@ which one event of the kind ``counted`` holds, and which ``event_places`` gives 
 transaction that appends an event, and only for the items that it touches.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

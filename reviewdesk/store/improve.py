@@ -1,7 +1,5 @@
 """The steps from labels to better panels, and what people wrote about labelled contents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping
 from sqlite3 import Connection

@@ -5,8 +5,6 @@ to the damage, and the log from each of its pages, so that it needs no sound tre
 only if its hash is correct; one that does not continue its chain is left out.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

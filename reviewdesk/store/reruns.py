@@ -1,7 +1,5 @@
 """Store live replies as they came and the verdicts made from them; neither is ever changed."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Each reviewer's settings, labels and open items, and the chains of other reviewers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """The layout of the desk, and how an older desk is brought up to it."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import uuid

@@ -1,7 +1,5 @@
 """Actions on one item: notes, tags, marks and reveals; history, other runs and copying."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable

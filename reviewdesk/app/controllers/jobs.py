@@ -1,7 +1,5 @@
 """What runs in the background: jobs with their progress, and writes that wait for the lock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial

@@ -4,8 +4,6 @@ Each is one event of the desk. Its mark is shown once it is on disk; until then 
 being saved. While any items are selected, a label is given to all of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The controllers of the screens that cover the review: calibration, runs, and two panels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

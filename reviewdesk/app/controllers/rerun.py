@@ -3,8 +3,6 @@
 The dialog sends nothing: it closes with the re-run that a person agreed to, or with ``None``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping

@@ -4,8 +4,6 @@ It uses no widget. A front end passes events to the controller, carries out ``ta
 ``state``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial

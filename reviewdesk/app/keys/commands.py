@@ -1,7 +1,5 @@
 """The command line and the palette: what is typed, its arguments, and how it is completed."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache

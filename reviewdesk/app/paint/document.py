@@ -1,7 +1,5 @@
 """Lay a document out for a terminal of a given width, with its plots."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import groupby, zip_longest

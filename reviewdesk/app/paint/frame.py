@@ -1,7 +1,5 @@
 """Painters for the lines around the panes, and for pages in the place of an item."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The colours of our themes, and the inks that painters name."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from enum import StrEnum

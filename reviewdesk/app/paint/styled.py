@@ -1,7 +1,5 @@
 """The only way for text from outside onto the screen, and the shapes that painters build."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache

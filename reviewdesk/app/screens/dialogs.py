@@ -1,7 +1,5 @@
 """The dialogs: a frame of title, content and keys; a question; pages of a document or a list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias

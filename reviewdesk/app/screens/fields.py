@@ -1,7 +1,5 @@
 """The dialogs with a field: a line of text, a note, and a visitor's name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar

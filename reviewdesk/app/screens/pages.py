@@ -1,7 +1,5 @@
 """The screens that cover the review: calibration and runs."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from textual import events

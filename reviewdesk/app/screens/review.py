@@ -1,7 +1,5 @@
 """The frame of every screen, and the main one: queue, item and jury, with the strip below."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The driver of a console whose terminal is in a browser, at the other end of two pipes."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reads keys and pastes from the terminal, and sends it the cells that change."""
 
-from __future__ import annotations
-
 import os
 import re
 import selectors

@@ -1,7 +1,5 @@
 """Widgets that draw lines of ``Content``: a bar of fixed height, a pane that scrolls, an item."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Make a panel file, and check one before anybody is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

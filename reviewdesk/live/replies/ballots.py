@@ -1,7 +1,5 @@
 """Make a ballot from an exchange alone, so that stored ones can be read without a network."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Read the result of a request: the JSON around a juror's reply and its cost, or the failure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 The source is the documentation of the vendors as of November 2026.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias

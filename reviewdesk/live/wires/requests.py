@@ -1,7 +1,5 @@
 """Build requests for chat completions and for Anthropic's messages interface."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, Final

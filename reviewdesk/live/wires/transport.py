@@ -5,8 +5,6 @@ costs most of a core at about fifty open ones. So each pool here has one connect
 one request at a time and is kept for the next one.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,7 +1,5 @@
 """The endpoint of a juror, and the proxy that the environment sets for it."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit

@@ -1,7 +1,5 @@
 """Decode only standard JSON; what only lax parsers accept raises an error naming the problem."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

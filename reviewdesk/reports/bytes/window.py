@@ -1,7 +1,5 @@
 """Read a long JSON text item by item, without holding the whole document in memory."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

@@ -1,7 +1,5 @@
 """Read zip members as bounded streams: nothing is extracted, and no name is used as a path."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

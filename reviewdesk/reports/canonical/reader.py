@@ -1,7 +1,5 @@
 """The reader of ``reviewdesk.report/1``, as one JSON document and as JSON Lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO

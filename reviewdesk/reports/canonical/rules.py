@@ -3,8 +3,6 @@
 The stored bodies are the JSON of the file; only optional keys that are null are dropped.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Write a canonical report from verdicts in any order, without holding them in memory."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -5,8 +5,6 @@ panel forms a separate jury. The other scorers that ask a model form one jury to
 ask no model are checks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from shlex import quote

@@ -1,7 +1,5 @@
 """Turn the scores of a sample into ballots, checks and human labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A table has one label per row, or a column of answers for each person.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar

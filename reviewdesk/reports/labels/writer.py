@@ -6,8 +6,6 @@ The bodies are addressed by the ids that a run kept. Shapes: langfuse 5.0.4
 (``log_feedback``), and the rating of a promptfoo result.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,8 +5,6 @@ status ``unknown`` and lists the keys under ``meta``. A report counts such ballo
 if it has no others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Messages may be those of OpenAI (chat and responses), of Anthropic, of ShareGPT,
 OpenTelemetry's spans, with the attributes of OpenInference and OpenLLMetry too.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Helpers for the mappers of other tools' files: names, models, remarks, words and scores."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable
 from functools import lru_cache

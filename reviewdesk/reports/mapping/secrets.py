@@ -1,7 +1,5 @@
 """Find API keys and passwords in a foreign file, and remove them from every copied text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

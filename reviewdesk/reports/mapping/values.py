@@ -1,7 +1,5 @@
 """Read values of foreign files as canonical values; values that do not fit become None."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

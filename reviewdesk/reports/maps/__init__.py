@@ -4,8 +4,6 @@ A map is found by the path of its file, or by name: first a person's own, in the
 beside the settings file, then the package's. Both are recognised by their signatures.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ The response is hostile text, and a check must not be a way around the jury. A c
 evaluated has failed; a check that runs out of time has no result, and the jury is asked.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

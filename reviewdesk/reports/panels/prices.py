@@ -1,7 +1,5 @@
 """The dated table of model prices: that of the package, or a file of the user instead."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Open panel and prompt files, and read their YAML or TOML into nodes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import tomllib

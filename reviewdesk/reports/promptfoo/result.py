@@ -4,8 +4,6 @@ A row is one output of one provider for one prompt and test. All graders of the 
 a row form one jury. Rows are read one by one, and no configuration is copied.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, TypeAlias

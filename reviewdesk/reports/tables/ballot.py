@@ -1,7 +1,5 @@
 """Turn the votes in a table's rows into ballots."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias

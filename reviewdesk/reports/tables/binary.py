@@ -1,7 +1,5 @@
 """Read binary tables: Parquet and Feather with pyarrow, workbooks with openpyxl."""
 
-from __future__ import annotations
-
 import io
 import math
 import shlex

@@ -1,7 +1,5 @@
 """Read the columns and cells of a table: roles, numbers, names, and words that decide."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math

@@ -1,7 +1,5 @@
 """The content of one row of a table, read by a map: facts on an item, ballots, and a label."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Make a map of a plain table from the names of its columns and a person's options."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Find the names of a table's columns in its first records."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Find the answers of judges inside the objects and lists of a row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Find what the columns of a plain table hold, by their names and their cells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ CSV follows RFC 4180, with quoted line ends and four delimiters. A row has its c
 number, and its place in the file.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

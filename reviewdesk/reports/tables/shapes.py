@@ -1,7 +1,5 @@
 """Find columns of several judges and questions, counts of votes, people's tags, and outputs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product

@@ -3,8 +3,6 @@
 This module also checks the maps that people write, and writes a map as text.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib

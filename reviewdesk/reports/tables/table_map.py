@@ -5,8 +5,6 @@ A map holds paths. ``a.b`` is a column of that name, or ``b`` in the object or t
 with that prefix, ``a + b`` joins names, and ``^.a`` is the value around an element or a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 

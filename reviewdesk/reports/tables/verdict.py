@@ -1,7 +1,5 @@
 """Turn the rows of each item of a table into a verdict."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ A hidden run has a row in ``loads`` and none in ``runs``, so no query that reads
 It is written in short transactions; the last one adds the row of ``runs`` and takes this one away.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import sqlite3

@@ -1,7 +1,5 @@
 """Derive loaded runs again from their bodies after the rules of derivation have changed."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
