@@ -1,7 +1,5 @@
 """Every public name in use, as strict types see it; it runs on the samples and asks no model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import reviewdesk as rd

@@ -1,7 +1,5 @@
 """The command line in this process: a temporary desk, and what a command printed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from contextlib import closing

@@ -1,7 +1,5 @@
 """A streamed file gives the same verdicts and notes, or an error after which it is surveyed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

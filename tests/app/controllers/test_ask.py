@@ -1,7 +1,5 @@
 """``:ask`` in the console: what comes next, what the foot says, and closing."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

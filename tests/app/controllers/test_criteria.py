@@ -1,7 +1,5 @@
 """The criteria of one response: each has its own label, and they are labelled together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

@@ -1,7 +1,5 @@
 """The line of criteria above a response, and the tools of a conversation."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``calibrate --by`` and the gates that only the labels of a run can meet."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The alternative annotator test: by hand, on a panel like a person, and on a bad one."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

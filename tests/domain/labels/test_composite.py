@@ -1,7 +1,5 @@
 """The composite of a subject: its dimensions, weighed, with an interval through the draw."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run's figures by segment, through the draw."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Intervals checked on runs like the one at hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.domain.labels.sampling import RunFigures

@@ -1,7 +1,5 @@
 """Runs against earlier ones: a dimension that swings alone, and votes that become unanimous."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
