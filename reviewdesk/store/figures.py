@@ -146,7 +146,7 @@ def confidence_sums(
     query = f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
                        total(c * c * c * c), min(c), max(c)
                 FROM (SELECT stratum, {confidence(":source", ":stated")} AS c FROM verdicts
-                      WHERE run = :run AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
+                      WHERE run = :run AND decision IN ('pass', 'fail'))
                 WHERE c IS NOT NULL GROUP BY stratum"""
     rows = conn.execute(query, {"run": run, "source": source, "stated": scores_stated})
     return {

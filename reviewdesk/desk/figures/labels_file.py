@@ -20,6 +20,8 @@ from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.reports.bytes.source import Source
@@ -85,21 +87,34 @@ class FileRows(Struct, frozen=True):
 def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
     """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence for row in file.rows]
-    for row in file.unanswered:
+    for at, row in enumerate(file.unanswered):
         name = str(row.get("stratum"))
         stated = row.get("confidence")
-        if name not in STRATA or name.endswith("/none"):
+        if name not in STRATA or row.get("decision") not in _DECIDED:
             continue
         if drawn and row.get("selection") != "draw":
             continue
         confidence = sum(sure) / max(1, len(sure))
         if isinstance(stated, float) and 0 <= stated <= 1:
             confidence = stated
-        yield UnansweredRow(confidence, name.endswith("/pass"), name, str(row.get("test") or ""))
+        item = str(row.get("item_hash") or at)
+        passed = row.get("decision") == Decision.PASS
+        yield UnansweredRow(item, confidence, passed, name, str(row.get("test") or ""))
 
 
-def file_rows(source: Source) -> FileRows:
-    """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one."""
+def _all_flagged(frame: Path) -> bool:
+    from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.suites.suite import read_frame
+
+    return all(one.stratum < FIRST_REST for one in read_frame(Source.from_path(frame)))
+
+
+def file_rows(source: Source, frame: Path | None = None) -> FileRows:
+    """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one.
+
+    A ``frame`` lists what the rows were drawn from, and is read if no row is of a verdict without a
+    flag: the run may have none.
+    """
     from reviewdesk.reports.labels.reader import read_scores
 
     file = read_scores(source)
@@ -122,7 +137,7 @@ def file_rows(source: Source) -> FileRows:
         )
         and all(row.facts.get("selection") == "draw" for row in kept)
         and named <= {*STRATA}
-        and bool(named & _UNFLAGGED_STRATA)
+        and (bool(named & _UNFLAGGED_STRATA) or (frame is not None and _all_flagged(frame)))
     )
     rows = Rows.of(
         [row.confidence for row in kept],

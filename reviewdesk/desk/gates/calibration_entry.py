@@ -173,7 +173,8 @@ def entry_result(
 
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
-    file = file_rows(Source.from_path(folder / named(gate.labels or "")))
+    frame = None if gate.frame is None else folder / named(gate.frame)
+    file = file_rows(Source.from_path(folder / named(gate.labels or "")), frame)
     page = file_page(file)
     drawn = file.run
     return _Labels(

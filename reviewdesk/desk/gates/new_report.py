@@ -30,7 +30,7 @@ from reviewdesk.domain.gates.join import (
     pairs,
     sizes_by_weight,
 )
-from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -208,7 +208,10 @@ def joined_report(
     unanswered = join(silent, report.contents, any_rubric=any_rubric).labels
     joined = {**unanswered, **found.labels}
     truths = {item: label.truth for item, label in joined.items()}
-    rows = [row for row in figures.of_items(conn, key, truths) if row.decided or row.unanswered]
+    # As in a run, labels on contents that were drawn without a decision count among those drawn.
+    apart = {item for item in found.labels if found.strata.get(item, 0) % FIRST_REST == 2}
+    every = figures.of_items(conn, key, truths)
+    rows = [row for row in every if row.judged or row.item in apart]
     totals = _totals(figures.run_figures(conn, key), labels, found, rows)
     placed = _placed(rows, joined, found.strata, drawn=labels.drawn)
     source = labels.source or totals.confidence_source

@@ -177,9 +177,13 @@ def join(
     passes = Counter[int]()
     fails = Counter[int]()
     for one in report:
-        if one.item in strata and one.decision in (Decision.PASS, Decision.FAIL):
-            h = strata[one.item]
+        h = strata.get(one.item)
+        if h is None:
+            continue
+        decided = one.decision in (Decision.PASS, Decision.FAIL)
+        if decided or h % FIRST_REST == 2:
             contents.setdefault(h, set()).add(one.item)
+        if decided:
             (passes if one.decision is Decision.PASS else fails)[h] += 1
     return Joined(
         JoinCounts(

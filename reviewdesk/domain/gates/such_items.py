@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, RunFigures, stratum
+from reviewdesk.domain.labels.sampling import STRATA, LabelledRow, RunFigures
 from reviewdesk.domain.labels.summary import LabelledRows, either_answer, make_rows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
@@ -27,8 +27,9 @@ NO_KAPPA = "chance alone would agree on every row"
 
 
 class UnansweredRow(Struct, frozen=True):
-    """A drawn item that the panel decided and nobody answered; see ``non_response``."""
+    """A decided verdict on an ``item`` that nobody answered; see ``non_response``."""
 
+    item: str
     confidence: float
     passed: bool
     stratum: str
@@ -43,14 +44,13 @@ def as_run(
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    Rows on one content are one label, and ``tests`` names the case of each row. Return ``None``
-    unless every row names a stratum that fits its decision, if its content has one row, and all
-    contents of a stratum have the same weight, if none has several rows.
+    Rows on one content are one label, and ``tests`` names the case of each row. A stratum need not
+    fit a row's decision, as another verdict may have drawn its content. Return ``None`` unless each
+    row names one, and all contents of a stratum have the same weight, if none has several rows.
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
     contents = np.arange(len(strata)) if rows.content is None else rows.content
-    times = Counter(contents.tolist())
     units: dict[tuple[int, int], int] = {}
     mass = Counter[int]()
     sizes = defaultdict[int, float](float)
@@ -71,9 +71,6 @@ def as_run(
             sizes[h] += weight
         place = h, units[h, content], truth
         row = _row(at, item, passed, float(rows.confidence[at]), place, test)
-        own = stratum(row.decision, flagged=name.startswith("flagged"))
-        if times[content] == 1 and own != h:
-            return None
         decided[h, passed] += weight
         given[h, item] = weight
         labelled.append(row)
@@ -83,12 +80,15 @@ def as_run(
             return None
     whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
     counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
+    ranks: dict[str, int] = {}
     for at, one in enumerate(unanswered, len(labelled)):
         h = STRATA.index(one.stratum)
         if h in whole:
-            item = b"?%d" % at
-            place = h, mass[h], Truth.UNSURE
-            mass[h] += 1
+            if one.item not in ranks:
+                ranks[one.item] = mass[h]
+                mass[h] += 1
+            item = b"?" + one.item.encode()
+            place = h, ranks[one.item], Truth.UNSURE
             labelled.append(_row(at, item, one.passed, one.confidence, place, one.test))
     figures = RunFigures(0, 0, "reported", scores_stated=False, sizes=whole, decided=counts)
     made = make_rows(labelled, figures)
@@ -105,7 +105,7 @@ def _row(
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
     """Return undrawn rows with all unanswered ones wrong, then all right; () without any.
 
-    Each of these is on a separate content, and weighs 1.
+    Each of these weighs 1.
     """
     n = len(unanswered)
     if not n:
@@ -114,8 +114,9 @@ def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple
     if rows.passed is not None:
         passed = np.append(rows.passed, [one.passed for one in unanswered])
     if rows.content is not None:
-        first = int(rows.content.max(initial=-1)) + 1
-        content = np.append(rows.content, first + np.arange(n))
+        items = dict.fromkeys(one.item for one in unanswered)
+        numbers = {item: at for at, item in enumerate(items, int(rows.content.max(initial=-1)) + 1)}
+        content = np.append(rows.content, [numbers[one.item] for one in unanswered])
     sure = np.append(rows.confidence, [one.confidence for one in unanswered])
     weight = np.append(rows.weight, np.ones(n))
     return tuple(

@@ -304,7 +304,7 @@ class LabelColumns:
             counted,
             tuple(h for h in strata_of if not counted[h]),
             design_of(int(usable), {h: sizes[h] for h in strata_of}, counted),
-            gaps(found),
+            gaps({h: one for h, one in found.items() if h in strata_of}),
         )
 
 

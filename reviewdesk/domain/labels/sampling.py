@@ -89,14 +89,9 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
     """Return where labels wait for an earlier place of the draw, those with the most first.
 
-    ``found`` has the length of each stratum's labelled prefix and the number of its labels; nothing
-    waits for verdicts that the panel did not decide.
+    ``found`` has the length of each decided stratum's labelled prefix and the number of its labels.
     """
-    made = [
-        DrawGap(h, end, many - end)
-        for h, (end, many) in found.items()
-        if many > end and h % FIRST_REST != 2
-    ]
+    made = [DrawGap(h, end, many - end) for h, (end, many) in found.items() if many > end]
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 

@@ -280,12 +280,12 @@ def read_scores(source: Source) -> ScoreFile:
 
 
 def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Row]:
-    """Yield one row of each content whose labels are neither all pass nor all fail."""
+    """Yield each verdict once whose content has labels that are neither all pass nor all fail."""
     known = {row.facts.get("item_hash") for row in rows}
     truths: dict[object, set[object]] = {}
     for row in lacking:
         truths.setdefault(row.get("item_hash"), set()).add(row.get("truth"))
-    for row in {one.get("item_hash"): one for one in reversed(lacking)}.values():
+    for row in {(one.get("item_hash"), one.get("id")): one for one in reversed(lacking)}.values():
         said = truths[row.get("item_hash")]
         if row.get("item_hash") not in known and ("unsure" in said or len(said) > 1):
             yield row

@@ -84,9 +84,9 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             different truths, or the frame lacks the content of a label.
     """
     fail = failing(labels, LabelsFileError)
-    held = None if frame is None else _frame(frame)
+    held = None if frame is None else read_frame(frame)
     found: dict[tuple[str | None, str | None], DrawnLabel] = {}
-    unanswered: dict[str | None, DrawnLabel] = {}
+    unanswered: dict[str | None, tuple[DrawnLabel, bool]] = {}
     sources: dict[str | None, None] = {}
     for line, values in label_file_rows(labels, fail):
         if "truth" not in values:
@@ -106,8 +106,8 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             decided=row.decision is None or row.decision in _DECIDED,
             tuned=row.half is not None,
         )
-        if row.truth == "unsure" and row.selection == "draw":
-            unanswered.setdefault(row.item_hash or row.id, label)
+        if row.truth == "unsure":
+            unanswered.setdefault(row.item_hash or row.id, (label, row.selection == "draw"))
         if row.truth == "unsure" or row.weight == 0:
             continue
         key = (row.item_hash, None if row.item_hash else row.id)
@@ -127,10 +127,13 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             problem = f"{len(lost)} of {len(made)} labels are of contents that are not in "
             raise fail(f"line {lost[0].line}", problem + frame.shown_name, _EXPORT)
     source = next(iter(sources)) if len(sources) == 1 else None
-    return SuiteLabels(made, held, source, tuple(unanswered.values()))
+    drawn = all(one.drawn for one in made)
+    silent = tuple(one for one, inside in unanswered.values() if inside or not drawn)
+    return SuiteLabels(made, held, source, silent)
 
 
-def _frame(source: Source) -> tuple[FrameContent, ...]:
+def read_frame(source: Source) -> tuple[FrameContent, ...]:
+    """Read the contents that labels were drawn from; raise LabelsFileError if there are none."""
     fail = failing(source, LabelsFileError)
     found: dict[str, FrameContent] = {}
     for line, row in label_file_rows(source, fail):

@@ -325,6 +325,40 @@ def test_the_figures_are_those_of_the_desk(
     assert values(named) == {key: pytest.approx(found[key], abs=1e-9) for key in found}
 
 
+@pytest.mark.parametrize("rest", [0, 12])
+def test_labels_on_shared_contents_say_the_same_everywhere(
+    cli: Cli, write: Write, tmp_path: Path, rest: int
+) -> None:
+    """A verdict without a decision draws each of nine contents, and the panel decides another."""
+    first = [
+        verdict(f"w{at}", decision="inconclusive", flagged=True, input="q", output=f"answer {at}")
+        for at in range(9)
+    ]
+    passed = [verdict(f"x{at}", input="q", output=f"answer {at}") for at in range(9)]
+    bodies = [*first, *passed, *run_of(rest)]
+    cli("ingest", write("old.json", report(*bodies)))
+    truths = {"x0": "unsure", "x1": "fail", "x2": "fail"}
+    told = [
+        {"id": body["id"], "truth": truths.get(body["id"], body["decision"])}
+        for body in bodies[9:]
+    ]
+    path = asking_suite(cli, write, tmp_path, told)
+    figures = cli("calibrate", "--json").json
+    run = write("run.yml", (RUN.format("run") + asking(*FIGURES)).encode())
+    itself = values(cli("gate", run, "--json", STRICT))
+    assert figures["accuracy"] == pytest.approx(itself["accuracy"])
+    assert figures["brier_low"] <= figures["brier"] <= figures["brier_high"]
+    for more in ((), ("--report", write("new.json", report(*bodies)))):
+        done = cli("gate", path, "--json", STRICT, *more)
+        found = values(done)
+        # A file does not say how many verdicts of each group were decided, which kappa needs.
+        assert {**found, "kappa_low": None} == {
+            key: pytest.approx(value) if value is not None and key != "kappa_low" else None
+            for key, value in itself.items()
+        }
+        assert only_entry(done)["representative"] is True
+
+
 def test_the_draw_of_the_suite_weighs_the_new_panel(cli: Cli, write: Write, tmp_path: Path) -> None:
     """10 flagged passes with 10 labels, 90 others with 30; the new panel fails all of the flagged.
 
