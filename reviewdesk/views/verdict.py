@@ -276,9 +276,9 @@ _SCOPES = {
 
 def offer(item: Item, key: str) -> tuple[Block, ...]:
     """Return the offer to ask an incomplete panel again; ``key`` is the key to press."""
-    gone = item.verdict.missing
-    if not key or not (gone or item.assessment.degraded):
+    if not key or not item.assessment.degraded:
         return ()
+    gone = item.verdict.missing
     who: Words = "asks the panel again"
     if gone:
         who = ("asks the missing jurors again: ", outside(", ".join(gone), 200))

@@ -158,6 +158,8 @@ def answer(one: Mapping[str, Any], threshold: float | None) -> str:
 
 def answers(body: CanonicalBallot, threshold: float | None) -> str:
     """Return each answer of a juror that was asked several times, and its flip rate."""
+    if not body.get("samples"):
+        return ""
     told = []
     (differing, pairs) = samples.flips(body, threshold)
     for one in samples.answers(body):

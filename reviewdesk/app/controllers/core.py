@@ -90,6 +90,8 @@ class Core:
     """Whether a dialog is open."""
     own_tags: dict[str, None] | None = None
     """The reviewer's tags, read once: the counts of a large desk take long to read."""
+    _looked: tuple[int | None, int] = None, 0
+    """The verdict that the last looks found in view, and how many did after the first."""
     last_selected = 0
     without_response = ""
     """The item whose missing response was reported last: the next press labels it."""
@@ -381,6 +383,17 @@ class Core:
             self.figures = found
 
         self.background(FIGURES, read, took, fault="no figures", where=REVIEW)
+
+    def assess_ahead(self) -> None:
+        """Recompute in the background what comes next, once two looks find the same item."""
+        item = self.session.item
+        here = None if item is None else item.row.key
+        before, looks = self._looked
+        self._looked = here, looks + 1 if here == before else 0
+        if self._looked[1] == 1:
+            keys = self.review.undecided_ahead
+            work = partial(items.assess_ahead, keys=keys)
+            self.background("ahead", work, lambda _: None, quiet=True)
 
     def read_halves(self) -> None:
         """Read in the background which half of a split each labelled item belongs to."""

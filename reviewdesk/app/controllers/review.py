@@ -480,6 +480,7 @@ class ReviewController(Core):
     def settle(self) -> None:
         """Ask for the figures, and offer kept edits, once the item is on screen."""
         self.recalibrate()
+        self.assess_ahead()
         queue.read_left(self)
         self.safely(queue.offer_unsaved, self)
 
@@ -489,10 +490,12 @@ class ReviewController(Core):
         self.index()
         self.back_up()
         self.read_halves()
+        self.assess_ahead()
         self.look_for_unfinished(tell=True)
 
     def poll(self) -> None:
         self.safely(store_choices, self)
+        self.assess_ahead()
         labels.poll(self)
 
     def end(self) -> None:

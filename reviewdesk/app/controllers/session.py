@@ -26,6 +26,9 @@ from reviewdesk.settings import Settings
 BACKLOG = 500
 """How many items ``back`` remembers."""
 _MOST_ROWS = 5000
+_AHEAD = 16
+_NEAR = 200
+"""How many verdicts are assessed ahead, and how far ahead these are looked for."""
 
 
 _REST = 0.1
@@ -286,6 +289,15 @@ class ReviewSession:
         second = self._next_undecided(first, left_out)
         found = [first] if second is None or second == session.index else [first, second]
         return tuple(session.keys[place] for place in found)
+
+    @property
+    def undecided_ahead(self) -> list[int]:
+        """The verdicts after the current one that have no label, and are likely to come next."""
+        session = self.session
+        first = 0 if session.index is None else session.index + 1
+        decided = self.desk.decided(session.run)
+        near = session.keys[first : first + _NEAR]
+        return [key for key in near if key not in decided][:_AHEAD]
 
     def _take(self, view: View, keys: array[int]) -> None:
         self._keys = keys

@@ -6,6 +6,7 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
+from msgspec.structs import replace
 from textual.content import Content
 
 from reviewdesk.app.paint.inks import STOP, Ink
@@ -302,14 +303,30 @@ def _flow(one: Flow, width: int) -> Lines:
 
 
 def _quote(one: Quote, width: int) -> Lines:
+    if one.lines:
+        # Wrapped once, however many of its lines are shown.
+        return cut_below([*_painted(replace(one, lines=0), width)], one.lines, width)
     text = block(one.text, one.limit)
-    rows = paragraph(text, width, one.tone, first=words_line(one.lead), indent=one.indent)
-    return cut_below(rows, one.lines, width)
+    return paragraph(text, width, one.tone, first=words_line(one.lead), indent=one.indent)
 
 
 def _table(one: Table, width: int) -> Lines:
     """Return a table. Where room is short, ranked columns go first, then names are cut."""
     width = min(width, one.span or width)
+    bare = replace(one, rows=tuple(replace(row, below=()) for row in one.rows))
+    lines: Lines = []
+    for drawn, below in zip(
+        _rows_of(bare, width), [(), *(row.below for row in one.rows)], strict=True
+    ):
+        lines += drawn
+        for quote in below:
+            lines += block_lines(quote, width)
+    return lines
+
+
+@lru_cache(64)
+def _rows_of(one: Table, width: int) -> list[Lines]:
+    """Return the lines of the head and of each row, without what is below them."""
     marks = 2 * one.marked
     grid = []
     for row in one.rows:
@@ -324,15 +341,13 @@ def _table(one: Table, width: int) -> Lines:
         names = cut_apart([row[0][marks:] for row in grid], room)
         grid = [[row[0][:marks] + name, *row[1:]] for row, name in zip(grid, names, strict=True)]
     columns = [one.columns[at] for at in kept]
-    lines: Lines = []
-    for cells, below in zip([heads, *grid], [(), *(row.below for row in one.rows)], strict=True):
+    found: list[Lines] = []
+    for cells in (heads, *grid):
         drawn = _row([cells[at] for at in kept], sizes, columns, gap)
-        if one.stops and lines:
+        if one.stops and found:
             drawn = drawn.stylize(STOP)
-        lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
-        for quote in below:
-            lines += block_lines(quote, width)
-    return lines
+        found.append(_folded(drawn, width) if columns[-1].folds else [cut(drawn, width)])
+    return found
 
 
 def _fit(

@@ -417,12 +417,26 @@ def paragraph(
     start = 0
     for part in whole.plain.split("\n"):
         for at, end in cuts(part, room, rest):
+            hang = indent if rows else 0
             # A double-width character cannot stand in a single column.
-            rows.append(cut(whole[start + at : start + end], room))
+            rows.append(cut(piece(whole, start + at, start + end, hang), hang + room))
             room = rest
         start += len(part) + 1
-    head = lead + Content(" " * max(0, indent - lead.cell_length)) + rows[0]
-    return [head, *(Content(" " * indent) + row if indent else row for row in rows[1:])]
+    if lead or indent:
+        rows[0] = lead.pad_right(max(0, indent - lead.cell_length)) + rows[0]
+    return rows
+
+
+def piece(content: Content, start: int, end: int, indent: int) -> Content:
+    """Return some characters of a line, behind blanks."""
+    text = content.plain[start:end]
+    shift = indent - start
+    spans = [
+        Span(max(first, start) + shift, min(last, end) + shift, ink)
+        for first, last, ink in content.spans
+        if first < end and last > start
+    ]
+    return Content(" " * indent + text, spans, strip_control_codes=False)
 
 
 def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:

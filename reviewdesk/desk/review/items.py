@@ -105,7 +105,7 @@ def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
 
 
 def _assessed(row: Mapping[str, Any]) -> tuple[Verdict, Assessment]:
-    """Read and recompute a verdict; those that were shown last are not recomputed."""
+    """Read and recompute a verdict, unless it is among the last that were."""
     read = _read if len(row["body"]) < _LARGE else _read.__wrapped__
     return read(row["body"], row["header"], row["options"], bool(row["escalation_stated"]))
 
@@ -117,6 +117,12 @@ def _read(body: str, header: str, options: str, stated: bool) -> tuple[Verdict, 
 
     verdict = verdict_reader(json.loads(header), json.loads(options))(stored_body(body))
     return verdict, assess(verdict, escalation_stated=stated)
+
+
+def assess_ahead(desk: OpenFile, keys: Sequence[int]) -> None:
+    """Recompute verdicts that will be shown soon, while nobody waits for them."""
+    for key in keys:
+        _assessed(verdicts.by_key(desk.conn, key, body=True))
 
 
 def ballot_ends(desk: OpenFile, run: Run) -> array[int]:
@@ -299,11 +305,13 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
 def of_item(desk: OpenFile, item: Item) -> tuple[Rerun, ...]:
     """Return the re-runs in a verdict's report, then those of this desk, the oldest first."""
     truth = item.row.label
-    defaults = Policy.from_body(item.run.header.get("defaults"))
-    filed = tuple(
-        _rerun(0, verdict_from_body(body, defaults, item.verdict.generator), {}, truth)
-        for body in item.verdict.body.get("reruns") or ()
-    )
+    filed: tuple[Rerun, ...] = ()
+    if bodies := item.verdict.body.get("reruns"):
+        defaults = Policy.from_body(item.run.header.get("defaults"))
+        filed = tuple(
+            _rerun(0, verdict_from_body(body, defaults, item.verdict.generator), {}, truth)
+            for body in bodies
+        )
     # A plan is an event about the item.
     stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
     return filed + tuple(_stored(one, truth) for one in stored)

@@ -7,6 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import (
+    AgreementPair,
     Assessment,
     Closeness,
     Decisions,
@@ -26,7 +27,6 @@ from reviewdesk.domain.jury.rules import (
     R_WG,
     STOPPED_EARLY,
     STRATEGIES,
-    AgreementPair,
     Spread,
     Trim,
     least_answered,

@@ -8,16 +8,22 @@ from operator import or_
 from msgspec import Struct
 
 from reviewdesk.domain.jury.family import Family
-from reviewdesk.domain.jury.rules import (
-    STOPPED_EARLY,
-    AgreementPair,
-    LabelVote,
-    Rule,
-    Spread,
-    Trim,
-    Votes,
-)
-from reviewdesk.domain.verdict import Ballot, Band, Decision
+from reviewdesk.domain.jury.rules import STOPPED_EARLY, LabelVote, Rule, Spread, Trim, Votes
+from reviewdesk.domain.values import AgreementSource
+from reviewdesk.domain.verdict import Ballot, Band, Decision, Status
+
+
+class AgreementPair(Struct, frozen=True):
+    """An agreement and its band from one source; ``metric`` is ``None`` for a band stated alone."""
+
+    value: float | None
+    band: Band | None
+    source: AgreementSource
+    metric: str | None
+
+    @property
+    def reported(self) -> bool:
+        return self.source is AgreementSource.REPORTED
 
 
 class Flag(IntFlag):
@@ -179,7 +185,10 @@ def ballot_counts(found: Iterable[Seat]) -> dict[str, int]:
 
 def silent_words(found: Iterable[Seat]) -> str:
     """Return how many jurors gave no answer and why, in words; empty if all of them answered."""
-    counts = ballot_counts(found)
+    seats = [*found]
+    if all(seat.ballot.status is Status.OK for seat in seats):
+        return ""
+    counts = ballot_counts(seats)
     parts = [f"{n} {_STATUS_WORDS[kind]}" for kind, n in counts.items() if n and kind != "ok"]
     return ", ".join(parts)
 
@@ -272,7 +281,8 @@ class Assessment(Struct, frozen=True):
     @property
     def split(self) -> bool:
         """Whether the jurors differ: in labels if they answered by label, else in pass and fail."""
-        return len(self.labels) > 1 if self.labels else self.votes.split
+        votes = 0 < self.votes.passes < self.votes.answered
+        return len(self.labels) > 1 if self.labels else votes
 
     @property
     def stopped_early(self) -> bool:

@@ -6,10 +6,10 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.result import AgreementPair, Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, ece_note, is_number
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.rules import STOPPED_EARLY, AgreementPair, Spread
+from reviewdesk.domain.jury.rules import STOPPED_EARLY, Spread
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
 from reviewdesk.domain.stats.figures import Estimate, Fit

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain import values
-from reviewdesk.domain.values import BY_REGIME, FAILED_LABELS, AgreementSource, Band, Regime, folded
+from reviewdesk.domain.values import BY_REGIME, FAILED_LABELS, Band, Regime, folded
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
@@ -31,19 +31,6 @@ R_WG = "r_wg"
 ALPHA = "krippendorff_alpha"
 LINED = frozenset({R_WG, ALPHA, "unknown"})
 """The metrics that the band limits apply to; the scales of the others differ."""
-
-
-class AgreementPair(Struct, frozen=True):
-    """An agreement and its band from one source; ``metric`` is ``None`` for a band stated alone."""
-
-    value: float | None
-    band: Band | None
-    source: AgreementSource
-    metric: str | None
-
-    @property
-    def reported(self) -> bool:
-        return self.source is AgreementSource.REPORTED
 
 
 class Spread(Struct, frozen=True):
@@ -241,10 +228,6 @@ class Votes(Struct, frozen=True):
     @property
     def fails(self) -> int:
         return self.answered - self.passes
-
-    @property
-    def split(self) -> bool:
-        return 0 < self.passes < self.answered
 
     @property
     def known(self) -> bool:

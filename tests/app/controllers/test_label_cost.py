@@ -116,7 +116,7 @@ def test_a_move_costs_the_same_in_a_larger_run(tmp_path: Path) -> None:
 
 
 STATEMENTS = 20
-FILES = 52
+FILES = 35
 ROOT = str(Path(reviewdesk.__file__).parent)
 
 

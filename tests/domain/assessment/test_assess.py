@@ -135,7 +135,7 @@ def test_why_it_would_be_escalated() -> None:
     assert close.escalation == ("a split that one vote would turn",)
     # 4-1 against .5: three of five still meet it, so that no single vote turns the split.
     firm = assessed(panel(0.68, 0.71, 0.72, 0.73, 0.74), threshold=0.7, quorum=0.5)
-    assert firm.votes.split
+    assert firm.split
     assert firm.escalation == ()
     # Unanimity that one vote would turn is no split.
     united = assessed(panel(0.9, 0.9, 0.9), threshold=0.7, quorum=1.0)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Breach, Flag
-from reviewdesk.domain.jury.rules import AgreementPair
+from reviewdesk.domain.assessment.result import AgreementPair, Breach, Flag
 from reviewdesk.domain.jury.scores import (
     ADR_NULL,
     band,
