@@ -41,9 +41,6 @@ _VARIABLES: _Table = {
     "desk-cursor-style": (None, None, "reverse"),
     "desk-bar": ("#1e2127", "#e8e3d7", "#1c1c1c"),
     "desk-found": ("#d9c48a", "#6e4400", "#ffff5f"),
-    "desk-string": ("#c3d0cc", "#2f5230", "#afffaf"),
-    "desk-number": ("#cdb78c", "#6e4400", "#ffd75f"),
-    "desk-name": ("#9fc0cf", "#0f4f70", "#87d7ff"),
     "block-cursor-foreground": ("#15171b", "#f8f5ee", "#000000"),
     "block-cursor-background": ("#9db9d6", "#1d4f80", "#ffffff"),
     "block-cursor-blurred-foreground": (None, None, "#ffffff"),
@@ -67,8 +64,6 @@ _ON_BLACK = {
     "warn": "yellow",
     "note": "bright_magenta",
     "found": "yellow",
-    "number": "bright_magenta",
-    "name": "cyan",
 }
 # On white, green, yellow and cyan cannot be read in the common palettes; blue and red can.
 _ON_WHITE = {
@@ -77,8 +72,6 @@ _ON_WHITE = {
     "warn": "magenta",
     "note": "magenta",
     "found": "magenta",
-    "number": "magenta",
-    "name": "blue",
 }
 
 
@@ -137,11 +130,6 @@ class Ink(StrEnum):
     BIG_FAIL = "big-fail"
     BIG_WARN = "big-warn"
     FOUND = "found"
-    EMPHASIS = "emphasis"
-    CODE = "code"
-    STRING = "string"
-    NUMBER = "number"
-    NAME = "name"
 
 
 STOP = "stop"
@@ -149,13 +137,11 @@ STOP = "stop"
 
 _LIKE = {
     Ink.KEY: Ink.HEAD, Ink.BIG_PASS: Ink.PASS, Ink.BIG_FAIL: Ink.FAIL, Ink.BIG_WARN: Ink.WARN,
-    Ink.EMPHASIS: Ink.STRONG, Ink.CODE: Ink.NAME,
 }  # fmt: skip
 VARIABLES = {ink: f"desk-{_LIKE.get(ink, ink)}" for ink in Ink if ink}
 BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
 BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
 FAINT = frozenset({Ink.MUTED, Ink.RULE})
-ITALIC = frozenset({Ink.EMPHASIS})
 
 
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
@@ -195,7 +181,6 @@ def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
         styles[ink.value] = Style(
             foreground=Color.parse(variables[variable]),
             bold=True if ink in BOLD else None,
-            italic=True if ink in ITALIC else None,
             dim=True if ansi and ink in FAINT else None,
             reverse=True if ink in BLOCK else None,
         )

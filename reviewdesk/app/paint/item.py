@@ -19,18 +19,17 @@ from reviewdesk.app.paint.document import block_lines, document_lines, section_l
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     ELLIPSIS,
-    InkedLine,
     Lines,
     block,
+    cells,
+    clip,
     cuts,
+    hang_of,
     heading,
     is_json,
-    json_inked,
     laid_out,
     line,
     paragraph,
-    rows,
-    text_inked,
 )
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
@@ -171,62 +170,35 @@ def text_lines(text: str, width: int) -> PaintedText:
     lines: Lines = []
     starts: list[int] = []
     at = 0
-    for row in _rows(text) if text else ():
+    json = is_json(text)
+    for row in block(text, limit=len(text)).split("\n") if text else ():
         # Code and tables are indented or ruled, and take the width that there is.
-        prose = row.text[:1].isalnum() and not is_json(text)
+        prose = row[:1].isalnum() and not json
         room = min(width, MEASURE) if prose else width
-        for number, (start, painted) in enumerate(_folded_lines(row, room)):
+        hang = hang_of(row, json=json)
+        for number, (start, painted) in enumerate(_folded_lines(row, room, hang)):
             lines.append(painted)
             # The indentation before the first piece belongs to that piece.
             starts.append(at + (start if number else 0))
-        at += len(row.text) + 1
+        at += len(row) + 1
     return PaintedText(tuple(lines), tuple(starts), at)
 
 
-@lru_cache(maxsize=12)
-def _rows(text: str) -> tuple[InkedLine, ...]:
-    clean = block(text, limit=len(text))
-    return tuple(rows(json_inked(clean) if is_json(text) else text_inked(clean)))
-
-
-def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
+def _folded_lines(text: str, width: int, hang: int) -> Iterator[tuple[int, Content]]:
     """Fold a line under its own indentation, which takes at most a third of the width.
 
     Each piece comes with its first character.
     """
-    text = row.text
-    spans = row.spans
-    if cell_len(text) <= width:
-        yield 0, Content(text, [Span(*span) for span in spans])
+    if cells(text) <= width:
+        yield 0, Content(text)
         return
     deep = len(text) - len(text.lstrip(" ")) - width // 3
     skip = deep if deep > width // 6 else 0
-    hang = max(0, min(row.hang, width // 3))
-    at = 0
+    hang = min(hang, width // 3)
     for number, (start, end) in enumerate(cuts(text[skip:], width, width - hang)):
-        indent = hang if number else 0
-        first = start + skip
-        last = end + skip
-        while at < len(spans) and spans[at][1] <= first:
-            at += 1
-        yield first, _piece(text[first:last], first, indent, spans, at, width)
-
-
-def _piece(
-    text: str, start: int, indent: int, spans: Sequence[tuple[int, int, str]], at: int, width: int
-) -> Content:
-    """Return a folded piece behind its indentation, with its inks from ``spans[at:]``."""
-    if width - indent < 2 and cell_len(text) > width - indent:
+        indent = " " * hang if number else ""
         # A double-width character cannot stand in a single column.
-        return Content(" " * indent + ELLIPSIS)
-    mine = []
-    for first, last, ink in spans[at:]:
-        if first >= start + len(text):
-            break
-        low = max(first, start) - start
-        high = min(last, start + len(text)) - start
-        mine.append(Span(low + indent, high + indent, ink))
-    return Content(" " * indent + text, mine)
+        yield start + skip, Content(clip(indent + text[start + skip : end + skip], width))
 
 
 AIRY = 30

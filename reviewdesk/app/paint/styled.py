@@ -1,13 +1,12 @@
 """The only way for text from outside onto the screen, and the shapes that painters build."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
 from rich.cells import cell_len, split_graphemes
 from textual.content import Content, Span
 from textual.style import Style
@@ -156,67 +155,9 @@ def is_json(text: str) -> bool:
     return True
 
 
-InkSpan: TypeAlias = tuple[int, int, str]
-"""Start and end of some characters, and their ink."""
-
-
-class InkedText(Struct, frozen=True):
-    """A sanitised text, its inks in order, and the indentation of its folded lines."""
-
-    text: str
-    spans: tuple[InkSpan, ...] = ()
-    hang: re.Pattern[str] | None = None
-    """Matches the start of a line; the continuation is indented by the length of the match."""
-    extra: int = 0
-    """Additional cells of indentation of a continuation."""
-
-
-class InkedLine(Struct, frozen=True):
-    """One line of an inked text."""
-
-    text: str
-    spans: tuple[InkSpan, ...]
-    hang: int
-
-
-def rows(inked: InkedText) -> Iterator[InkedLine]:
-    """Yield the lines of a text, each with its inks, in one pass."""
-    start = 0
-    at = 0
-    spans = inked.spans
-    for text in inked.text.split("\n"):
-        end = start + len(text)
-        mine = []
-        while at < len(spans) and spans[at][0] < end:
-            first, last, ink = spans[at]
-            if min(last, end) > max(first, start):
-                mine.append((max(first, start) - start, min(last, end) - start, ink))
-            if last > end:
-                break
-            at += 1
-        found = inked.hang.match(text) if inked.hang else None
-        hang = found.end() + inked.extra if found else 0
-        yield InkedLine(text, tuple(mine), hang)
-        start = end + 1
-
-
-INDENT = re.compile(r" *")
-
-_JSON = re.compile(
-    r'(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)(?P<colon>\s*:)?|(?P<number>[^\s{}\[\],:"]+)'
-)
 _LONGEST_LAID = 200_000
 _DEEPEST = 24
 """The most characters and levels of JSON that is indented."""
-
-
-def json_inked(shown: str) -> InkedText:
-    spans = []
-    for match in _JSON.finditer(shown):
-        kind = "string" if match["string"] else "number"
-        ink = Ink.NUMBER if kind == "number" else Ink.NAME if match["colon"] else Ink.STRING
-        spans.append((*match.span(kind), ink))
-    return InkedText(shown, tuple(spans), INDENT, 2)
 
 
 @lru_cache(maxsize=16)
@@ -232,40 +173,13 @@ def laid_out(text: str) -> str:
 
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
 
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
-_PROSE = re.compile(
-    r"(?P<strong>^ {0,3}#{1,6} [^\n]+|\*\*(?=[^\s*])[^*\n]+(?<=\S)\*\*)"
-    r"|(?P<emphasis>(?<![\w*])\*(?=[^\s*])[^*\n]+(?<=\S)\*(?![\w*])"
-    r"|(?<![\w_])_(?=[^\s_])[^_\n]+(?<=\S)_(?!\w))"
-    r"|(?P<code>`[^`\n]+`)"
-    r"|(?P<muted>^ *(?:[-*+•]|\d{1,3}[.)])(?= )|^ {0,3}(?:>+|[-*_]{3,}$))",
-    re.MULTILINE,
-)
-_INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "muted": Ink.MUTED}
 
-
-def text_inked(shown: str) -> InkedText:
-    return InkedText(shown, tuple(_text_spans(shown)), _HANG)
-
-
-def _text_spans(text: str) -> Iterator[InkSpan]:
-    at = 0
-    while at < len(text):
-        fence = _FENCE.search(text, at)
-        for match in _PROSE.finditer(text, at, fence.start() if fence else len(text)):
-            yield *match.span(), _INKS[match.lastgroup or "muted"]
-        if fence is None:
-            return
-        yield *fence.span(), Ink.MUTED
-        mark = fence["fence"]
-        shut = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE)
-        close = shut.search(text, fence.end())
-        end = close.start() if close else len(text)
-        if end > fence.end():
-            yield fence.end(), end, Ink.CODE
-        if close:
-            yield *close.span(), Ink.MUTED
-        at = close.end() if close else len(text)
+def hang_of(row: str, *, json: bool) -> int:
+    """Return the cells by which a line of a text is indented where it continues."""
+    if json:
+        return len(row) - len(row.lstrip(" ")) + 2
+    found = _HANG.match(row)
+    return found.end() if found else 0
 
 
 ELLIPSIS = "…"

@@ -9,7 +9,7 @@ from reviewdesk.app.paint.styled import heading, line
 
 
 def marked(text: str, *words: str) -> list[str]:
-    (content,) = highlight([line((text, Ink.CODE))], words)
+    (content,) = highlight([line((text, Ink.NOTE))], words)
     assert content.plain == text
     return [text[span.start : span.end] for span in content.spans if span.style == Ink.FOUND]
 
@@ -35,9 +35,9 @@ def test_found_words(text: str, words: list[str], expected: list[str]) -> None:
 
 
 def test_other_inks_stay_below() -> None:
-    (content,) = highlight([line(("refund", Ink.CODE))], ["ref"])
+    (content,) = highlight([line(("refund", Ink.NOTE))], ["ref"])
     assert [(span.start, span.end, span.style) for span in content.spans] == [
-        (0, 6, Ink.CODE),
+        (0, 6, Ink.NOTE),
         (0, 3, Ink.FOUND),
     ]
 

@@ -339,8 +339,7 @@ def test_labels_on_shared_contents_say_the_same_everywhere(
     cli("ingest", write("old.json", report(*bodies)))
     truths = {"x0": "unsure", "x1": "fail", "x2": "fail"}
     told = [
-        {"id": body["id"], "truth": truths.get(body["id"], body["decision"])}
-        for body in bodies[9:]
+        {"id": body["id"], "truth": truths.get(body["id"], body["decision"])} for body in bodies[9:]
     ]
     path = asking_suite(cli, write, tmp_path, told)
     figures = cli("calibrate", "--json").json
