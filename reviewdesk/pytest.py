@@ -71,7 +71,7 @@ class Gate:
         if problem:
             pytest.fail(show(problem), pytrace=False)
         doubts = doubt_lines(found, strict=require_representative)
-        *lines, counted = text(found)
+        *lines, counted = text(found, strict=require_representative)
         # pytest's summary of all tests shows only the first line.
         told = show("\n".join([counted, *lines, *found.errors, *doubts]), 1_000_000)
         if found.exit_code(strict=require_representative) is not ExitCode.OK:

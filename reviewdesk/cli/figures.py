@@ -299,7 +299,7 @@ def gate(
     if as_json:
         put_json(figures.suite(found))
     else:
-        for line in text(found):
+        for line in text(found, strict=strict):
             put(line)
     for line in (*found.errors, *doubt_lines(found, strict=strict)):
         say(line)

@@ -75,6 +75,10 @@ def put_next_steps() -> None:
         (f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder")
         for name in islice(reports(Path()), _MOST_NAMED)
     ]
+    tables = islice(reports(Path(), unclear=True), 0 if steps else _MOST_NAMED)
+    steps += [
+        (f"reviewdesk open {shlex.quote(name)}", "asks what this table holds") for name in tables
+    ]
     steps = steps or [
         ("reviewdesk open report.json", "reviews a report of yours"),
         ("reviewdesk demo", "reviews a sample, on a desk of its own"),
@@ -91,12 +95,12 @@ def put_next_steps() -> None:
     put("reviewdesk --help lists every command.")
 
 
-@click.command(epilog="Example: reviewdesk init --floor 0.8")
+@click.command(epilog="Example: reviewdesk init report.jsonl --yes")
 @file_argument("report", required=False)
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Least accuracy of the judge; without labels, least agreement of its jurors.",
+    help="Least agreement of the jurors, if under 30 labels count.",
 )
 @choice("--ci", _CI, "Where the gate is to run.")
 @flag("--yes", "Ask nothing: take the newest report and the defaults.")
@@ -106,6 +110,8 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
 
     Finds the reports and tables in this folder, asks at most three questions, and writes panel.yml,
     judge/suite.yml and .github/workflows/reviewdesk.yml. If one of them is there, writes nothing.
+    With 30 labels, the gates are those of `labels export --format suite`; with fewer, one on how
+    far the jurors agree.
     """
     from reviewdesk.desk import setup
 
@@ -116,28 +122,28 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
         raise UsageError(
             "there is no terminal to ask on", "Give --yes, or REPORT, --floor and --ci."
         )
-    report = report or _chosen_report(
-        list(islice(setup.reports(here), _MOST_OFFERED)), asking=asking
-    )
+    names = [report] if report else list(islice(setup.reports(here), _MOST_OFFERED))
+    if not names and (table := next(setup.reports(here, unclear=True), "")):
+        hint = f"Say what they hold: reviewdesk open {shlex.quote(table)}"
+        raise UsageError(f"{table}: nobody has said yet what its columns hold", hint)
+    report = report or _chosen_report(names, asking=asking)
     with _own_desk() as desk:
         found = setup.survey(report, desk)
-    if floor is None:
-        floor = found.floor
-        what = "How often must the judge be right, at least?"
-        if asking and found.labels is None:
-            say("no verdict has a pass or fail label, so the gate is on the jurors' agreement")
-            what = "How far must the jurors of each verdict agree, at least?"
-        if asking:
-            share = click.FloatRange(0, 1, min_open=True)
-            floor = click.prompt(f"{what} (0 to 1)", default=floor, type=share, err=True)
+    if floor is None and asking and found.labels is None:
+        say("fewer than 30 labels count, so the gate is on the jurors' agreement")
+        share = click.FloatRange(0, 1, min_open=True)
+        what = "How far must the jurors of each verdict agree, at least? (0 to 1)"
+        floor = click.prompt(what, default=found.floor, type=share, err=True)
     if ci is None:
         kinds = click.Choice(_CI)
         ci = click.prompt("Which CI?", default=_CI[0], type=kinds, err=True) if asking else _CI[0]
-    for name in setup.write_setup(found, here, floor, workflow=ci == "github"):
+    for name in setup.write_setup(found, here, floor or found.floor, workflow=ci == "github"):
         put(f"written  {name}")
     if found.missing:
         say(f"no {setup.PANEL}: {found.missing}")
-    say(f"next: reviewdesk gate {setup.SUITE}, and commit what is written with {report}")
+    beside = Path(f"{report}.map.toml")
+    files = f"{report} and {beside}" if beside.is_file() else report
+    say(f"next: reviewdesk gate {setup.SUITE}, and commit what is written with {files}")
 
 
 def _chosen_report(names: list[str], *, asking: bool) -> str:

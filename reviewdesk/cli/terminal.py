@@ -159,7 +159,10 @@ def opening_line(
 
 # What the columns of a table are: asked on a terminal, and kept as a map beside the table
 
-_RULES = ("none", "majority", "mean", "trimmed_mean", "unanimous")
+_RULES = ("majority", "mean", "trimmed_mean", "unanimous", "criteria", "none")
+_ITEM = "Which column names the item? (0: the row's number)"
+_KEPT = ("item_column", "judge_columns", "criteria_columns", "strategy", "threshold")
+"""The options whose values the map beside the table holds."""
 
 
 def answers(
@@ -175,6 +178,10 @@ def answers(
     say(f"{unclear.file}: {unclear.problem}")
     made = dict(given) if unclear.nested else given | _columns(unclear)
     shown = propose(made)
+    ballots = [one for body in shown.verdicts for one in body["jurors"]]
+    if not unclear.nested and any("pass" not in one and "score" in one for one in ballots):
+        made |= {"threshold": _threshold()}
+        shown = propose(made)
     say_section(proposed(shown))
     if not click.confirm("Open it like this?", default=True, err=True):
         return None
@@ -182,9 +189,8 @@ def answers(
     if path.exists():
         return made
     files.write(None, path, [shown.text], force=False)
-    say(f"kept as {show_line(str(path), 200)}; --map reads it again")
-    columns = dict.fromkeys(("item_column", "judge_columns", "criteria_columns"))
-    return made | columns | {"map": str(path)}
+    say(f"kept as {show_line(str(path), 200)}, by which the file is read from now on")
+    return given | dict.fromkeys(_KEPT)
 
 
 def _columns(unclear: UnclearTableError) -> dict[str, Any]:
@@ -192,31 +198,26 @@ def _columns(unclear: UnclearTableError) -> dict[str, Any]:
     for place, name in enumerate(columns, 1):
         say(f"  {place}  {show_line(name, 70)}")
     found: dict[str, Any] = {}
-    item = _chosen("Which column names the item? (0: the row's number)", columns, (unclear.item,))
+    item = [unclear.item] if unclear.item in columns else _chosen(_ITEM, columns, ())
     if item:
         found["item_column"] = item[0]
     judges: list[str] = []
     while not judges:
         judges = _chosen("Which columns hold scores? (such as 3,4)", columns, unclear.judges)
-    kind = "judges"
+    rule = "none"
     if len(judges) > 1:
-        kinds = click.Choice(["judges", "criteria"])
-        ask = "Are they judges of one question, or criteria that ask different ones?"
-        kind = click.prompt(ask, type=kinds, default=kind, err=True)
-    found["judge_columns" if kind == "judges" else "criteria_columns"] = ",".join(judges)
-    ask = "From which score does a response pass? (0 to 1, empty: not stated)"
-    score = click.prompt(ask, default="", show_default=False, err=True).strip()
-    if score:
-        found["threshold"] = _share(score)
-    if kind == "judges" and len(judges) > 1:
-        rule = click.prompt(
-            "How do they decide?", type=click.Choice(_RULES), default="majority", err=True
-        )
-        found["strategy"] = None if rule == "none" else rule
+        ask = "How do these judges decide? (criteria: each column asks a different question)"
+        rule = click.prompt(ask, type=click.Choice(_RULES), default=_RULES[0], err=True)
+    found["criteria_columns" if rule == "criteria" else "judge_columns"] = ",".join(judges)
+    found["strategy"] = None if rule in {"criteria", "none"} else rule
     return found
 
 
-def _share(text: str) -> float:
+def _threshold() -> float | None:
+    ask = "From which score does a response pass? (0 to 1, empty: not stated)"
+    text = click.prompt(ask, default="", show_default=False, err=True).strip()
+    if not text:
+        return None
     try:
         found = float(text.replace(",", "."))
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,10 +51,20 @@ def source(name: str, max_size: int | None = None) -> Source:
 
 
 def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -> ProposedMap:
-    """Return a map for a table, with three verdicts as it reads them."""
+    """Return a map for a table, with three verdicts as it reads them.
+
+    The strategy and the threshold of the options become part of the map.
+    """
     from reviewdesk.reports import propose
 
-    return propose(source(name, max_size), options)
+    made = propose(source(name, max_size), options)
+    rules = {"strategy": options.strategy, "threshold": options.threshold}
+    stated = [
+        f'{key} = "={value}"\n'
+        for key, value in rules.items()
+        if value is not None and f"\n{key} = " not in f"\n{made.text}"
+    ]
+    return replace(made, text="".join([*stated, made.text]))
 
 
 def labels(name: str) -> list[LabelRow]:
@@ -175,10 +185,8 @@ def write_suite(
     return found
 
 
-def suite_texts(
-    run: Run, found: SuiteExport, limits: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Return the files of a suite by their names, the suite last; ``limits`` replace the usual."""
+def suite_texts(run: Run, found: SuiteExport) -> dict[str, str]:
+    """Return the files of a suite by their names, the suite last."""
     from reviewdesk.reports.labels.writer import (
         SUITE_FRAME,
         SUITE_LABELS,
@@ -198,7 +206,7 @@ def suite_texts(
     texts = {SUITE_LABELS: as_jsonl(found.rows)}
     if found.frame:
         texts[SUITE_FRAME] = as_frame(found.frame)
-    texts["suite.yml"] = as_suite(*given, frame=bool(found.frame), limits=limits)
+    texts["suite.yml"] = as_suite(*given, frame=bool(found.frame))
     return texts
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from reviewdesk.desk import files
-from reviewdesk.errors import NotFoundError, ReviewDeskError, UsageError
+from reviewdesk.domain.gates.expect import FEWEST
+from reviewdesk.errors import NotFoundError, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.version import __version__
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _STEP = 0.05
 """Floors are suggested in steps of this size."""
 
 _JURY = """\
-# Written by reviewdesk init. No verdict has a label, so this checks how far the jurors agree.
-# Once you have labelled, this checks the judge by the labels:
+# Written by reviewdesk init. Fewer than {fewest} labels count, so this checks how far jurors agree.
+# Once you have labelled more, this checks the judge by the labels:
 #     reviewdesk labels export --format suite -o judge --force
 jury:
   - name: "the jurors agree"
@@ -68,10 +69,11 @@ jobs:
 
 
 class FolderSetup(Struct, frozen=True):
-    """What can be written for a report; ``floor`` is one that the report meets today, if any is.
+    """What can be written for a report.
 
     ``panel`` is ``None`` if no juror can be asked, and ``missing`` says why. ``labels`` is ``None``
-    if no verdict has a pass or fail label; the floor is then one of the jurors' agreement.
+    if fewer than ``FEWEST`` count. ``floor`` is an agreement of the jurors that the report meets
+    today, if it meets any.
     """
 
     report: str
@@ -82,8 +84,8 @@ class FolderSetup(Struct, frozen=True):
     floor: float
 
 
-def reports(folder: Path) -> Iterator[str]:
-    """Yield the names of the newest reports in a folder; files that are not reports are skipped."""
+def reports(folder: Path, *, unclear: bool = False) -> Iterator[str]:
+    """Yield the names of the newest reports in a folder, or of tables that need a map first."""
     from reviewdesk.reports import read
 
     try:
@@ -94,9 +96,11 @@ def reports(folder: Path) -> Iterator[str]:
     for path in held[:_MOST_FILES]:
         try:
             read(files.source(str(path), _MOST_BYTES))
-        except ReviewDeskError:
-            continue
-        yield path.name
+            found = not unclear
+        except ReviewDeskError as error:
+            found = unclear and isinstance(error, UnclearTableError)
+        if found:
+            yield path.name
 
 
 def check_free(folder: Path) -> None:
@@ -132,13 +136,9 @@ def survey(report: str, own: Desk | None) -> FolderSetup:
         panel = from_report(report)
     except UsageError as error:
         missing = error.message
-    value = lowest[0] if lowest else 0.0
-    if labels is not None:
-        cells = labels.cells
-        value = (cells.tp + cells.tn) / (cells.tp + cells.fn + cells.tn + cells.fp)
     # A floor of 0 could never fail, so that jurors who disagree altogether fail the gate today. A
-    # floor of 1, if the judge was right on the labels so far, would fail at its first mistake.
-    steps = math.floor(value / _STEP + 1e-9)
+    # floor of 1 would fail at the first difference.
+    steps = math.floor((lowest[0] if lowest else 0.0) / _STEP + 1e-9)
     floor = round(min(max(1, steps), round(1 / _STEP) - 1) * _STEP, 2)
     return FolderSetup(report, found.run, panel, missing, labels, floor)
 
@@ -149,9 +149,10 @@ def _labels(desk: Desk | None, run: Run) -> SuiteExport | None:
     if desk is None:
         return None
     try:
-        return suite_rows(desk, desk.run(run.hash), None)
+        found = suite_rows(desk, desk.run(run.hash), None)
     except (NotFoundError, UsageError):
         return None
+    return found if found.n >= FEWEST else None
 
 
 def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: bool) -> list[str]:
@@ -162,10 +163,9 @@ def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: boo
     texts = {}
     if found.labels is None:
         beside = Path(os.path.relpath(found.report, folder / "judge")).as_posix()
-        texts[SUITE] = _JURY.format(report=_quoted(beside), floor=floor)
+        texts[SUITE] = _JURY.format(report=_quoted(beside), floor=floor, fewest=FEWEST)
     else:
-        limits = {"accuracy": f"minimum: {floor}"}
-        made = files.suite_texts(found.run, found.labels, limits)
+        made = files.suite_texts(found.run, found.labels)
         texts = {f"judge/{name}": text for name, text in made.items()}
     if workflow:
         texts[WORKFLOW] = _STEPS.format(

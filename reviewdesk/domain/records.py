@@ -321,9 +321,10 @@ class ProposedMap(Struct, frozen=True):
     def command(self, saved: str | None) -> str:
         """Return the commands that open the file by the map, which may be saved already."""
         file = quote(self.file)
-        if saved is not None:
-            return f"reviewdesk open {file} --map {quote(saved)}"
-        return f"reviewdesk map {file} -o map.toml && reviewdesk open {file} --map map.toml"
+        beside = f"{self.file}.map.toml"
+        if saved is None:
+            return f"reviewdesk map {file} -o {quote(beside)} && reviewdesk open {file}"
+        return f"reviewdesk open {file}" + ("" if saved == beside else f" --map {quote(saved)}")
 
 
 class Loaded(Struct, frozen=True):

@@ -88,7 +88,7 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
         title=title(about.details.run).text,
         written_at=moment(about.written_at).text,
         overview=overview(about).every,
-        named="The wrong verdicts" if about.wrong else "The verdicts to label first",
+        about=about,
         named_entries=islice(entries, named),
         listing=_listing_text(found),
         other_entries=entries,

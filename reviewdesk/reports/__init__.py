@@ -5,7 +5,11 @@ The readers are imported when a report is read, because panel and cases files ne
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
@@ -31,6 +35,9 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     with its verdicts, and a fact that decides how a file is read to stand before the verdicts that
     need it. Any error may then come from this alone; read without it to get the real error.
 
+    A table with a map beside it, ``FILE.map.toml``, is read by that map unless ``options`` say how.
+    The map is part of the format's name, because a changed map makes another run.
+
     Raises:
         ReportError: the file cannot be opened; the message is one line with what to do.
         UsageError: ``options`` name an unknown format, or an option that this format does not use.
@@ -41,6 +48,11 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     forced = None
     # An option that only tables have makes the file a table, whatever it looks like.
     of_table = any(getattr(options, name) for name in TABLE_OPTIONS)
+    if not of_table and options.format is None and (beside := source.map_beside) is not None:
+        made = read(source, replace(options, map=beside), streamed=streamed)
+        version = hashlib.sha256(Path(beside).read_bytes()).hexdigest()[:8]
+        made.format = f"{made.format}, map {version}"
+        return made
     wanted = options.format or ("table" if of_table else None)
     if wanted is not None:
         from reviewdesk.reports.dialects import named

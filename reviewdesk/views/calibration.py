@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
+from reviewdesk.domain.gates.expect import GateStatus, LimitCheck, specificity_check
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Calibration, Design, Metrics
@@ -116,7 +116,7 @@ def file_calibration(page: FilePage, *, full: bool = False) -> Document:
     sections = [file_conclusion(page), Section("", blocks)]
     if full:
         sections += [_how_right(found, page.calibration), *confidence(found.fit, found.line)]
-        sections.append(_gates(page.gates, found))
+        sections.append(_gates((*page.gates, specificity_check(page.specificity)), found))
     return Document(tuple(sections))
 
 
@@ -127,16 +127,20 @@ def headline(page: CalibrationPage) -> Section:
     """
     found = _run_figures(page, Target.RUN)
     rows: list[list[Words]] = []
-    for row in _rates(found):
-        name, value, interval, meaning = row.cells
-        told = Text(plain(name), Tone.STRONG), Text(f" {plain(meaning)}", Tone.MUTED)
-        rows.append([told, value, interval])
+    for row in _all_rows(found):
+        name, value, interval, meaning = map(plain, row.cells)
+        if name == "ECE":
+            # It has no interval, only its value by chance.
+            meaning += f", {interval}" * bool(interval)
+            interval = ""
+        rows.append([(Text(name, Tone.STRONG), Text(f" {meaning}", Tone.MUTED)), value, interval])
     ends = ["95%"]
     if page.calibration.population is not None and page.such is not None:
         ends = [f"95%, {target.value}" for target in Target]
-        for cells, row in zip(rows, _rates(_run_figures(page, Target.ITEMS)), strict=True):
-            # The share that should pass is estimated only for this run.
-            cells.append("" if plain(row.cells[0]) == "should pass" else row.cells[2])
+        for cells, row in zip(rows, _all_rows(_run_figures(page, Target.ITEMS)), strict=True):
+            # The share that should pass is estimated only for this run, and ECE has no interval.
+            alone = plain(row.cells[0]) in {"should pass", "ECE"}
+            cells.append("" if alone else row.cells[2])
     rates = table(("", "", *ends), rows, "How often the judge is right")
     more = page.calibration.waiting
     basis = found.basis + (f"; {more:,} more do not count yet" if more else "")
@@ -192,7 +196,8 @@ def _rates(found: _Figures) -> list[Row]:
     return rows
 
 
-def _first_layer(found: _Figures) -> Table:
+def _all_rows(found: _Figures) -> list[Row]:
+    """Return the rates, and the differences between confidence and accuracy."""
     line = found.line
     null = found.fit.null if found.fit else None
     chance = "" if null is None else f"chance {number(null.expected)}"
@@ -202,19 +207,23 @@ def _first_layer(found: _Figures) -> Table:
         gap = round(line.gap, 2)
         more = "surer" if gap > 0 else "less sure"
         sure = f"{more} than it is right" if gap else "as sure as it is right"
-    rows = [
+    return [
         *_rates(found),
         _row("gap", _figure(found, "gap"), sure, "+"),
         _row("Brier", _figure(found, "brier"), "error of confidence, lower is better"),
         _row("ECE", Estimate(line.ece), "distance of confidence from accuracy", ends=chance),
     ]
+
+
+def _first_layer(found: _Figures) -> Table:
     heads = (
         Column("", width=12, right=False),
         Column(""),
         Column("95%"),
         Column("", rank=1, right=False),
     )
-    return Table(heads, tuple(rows), least=12, caption="What the labels say about the judge")
+    caption = "What the labels say about the judge"
+    return Table(heads, tuple(_all_rows(found)), least=12, caption=caption)
 
 
 def _row(name: str, found: Estimate, meaning: str, sign: str = "", ends: str = "") -> Row:
@@ -228,7 +237,9 @@ def _row(name: str, found: Estimate, meaning: str, sign: str = "", ends: str = "
 
 def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Section]:
     measured = found.line.n > 0
-    gates = page.alone.gates if blind else page.gates
+    gates = page.alone.gates
+    if not blind:
+        gates = (*page.gates, specificity_check(page.such.specificity if page.such else None))
     split = page.alone.split if blind else page.split
     tags = tuple(
         (outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in page.tags

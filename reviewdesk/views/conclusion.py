@@ -105,7 +105,8 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
     ]
     if blind:
         return tuple(steps)
-    if page.counts.verdicts < FEWEST:
+    census = page.calibration.design is Design.CENSUS
+    if page.counts.verdicts < FEWEST or (census and page.calibration.headline.n < FEWEST):
         text = "The run is too small to show it alone."
         steps.append(Paragraph(text))
     elif page.left and (page.calibration.headline.n < FEWEST or not page.calibration.design.stands):

@@ -1,5 +1,6 @@
 """The result of a suite of gates: a line for each entry, its findings in words, and the counts."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, GateStatus, SuiteResult
@@ -15,18 +16,23 @@ from reviewdesk.views.document import (
     outside,
 )
 
+_COUNTED = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+_RARE = {"NOT SHOWN": "not shown", "ERROR": "could not be run"}
 _MOST_FAILED = 10
 _MOST_SKIPPED = 3
 """The most failed and the most skipped checks of an entry that are shown."""
-_TONES = {"PASS": Tone.PASS, "FAIL": Tone.FAIL, "SKIP": Tone.MUTED, "ERROR": Tone.FAIL}
+_TONES = {
+    "PASS": Tone.PASS, "FAIL": Tone.FAIL, "SKIP": Tone.MUTED, "ERROR": Tone.FAIL,
+    "NOT SHOWN": Tone.WARN,
+}  # fmt: skip
 
 
 def gates(result: SuiteResult, *, representative: bool = False) -> Document:
     """Describe the result of a suite; ``representative`` also reports unrepresentative labels."""
     tone = Tone.FAIL if result.errors or result.count(GateStatus.FAIL) else Tone.TEXT
-    blocks: list[Block] = [Paragraph(counts(result), tone)]
+    blocks: list[Block] = [Paragraph(counts(result, strict=representative), tone)]
     for entry in result.entries:
-        word = _word(entry)
+        word = _word(entry, strict=representative)
         checked = () if entry.error else (" ", outside(headline(entry)))
         lead = Text(f"{word} ", _TONES[word])
         blocks.append(Paragraph((outside(entry.name, 200), *checked), lead=lead))
@@ -36,25 +42,22 @@ def gates(result: SuiteResult, *, representative: bool = False) -> Document:
     return Document((Section("Gates", tuple(blocks), outside(result.suite)),))
 
 
-def text(result: SuiteResult) -> Iterator[str]:
+def text(result: SuiteResult, *, strict: bool) -> Iterator[str]:
     """Yield a suite's result in lines; entries that could not run are listed without a reason."""
     for entry in result.entries:
+        word = _word(entry, strict=strict)
         name = show_line(entry.name, 200)
-        yield f"{_word(entry):5}  {name}" + (f"  ({headline(entry)})" if not entry.error else "")
+        yield f"{word:5}  {name}" + (f"  ({headline(entry)})" if not entry.error else "")
         if not entry.error:
             yield from (f"       {line}" for line in _below(entry))
-    yield counts(result)
+    yield counts(result, strict=strict)
 
 
-def counts(result: SuiteResult) -> str:
-    """Return how many gates passed, failed, were skipped or could not be run."""
-    counted = [
-        f"{result.count(GateStatus.PASS)} passed",
-        f"{result.count(GateStatus.FAIL)} failed",
-        f"{result.count(GateStatus.SKIP)} skipped",
-    ]
-    if result.errors:
-        counted.append(f"{len(result.errors)} could not be run")
+def counts(result: SuiteResult, *, strict: bool) -> str:
+    """Return how many gates passed, failed, were skipped, are not shown or could not be run."""
+    found = Counter(_word(entry, strict=strict) for entry in result.entries)
+    counted = [f"{found[word]} {said}" for word, said in _COUNTED.items()]
+    counted += [f"{found[word]} {said}" for word, said in _RARE.items() if found[word]]
     entries = len(result.entries)
     return f"{entries} gate{'s' * (entries != 1)}: {', '.join(counted)}"
 
@@ -71,8 +74,12 @@ def doubt_lines(result: SuiteResult, *, strict: bool) -> Iterator[str]:
         yield f"not representative: {show_line(entry.name, 200)} ({'; '.join(entry.doubts)})"
 
 
-def _word(entry: EntryResult) -> str:
-    return "ERROR" if entry.error else entry.status.upper()
+def _word(entry: EntryResult, *, strict: bool) -> str:
+    """Return how an entry ended; the gate exits with 3 for one that passes and is not shown."""
+    if entry.error:
+        return "ERROR"
+    unshown = entry.short or (strict and entry.doubts)
+    return "NOT SHOWN" if unshown and entry.status is not GateStatus.FAIL else entry.status.upper()
 
 
 def _below(entry: EntryResult) -> Iterator[str]:

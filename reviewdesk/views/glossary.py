@@ -132,7 +132,7 @@ _DESIGN = _terms(
     ("one group is not labelled", "the labels do not describe the run", "partial"),
     ("weighted by group", "each label counts for the verdicts it stands for: it describes the run",
      "weighted", "by strata", "population"),
-    ("every verdict is labelled", "the run's figures, not an estimate", "census"),
+    ("every decided verdict is labelled", "the run's figures, not an estimate", "census"),
     ("not always asked", "of a juror: its figures describe the verdicts that needed it",
      "selected sample", "stopped early"),
     ("effective labels", "as many equal labels would be worth these unequal weights (Kish)",

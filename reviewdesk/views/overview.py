@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.result import WORDS
+from reviewdesk.domain.assessment.result import WORDS, Seat
 from reviewdesk.domain.gates.expect import FEWEST
 from reviewdesk.domain.records import Design, Item, QueueRow, Truth
 from reviewdesk.domain.run.details import RunDetails
@@ -91,8 +91,11 @@ def short_overview(found: RunOverview) -> Document:
                     if plain(end)
                 ]
                 known = [name, value] if plain(value) != "-" else [name]
-                said = [joined(known, ": "), *shown]
-                figures.append(Fact("", joined(said, "; ")))
+                said = joined([joined(known, ": "), *shown], "; ")
+                if plain(name).startswith(("should pass ", "ECE ")):
+                    said = joined([figures.pop().text, said], " · ")
+                if not plain(name).startswith("gap "):
+                    figures.append(Fact("", said))
     blocks = (
         _one_line(_about(found)),
         *conclusion(page).blocks,
@@ -153,7 +156,7 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
     cells = page.counts.cells
     passes = cells.get((Decision.PASS, Truth.FAIL), 0)
     fails = cells.get((Decision.FAIL, Truth.PASS), 0)
-    every = f"{plural(sum(cells.values()), 'verdict')} with a pass or fail label"
+    every = f"{plural(sum(cells.values()), 'decided verdict')} with a pass or fail label"
     if not passes + fails:
         yield Paragraph(f"Nothing: the judge is right on {every}.", Tone.STRONG)
         return
@@ -190,21 +193,18 @@ def _row(row: QueueRow, truth: Truth | None, why: Words) -> Row:
 
 
 def _why(item: Item) -> Words:
-    """Return the reason of the surest juror for the decision, and the reviewer's note and tags."""
+    """Return how many jurors voted for the decision, why, who disagreed, and the reviewer's note.
+
+    Each side has the reason of its surest juror.
+    """
     passed = item.assessment.decision is Decision.PASS
-    sides = [one for one in item.assessment.seats if one.ballot.vote is passed]
-    voters = plural(len(item.assessment.seats), "juror")
-    side = f"{len(sides)} of {voters} voted {words.VOTES[passed]}"
-    sure = [
-        ((one.ballot.score or 0.0) * (-1 if passed else 1), one.ballot.seat, one.ballot)
-        for one in sides
-        if jury.first_line(one.ballot.reason)
-    ]
-    said: list[Words] = [f"{side}, no reasons given" if sides else "no juror voted for it"]
-    if sure:
-        ballot = min(sure)[-1]
-        name = outside(jury.short_names(item)[ballot.id], 80)
-        said = [(name, ": ", outside(jury.first_line(ballot.reason), 200))]
+    seats = item.assessment.seats
+    sides = [one for one in seats if one.ballot.vote is passed]
+    others = [one for one in seats if one.ballot.vote is (not passed)]
+    text = f"{len(sides)} of {plural(len(seats), 'juror')} vote {words.VOTES[passed]}"
+    said: list[Words] = [(text, *_reason_of(item, sides, highest=passed))]
+    if others:
+        said.append((f"{len(others)} against", *_reason_of(item, others, highest=not passed)))
     notes = [one.detail.get("note") for one in item.history if not one.undone]
     note = item.note or next((text for text in reversed(notes) if isinstance(text, str)), "")
     if note:
@@ -214,8 +214,25 @@ def _why(item: Item) -> Words:
     return joined(said, " · ")
 
 
+def _reason_of(item: Item, seats: Sequence[Seat], *, highest: bool) -> list[Words]:
+    """Return the name and the reason of the surest of these jurors that gives one."""
+    given = [
+        ((one.ballot.score or 0.0) * (-1 if highest else 1), one.ballot.seat, one.ballot)
+        for one in seats
+        if jury.first_line(one.ballot.reason)
+    ]
+    if not given:
+        return []
+    ballot = min(given)[-1]
+    name = outside(jury.short_names(item)[ballot.id], 80)
+    return [", ", name, ": ", outside(jury.first_line(ballot.reason), 160)]
+
+
 def _steps(found: RunOverview) -> Iterator[Block]:
     page = found.calibration
+    if not page.counts.verdicts:
+        yield Paragraph("The report has no verdicts. Check what wrote it, and load it again.")
+        return
     yield from next_steps(page)
     if not page.calibration.labelled.n:
         yield Paragraph("Label them with reviewdesk open, then export this again.")

@@ -321,8 +321,12 @@ def segments(by: str, found: Sequence[SegmentFigures]) -> Document:
         blocks += [table(heads, rows, f"Figures by {by}"), Paragraph(text, Tone.MUTED)]
     if small:
         more = f" and {len(small) - 12} more" if len(small) > 12 else ""
-        said = ("too small, under 20 labels: ", *joined(small[:12]), more)
-        blocks.append(Paragraph(said, Tone.WARN))
+        few = (
+            "too small, under 20 labels: "
+            if rows
+            else f"no {by} has 20 labels, so none has figures: "
+        )
+        blocks.append(Paragraph((few, *joined(small[:12]), more), Tone.WARN))
     return Document((Section(f"By {by}", tuple(blocks), "the worst first"),))
 
 
@@ -371,5 +375,7 @@ def simulation(found: Sequence[SimulatedFigure], runs: int) -> Document:
         for one in found
     ]
     text = "Truth is drawn by the labels' own rates, and every draw labels as many as count now."
+    if not found[0].width:
+        text = "Every decided verdict is labelled: figures are exact, and there is nothing to check."
     blocks = (table(heads, rows, "Intervals in simulated runs"), Paragraph(text, Tone.MUTED))
     return Document((Section("Do the intervals hold?", blocks, f"{runs:,} runs like this one"),))

@@ -23,7 +23,7 @@ DESIGNS = {
     Design.ESCALATED_ONLY: "only escalated verdicts are labelled",
     Design.PARTIAL: "one group is not labelled",
     Design.WEIGHTED: "weighted by group",
-    Design.CENSUS: "every verdict is labelled",
+    Design.CENSUS: "every decided verdict is labelled",
     Design.FILE: "rows of a file",
     Design.SELECTED: "not always asked",
 }

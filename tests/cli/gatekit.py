@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -50,7 +51,8 @@ def xml_of(path: Path) -> ET.Element:
 
 
 def rows(done: Done) -> list[str]:
-    return [line.split()[0] for line in done.out.splitlines()[:-1] if not line.startswith(" ")]
+    lines = [line for line in done.out.splitlines()[:-1] if not line.startswith(" ")]
+    return [re.split(" {2,}", line)[0] for line in lines]
 
 
 def facts(done: Done) -> Any:

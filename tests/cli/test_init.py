@@ -34,7 +34,7 @@ def parsed(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def test_labels_make_a_suite_that_passes_today(cli: Cli, folder: Path) -> None:
+def test_labels_make_the_suite_that_their_export_makes(cli: Cli, folder: Path) -> None:
     copied(folder, "library-desk.jsonl")
     cli("ingest", "library-desk.jsonl")
     cli("labels", "import", SAMPLES / "library-desk-truth.jsonl")
@@ -45,10 +45,9 @@ def test_labels_make_a_suite_that_passes_today(cli: Cli, folder: Path) -> None:
         "panel.yml", "judge/labels.jsonl", "judge/frame.jsonl", "judge/suite.yml", ALL[0],
     ]  # fmt: skip
     assert cli("desk", "info", "--json").json == before, "the desk is only read"
-    # 33 of 40 are right, 0.825; the floor is the step of 0.05 below it.
-    limits = parsed(folder / "judge/suite.yml")["calibration"][0]["expect"]
-    assert limits == [{"target": "accuracy", "matcher": {"schema": {"minimum": 0.8}}}]
-    assert cli("gate", "judge/suite.yml", "--report", "library-desk.jsonl").code == 0
+    assert cli("labels", "export", "--format", "suite", "-o", "other").code == 0
+    for made in (folder / "other").iterdir():
+        assert (folder / "judge" / made.name).read_bytes() == made.read_bytes()
     assert len(cli("panel", "check", "panel.yml", "--json").json["jurors"]) == 3
 
 
@@ -59,12 +58,6 @@ def test_without_labels_the_jurors_agreement_is_held(cli: Cli, folder: Path) -> 
     assert "report: library-desk.jsonl" in done.err, "the newest is taken"
     assert written(folder) == ["judge/suite.yml", "panel.yml"]
     assert cli("gate", "judge/suite.yml").code == 1
-
-
-def test_right_on_every_label_is_no_floor(cli: Cli, folder: Path) -> None:
-    copied(folder, "support-bot.jsonl")
-    assert cli("init", "--yes").code == 0
-    assert "minimum: 0.95" in (folder / "judge/suite.yml").read_text(encoding="utf-8")
 
 
 def test_the_workflow_runs_the_action_of_this_version(cli: Cli, folder: Path) -> None:

@@ -24,7 +24,7 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     ) = (one.stdout for one in finished)  # fmt: skip
     assert len(opened.splitlines()) >= 40
     assert imported.startswith("40 rows, 40 labelled, 40 of them new, 0 unknown, 0 conflicts")
-    assert "every verdict is labelled" in imported
+    assert "every decided verdict is labelled" in imported
     assert figures.startswith(
         "May this judge decide alone? Not alone: it passes 5 of 13 bad answers (95%: "
         "up to 65%; the limit is 20%)."

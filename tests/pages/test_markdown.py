@@ -107,11 +107,12 @@ def test_a_summary_is_ten_lines_and_a_table(desk: Desk) -> None:
     # Two of 24 are labelled against the judge: 22 of 24 are right, and 14 of 24 should pass.
     line = "- **accuracy** decides as the label says: 0.917; 95%, this run: exact; 95%, new items: "
     assert line in made
-    assert "- **should pass** by the labels: 0.583; 95%, this run: exact\n" in made
-    assert "wrong on 2 of 24 verdicts with a pass or fail label: it passed 2 that" in made
+    assert " · **should pass** by the labels: 0.583; 95%, this run: exact\n" in made
+    assert "wrong on 2 of 24 decided verdicts with a pass or fail label: it passed 2 that" in made
+    why = "3 of 3 jurors vote pass, `j1`: `r1`"
     assert sorted(rows(made)[1:]) == [
-        ["`test of v1`", "pass", "**fail**", "`j1`: `r1` · reviewer: `late \\| by a day`"],
-        ["`test of v2`", "pass", "**fail**", "`j1`: `r1`"],
+        ["`test of v1`", "pass", "**fail**", f"{why} · reviewer: `late \\| by a day`"],
+        ["`test of v2`", "pass", "**fail**", why],
     ]
     assert len([line for line in made.splitlines() if line and line[0] != "|"]) == 10
 

@@ -167,7 +167,7 @@ def test_a_page_begins_with_what_a_manager_asks(desk: Desk) -> None:
     assert titles == [*heads, "Details"]
     assert page.text.index("May this judge decide alone? Not alone") < page.text.index("Figures")
     # The truth differs on seven of the forty, and each of them is linked to its details.
-    assert "The judge was wrong on 7 of 40 verdicts" in page.text
+    assert "The judge was wrong on 7 of 40 decided verdicts" in page.text
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
     assert len(links) == 7
     assert links == [attrs["id"] for _, attrs in page.elements if "id" in attrs][1:8]

@@ -107,7 +107,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
     # Brier: (.01 + .49 + .09 + .0196) / 4 = .1524. The gap's d are -.1 .7 -.3 -.14, mean .04.
     # b of the three passes is wrong, of two that should fail. A census leaves nothing to guess.
     lines = [" ".join(line.split()) for line in drawn.splitlines()]
-    about = "4 labels, every verdict is labelled; they are the run's figures, not an estimate"
+    about = "4 labels, every decided verdict is labelled; they are the run's figures"
     assert about in " ".join(lines)
     for line in (
         "accuracy 0.750 exact decides as the label says",

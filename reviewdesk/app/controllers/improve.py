@@ -26,7 +26,7 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     one_page,
 )
-from reviewdesk.app.keys.commands import files
+from reviewdesk.app.keys.commands import panel_files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates
 from reviewdesk.desk.improve.split import make_split, split_labels
@@ -74,7 +74,7 @@ def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
     if argument or (name and Path(name).expanduser().is_file()):
         use(name)
     else:
-        form = PromptForm("Panel to improve", complete=files, hint="a panel's file")
+        form = PromptForm("Panel to improve", complete=panel_files, hint="a panel's file")
         core.ask_text(form, use)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN
 from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, PromptForm
-from reviewdesk.app.keys.commands import files
+from reviewdesk.app.keys.commands import panel_files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunListener, RerunOrder, carry_out
@@ -328,7 +328,7 @@ class RerunForm:
             "Panel file",
             "" if self.path.startswith("@") else self.path,
             check=rerun.panel_from,
-            complete=files,
+            complete=panel_files,
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.app.keys.actions import THEMES, Action
@@ -163,6 +164,22 @@ def files(typed: str, cursor: int) -> Completion:
     return Completion(0, cursor, options)
 
 
+def panel_files(typed: str, cursor: int) -> Completion:
+    """Complete a path with folders and with the YAML and TOML files that name jurors."""
+    found = files(typed, cursor)
+    return replace(found, options=tuple(one for one in found.options if _leads_to_panel(one.text)))
+
+
+def _leads_to_panel(path: str) -> bool:
+    if not path.endswith((".yaml", ".yml", ".toml")) or not Path(path).is_file():
+        return path.endswith("/")
+    try:
+        with Path(path).open("rb") as stream:
+            return b"jurors" in stream.read(1 << 16)
+    except OSError:
+        return False
+
+
 def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
     """Return completers by command name; the filter's words are read from the desk once, on use."""
 
@@ -178,7 +195,7 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
         ),
         "theme": among(lambda: [Option(*theme) for theme in THEMES.items()]),
-        "improve": files,
+        "improve": panel_files,
         "open": files,
         "export": files,
     }

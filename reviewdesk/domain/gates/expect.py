@@ -11,7 +11,7 @@ from reviewdesk.domain.gates.join import JoinCounts
 from reviewdesk.domain.labels.sampling import MIN_AUDIT
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import NullEce
+from reviewdesk.domain.stats.figures import Estimate, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ExitCode
 
@@ -61,6 +61,17 @@ def ece_note(n: int, null: NullEce | None) -> str:
         about = "" if null.exact else "about "
         words.append(f"a calibrated judge would show {about}{null.expected:.3f}")
     return "; ".join(words)
+
+
+def specificity_check(found: Estimate | None) -> LimitCheck:
+    """Check the lower end of specificity, as the suites that we write do."""
+    target = "specificity_low"
+    if found is None or not found.bounded:
+        why = "no interval"
+        return LimitCheck(target, None, SPECIFICITY_LIMIT, GateStatus.SKIP, None, why, ">=")
+    margin = found.low - SPECIFICITY_LIMIT
+    status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
+    return LimitCheck(target, found.low, SPECIFICITY_LIMIT, status, margin, op=">=")
 
 
 def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCheck, ...]:

@@ -34,7 +34,7 @@ CHOICES = {
         "fail": "the panel failed it",
         "inconclusive": "the panel came to no decision",
         "error": "the panel did not answer",
-        "none": "no decision stated or to be had",
+        "none": "no decision, stated or computable",
     },
     "wrong": {
         "pass": "the panel passed what is labelled fail",

@@ -73,6 +73,12 @@ class Source:
         """The name as a command of a shell takes it, and as an error may print it."""
         return "-" if self.name == "stdin" else show_line(shlex.quote(self.name), 200)
 
+    @property
+    def map_beside(self) -> str | None:
+        """The path of the map that is kept beside the file, ``FILE.map.toml``, if there is one."""
+        path = f"{self.name}.map.toml"
+        return path if self._path is not None and Path(path).is_file() else None
+
     def open(self) -> BinaryIO:
         """Open the bytes from the start; gzip is unpacked once and a UTF-8 BOM is skipped."""
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)

@@ -128,24 +128,20 @@ def as_suite(
     question: Mapping[str, Any] | None,
     *,
     frame: bool,
-    limits: Mapping[str, str] | None = None,
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
     ``frame`` is true if ``frame.jsonl`` exists too; ``question`` is the question of the run. No
     limit depends on the number of good answers, so that no gate fails because the product
-    improves. With ``limits``, the suite is one of ``init``.
+    improves.
     """
-    origin = "labels export --format suite, which replaces this file each time."
-    if limits is not None:
-        origin = "init. Edit the limit below expect, or add others."
-    limits = limits or {
+    limits = {
         "ece": f"maximum: {ECE_LIMIT}",
         "brier": f"maximum: {BRIER_LIMIT}",
         "specificity_low": f"minimum: {SPECIFICITY_LIMIT}",
     }
     lines = [
-        f"# Written by reviewdesk {origin}",
+        "# Written by reviewdesk. labels export --format suite --force replaces it: edit a copy.",
         *_comments(about),
         "calibration:",
         f"  - name: {_yaml_text(name)}",

@@ -446,6 +446,7 @@ class Guesser(TableShapes):
         hint = "If each column is a judge, name them with --judge-columns; if each asks another"
         hint += f" question, with --criteria-columns: reviewdesk open {self.command}"
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
+        hint += "" if asked or len(judges) < 2 else _deciding([*map(self.cells, judges)])
         return _unsure(made, problem, hint, *judges)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
@@ -481,6 +482,22 @@ def _are_sure(judges: Sequence[str]) -> bool:
     ]
     short = all(len(one) < 3 or JUDGE.search(one) or one[-1].isdigit() for one in rest)
     return all(map(SURE.search, judges)) and (short or len(judges) == 1)
+
+
+_SCALES = ((0, 1), (1, 5), (0, 5), (1, 10), (0, 10), (0, 100))
+
+
+def _deciding(columns: Sequence[Sequence[object]]) -> str:
+    """Return the options by which columns of judges decide, with the usual scale of scores."""
+    rule = " --strategy majority"
+    scores = [likely_number(cell) for column in columns for cell in column]
+    numbers = [score for score in scores if score is not None]
+    if not numbers or len(numbers) < len(scores):
+        return rule
+    for low, high in _SCALES:
+        if low <= min(numbers) and max(numbers) <= high:
+            return f"{rule}{f' --scale {low}..{high}' * (high > 1)} --threshold 0.5"
+    return rule
 
 
 def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:

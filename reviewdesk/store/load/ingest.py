@@ -311,7 +311,7 @@ class Ingest:
 
 
 _UNDECIDED = (
-    "without a decision: neither stated nor to be had "
+    "without a decision: not stated, and not computable "
     "(--threshold, --quorum and --strategy fill what is unknown)"
 )
 _VOTELESS = "without a decision: no juror cast a vote"

@@ -14,6 +14,7 @@ from reviewdesk.app.keys.commands import (
     complete_command,
     files,
     last_of_list,
+    panel_files,
     parse_command,
 )
 from reviewdesk.domain.query.completion import Option
@@ -91,6 +92,11 @@ def test_files_complete(tmp_path: Path) -> None:
     }
     assert not any("hidden" in o.text for o in files(f"{tmp_path}/", len(f"{tmp_path}/")).options)
     assert files("/no/such/folder/x", 17).options == ()
+    (tmp_path / "panel.yaml").write_text("jurors: []")
+    (tmp_path / "suite.yaml").write_text("jury: []")
+    typed = f"{tmp_path}/"
+    found = [o.text for o in panel_files(typed, len(typed)).options]
+    assert found == [f"{tmp_path}/panel.yaml", f"{tmp_path}/runs/"]
 
 
 @pytest.mark.parametrize("typed", ["~no-such-user/x", "a" * 5000 + "/x", "\0/x"])

@@ -164,7 +164,7 @@ def test_the_page_names_its_design(tmp_path: Path) -> None:
     found = census(tmp_path)
     assert "by how sure it is, 4 labels, every" in cells(page_lines(found, 78, blind=False))[0]
     assert (
-        "BINS  4 labels, every verdict is labelled"
+        "BINS  4 labels, every decided verdict is labelled"
         in cells(page_lines(found, 78, blind=False, as_table=True))[0]
     )
     blind = "\n".join(cells(page_lines(found, 158, blind=True)))

@@ -58,7 +58,7 @@ def test_segments_in_words(run: Cli, write: Write) -> None:
     assert "by decision" in out.lower()
     assert "0.90" in out
     tests = run("calibrate", "--by", "test").out
-    assert "too small, under 20 labels: t0, t1, t10" in " ".join(tests.split())
+    assert "no test has 20 labels, so none has figures: t0, t1, t10" in " ".join(tests.split())
     assert "and 48 more" in " ".join(tests.split())
     few = write("few.json", report(verdict("one"), report_id="few"))
     run("ingest", few)
@@ -218,9 +218,9 @@ def test_intervals_are_checked_on_runs_like_this_one(run: Cli, write: Write) -> 
     # Every verdict is labelled.
     assert [(one["coverage"], one["runs"]) for one in found] == [(1, 20)] * 6
     assert found[0]["figure"] == "accuracy"
-    assert (
-        "DO THE INTERVALS HOLD?  20 runs like this one" in run("calibrate", "--simulate", "20").out
-    )
+    out = run("calibrate", "--simulate", "20").out
+    assert "DO THE INTERVALS HOLD?  20 runs like this one" in out
+    assert "figures are exact, and there is nothing to check" in out
     run("ingest", write("few.json", report(verdict("x"), report_id="few")))
     few = run("calibrate", "--simulate", "20", "--run", "few")
     assert (few.code, "its labels do not represent the whole run" in few.err) == (2, True)

@@ -12,7 +12,8 @@ def test_a_table_is_opened_by_the_map_that_is_proposed(cli: Cli, tmp_path: Path)
     path.write_text(ROWS)
     refused = cli("ingest", path)
     assert refused.code == 2
-    assert refused.lines[0].endswith(f"open {path} --judge-columns gpt_score,claude_score")
+    options = "--judge-columns gpt_score,claude_score --strategy majority --threshold 0.5"
+    assert refused.lines[0].endswith(f"open {path} {options}")
     assert 'columns = ["gpt", "claude"]' in refused.err
     made = tmp_path / "rows.toml"
     shown = cli("map", path, "-o", made)

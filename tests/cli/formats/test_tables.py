@@ -38,7 +38,8 @@ def test_the_labels_of_a_table_are_taken_on_request(cli: Cli) -> None:
 def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
     refused = cli("ingest", WIDE)
     assert (refused.code, refused.out) == (2, "")
-    assert refused.lines[0].endswith(f"--judge-columns {JUDGES}")
+    options = "--strategy majority --scale 1..5 --threshold 0.5"
+    assert refused.lines[0].endswith(f"--judge-columns {JUDGES} {options}")
     (raw,) = cli("ingest", WIDE, "--judge-columns", JUDGES, "--json").json
     # One of 36 cells is empty.
     assert "--scale LOW..HIGH (35x, from 1 to 5)" in raw["notes"][0]

@@ -29,7 +29,7 @@ def test_each_named_column_is_a_judge() -> None:
 def test_without_the_option_the_line_says_which_columns_to_name() -> None:
     line = refusal(WIDE)
     assert "has no column that names the judge (its columns: item, text, a, b, human)" in line
-    assert line.endswith("reviewdesk open t.csv --judge-columns a,b")
+    assert line.endswith("--judge-columns a,b --strategy majority --threshold 0.5")
 
 
 def test_a_name_with_a_blank_is_quoted_in_the_hint() -> None:
