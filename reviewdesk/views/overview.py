@@ -214,7 +214,7 @@ def _why(item: Item) -> Words:
     return joined(said, " · ")
 
 
-def _reason_of(item: Item, seats: Sequence[Seat], *, highest: bool) -> list[Words]:
+def _reason_of(item: Item, seats: Sequence[Seat], *, highest: bool) -> list[str | Text]:
     """Return the name and the reason of the surest of these jurors that gives one."""
     given = [
         ((one.ballot.score or 0.0) * (-1 if highest else 1), one.ballot.seat, one.ballot)

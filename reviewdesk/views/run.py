@@ -376,6 +376,6 @@ def simulation(found: Sequence[SimulatedFigure], runs: int) -> Document:
     ]
     text = "Truth is drawn by the labels' own rates, and every draw labels as many as count now."
     if not found[0].width:
-        text = "Every decided verdict is labelled: figures are exact, and there is nothing to check."
+        text = "Every decided verdict is labelled: the figures are exact. Nothing is left to check."
     blocks = (table(heads, rows, "Intervals in simulated runs"), Paragraph(text, Tone.MUTED))
     return Document((Section("Do the intervals hold?", blocks, f"{runs:,} runs like this one"),))

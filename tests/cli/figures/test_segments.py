@@ -220,7 +220,7 @@ def test_intervals_are_checked_on_runs_like_this_one(run: Cli, write: Write) -> 
     assert found[0]["figure"] == "accuracy"
     out = run("calibrate", "--simulate", "20").out
     assert "DO THE INTERVALS HOLD?  20 runs like this one" in out
-    assert "figures are exact, and there is nothing to check" in out
+    assert "Nothing is left to check" in out
     run("ingest", write("few.json", report(verdict("x"), report_id="few")))
     few = run("calibrate", "--simulate", "20", "--run", "few")
     assert (few.code, "its labels do not represent the whole run" in few.err) == (2, True)
