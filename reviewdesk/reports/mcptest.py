@@ -26,7 +26,7 @@ from reviewdesk.reports.bytes.strict_json import (
 from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import VerdictNames
+from reviewdesk.reports.mapping.foreign import ID_LENGTH
 from reviewdesk.reports.mapping.secrets import named_secrets, settings_among, without_settings
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
@@ -210,13 +210,11 @@ _PLAIN = {ESCALATE: bool, "same_family": bool, "bias_warning": str}
 
 
 class JuryMapper:
-    """Maps the juries of one file; remembers the ids given and the keys that were not mapped."""
+    """Maps the juries of one file; remembers the keys that were not mapped."""
 
     def __init__(self, panels: PanelReader) -> None:
-        """Start with no id taken."""
         self._panels = panels
         self._remarks = panels.notes
-        self._names = VerdictNames()
 
     def verdict(self, jury: FoundJury, line: int) -> JsonObject:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
@@ -241,7 +239,7 @@ class JuryMapper:
                     ballot["pass"] = None
         agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
         body: JsonObject = {
-            "id": self._names.verdict(test),
+            "id": test[:ID_LENGTH],
             "case": values.without_nulls({
                 "test": test,
                 "suite": _of_type(str, _nearest(jury, ("suite",))),

@@ -57,7 +57,9 @@ class ReportVerdict(NamedTuple):
     """The texts that the value was read beside and that a report must not repeat."""
 
 
-Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
+Place: TypeAlias = tuple[str, str]
+"""``where`` and ``origin`` of a ``ReportVerdict``."""
+Checked: TypeAlias = tuple[Place, Written | FieldProblem]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
@@ -103,6 +105,8 @@ class Report:
         self._skip_bad = skip_bad
         self._foreign = False
         self._ids = IdSet()
+        self._counts: dict[str, int] = {}
+        """The counter that the last verdict with a repeated id got."""
         self._left_out: list[str] = []
         self._made_unique = 0
         self._unread = UnreadBallots()
@@ -129,16 +133,17 @@ class Report:
         self._ids = IdSet()
         self._met = self._secrets
         self._left_out.clear()
+        self._counts.clear()
         self.skipped = self._made_unique = self.responses = self._given = 0
         self._unread = UnreadBallots()
         self._tally = ImportTally(
             notes=list(self._first_notes), lenient=self._lenient, proved=self._proved
         )
         with self._open() as stream:
-            some = _some(iter(self._items(stream, self._tally)))
-            for items in some:
+            some = self._some(self._items(stream, self._tally))
+            for group in some:
                 self.position = position_of(stream)
-                for item, made in (found := iter(self._checked(items))):
+                for place, made in (found := iter(group)):
                     if not isinstance(made, FieldProblem):
                         self._unread.add(made[0].jurors)
                         self.responses += bool(made[0].output)
@@ -147,10 +152,10 @@ class Report:
                     elif self._skip_bad:
                         self.skipped += 1
                         if len(self._left_out) < _MOST_NAMED:
-                            self._left_out.append(f"{_place(item, made)}: {made.text}")
+                            self._left_out.append(f"{_spelt(place, made)}: {made.text}")
                     else:
-                        later = chain(found, chain.from_iterable(map(self._checked, some)))
-                        raise self._error(item, made, later)
+                        later = chain(found, chain.from_iterable(some))
+                        raise self._error(place, made, later)
             self.position = position_of(stream)
         if self.skipped and not self._ids:
             message = f"has no verdict that can be read; the first is {self._left_out[0]}"
@@ -164,22 +169,29 @@ class Report:
         self._close_notes()
         self._ids = IdSet()  # no longer needed, and large
 
-    def _checked(self, items: list[ReportVerdict]) -> list[Checked]:
-        """Return verdicts, or their problems; ids are looked up together, which is faster."""
-        if self.texts is not None:
-            items = list(map(self.texts.filled, items))
-        found: list[Checked] = [(item, self._read(item)) for item in items]
-        ids = [made[0].id for _, made in found if not isinstance(made, FieldProblem)]
-        if len(set(ids)) == len(ids) and self._ids.isdisjoint(ids):
-            self._ids.update(ids)
-        else:
-            found = [(item, self._unique(made)) for item, made in found]
-        if self._foreign:
-            # The readers of foreign formats add a counter to an id that is taken.
-            parts = [one.rpartition("#") for one in ids if "#" in one]
-            counted = [base in self._ids for base, _, end in parts if end.isdecimal()]
-            self._made_unique += sum(counted)
-        return found
+    def _some(self, items: Iterable[ReportVerdict]) -> Iterator[list[Checked]]:
+        """Yield verdicts or their problems in groups, whose ids are looked up together.
+
+        An error is raised after the verdicts before it are yielded.
+        """
+        some: list[Checked] = []
+        try:
+            for item in items if self.texts is None else map(self.texts.filled, items):
+                some.append(((item.where, item.origin), self._read(item)))
+                if len(some) == _TOGETHER:
+                    yield self._with_ids(some)
+                    some = []
+        except ReviewDeskError:
+            yield self._with_ids(some)
+            raise
+        yield self._with_ids(some)
+
+    def _with_ids(self, some: list[Checked]) -> list[Checked]:
+        ids = [made[0].id for _, made in some if not isinstance(made, FieldProblem)]
+        if len(set(ids)) < len(ids) or not self._ids.isdisjoint(ids):
+            return [(place, self._unique(made)) for place, made in some]
+        self._ids.update(ids)
+        return some
 
     def _read(self, item: ReportVerdict) -> Written | FieldProblem:
         verdict = item.value
@@ -212,18 +224,30 @@ class Report:
         return verdict_model(text) if altered else made, text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
-        """Return the problem of a verdict whose id occurred before; else remember its id."""
+        """Return a verdict with an id of its own, and remember it.
+
+        If the id occurred before, it gets a counter in a foreign file: the second of equal ids
+        ends in ``#2``. In a canonical one it is a problem.
+        """
         if isinstance(made, FieldProblem):
             return made
-        name = made[0].id
+        name = unused = made[0].id
         if name in self._ids:
-            return FieldProblem(("id",), f"must be unique in the report, found {found(name)} again")
-        self._ids.update((name,))
+            if not self._foreign:
+                problem = f"must be unique in the report, found {found(name)} again"
+                return FieldProblem(("id",), problem)
+            self._made_unique += 1
+            count = self._counts.get(name, 1)
+            while unused in self._ids:
+                count += 1
+                unused = f"{name}#{count}"
+            self._counts[name] = count
+            body = json_of({**decode(made[1]), "id": unused})
+            made = verdict_model(body), body
+        self._ids.update((unused,))
         return made
 
-    def _error(
-        self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
-    ) -> ReportError:
+    def _error(self, place: Place, problem: FieldProblem, later: Iterator[Checked]) -> ReportError:
         bad = rest = 0
         for _, made in islice(later, _COUNT_AT_MOST + 1):
             rest += 1
@@ -232,7 +256,7 @@ class Report:
         if rest > _COUNT_AT_MOST:
             leaves = f"leaves out at least {bad + 1}"
         hint = f"Fix the file, or open with --skip-bad ({leaves})."
-        return ReportError(self._source.shown_name, _place(item, problem), problem.text, hint)
+        return ReportError(self._source.shown_name, _spelt(place, problem), problem.text, hint)
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
@@ -260,24 +284,10 @@ class Report:
                 self.notes.append(note.format(count, "s" * (count > 1)))
 
 
-def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:
-    """Yield verdicts in groups; an error is raised after the verdicts before it are yielded."""
-    some: list[ReportVerdict] = []
-    try:
-        for item in items:
-            some.append(item)
-            if len(some) == _TOGETHER:
-                yield some
-                some = []
-    except ReviewDeskError:
-        yield some
-        raise
-    yield some
-
-
-def _place(item: ReportVerdict, problem: FieldProblem) -> str:
-    path = spell_path(problem.path, item.origin)
-    return f"{item.where}: {path}" if item.where else path
+def _spelt(place: Place, problem: FieldProblem) -> str:
+    where, origin = place
+    path = spell_path(problem.path, origin)
+    return f"{where}: {path}" if where else path
 
 
 class Record(Struct, frozen=True):

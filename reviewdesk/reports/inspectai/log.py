@@ -47,12 +47,12 @@ from reviewdesk.reports.inspectai.transcript import (
 )
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import (
+    ID_LENGTH,
     LateFactError,
     LateFacts,
     Models,
     Remarks,
     juror_ids,
-    unused,
 )
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
@@ -180,20 +180,15 @@ def _check(ballot: Ballot) -> JsonObject:
     )
 
 
-_ID_LENGTH = 480
-"""An id has at most 500 characters; the rest leaves room for a counter."""
-
-
 class SampleMapper:
-    """Maps the samples of one log; remembers the ids it gave and the remarks to show."""
+    """Maps the samples of one log; remembers the remarks to show."""
 
     def __init__(self, run: LogHeader, options: ReadOptions, scales: LateFacts) -> None:
-        """Start with no ids given; ``scales`` already knows all scores of the log."""
+        """``scales`` already knows all scores of the log."""
         self.remarks = Remarks()
         self.models = Models(options)
         self._run = run
         self._grader = GradeReader(options, self.remarks, scales)
-        self._ids: dict[str, int] = {}
 
     def verdicts(self, sample: Sample, pointer: str) -> Iterator[JsonObject]:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
@@ -215,7 +210,7 @@ class SampleMapper:
             people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
-                "id": unused(f"{name}/{jury.panel}"[:_ID_LENGTH] if several else name, self._ids),
+                "id": f"{name}/{jury.panel}"[:ID_LENGTH] if several else name,
                 "case": case,
                 **sample_texts,
                 "rubric": rubrics.pop() if len(rubrics) == 1 else None,
@@ -237,7 +232,7 @@ class SampleMapper:
         plain = isinstance(stated, str | int) and not isinstance(stated, bool)
         test = (str(stated) if plain else "") or "sample"
         epoch = whole(keys.get("epoch"))
-        name = test[:_ID_LENGTH]
+        name = test[:ID_LENGTH]
         if epoch is not None and (epoch > 1 or self._run.epochs > 1):
             name = f"{name}/epoch {epoch}"
         invalid = isinstance(keys.get("invalidation"), dict)

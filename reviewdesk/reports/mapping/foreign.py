@@ -12,7 +12,7 @@ from reviewdesk.errors import ReportError
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.options import ReadOptions
 
-_ID_LENGTH = 480
+ID_LENGTH = 480
 JUROR_LENGTH = 190
 """These leave room for a counter: a verdict's id has at most 500 characters, a juror's 200."""
 
@@ -41,17 +41,6 @@ def juror_ids(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ids of a panel's jurors, in the order of their seats."""
     taken: dict[str, int] = {}
     return tuple([unused(name[:JUROR_LENGTH], taken) for name in names])
-
-
-class VerdictNames:
-    """Makes the ids of a file's verdicts unique with a counter."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-
-    def verdict(self, name: str) -> str:
-        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken."""
-        return unused(name[:_ID_LENGTH], self._ids)
 
 
 def unmet_models(given: Iterable[str], met: Container[str]) -> list[str]:

@@ -16,7 +16,7 @@ from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, f
 from reviewdesk.reports.bytes.window import Outline, Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import LateFactError, Models, VerdictNames
+from reviewdesk.reports.mapping.foreign import ID_LENGTH, LateFactError, Models
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
     named_secrets,
@@ -163,7 +163,7 @@ _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
 
 
 class RowMapper:
-    """Maps the rows of one file; remembers the ids it gave and the notes on the import."""
+    """Maps the rows of one file; remembers the notes on the import."""
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions) -> None:
         """Start with the survey of all rows."""
@@ -171,7 +171,6 @@ class RowMapper:
         self._models = Models(options)
         self._survey = seen
         self._options = options
-        self._names = VerdictNames()
         self._tests = Tests()
 
     def import_notes(self) -> list[str]:
@@ -221,8 +220,8 @@ class RowMapper:
                 nth = f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else ""
                 tag = [f"{kind[:80]}{nth}"]
             kept = {key: value for key, value in body.items() if value not in (None, [], {})}
-            name = self._names.verdict("/".join([*steps, *tag]))
-            yield {"id": name, **kept, "jurors": body["jurors"]}
+            name = "/".join([*steps, *tag])
+            yield {"id": name[:ID_LENGTH], **kept, "jurors": body["jurors"]}
 
     def _body(
         self, row: JsonObject, panel: AssertionJury, common: JsonObject, parts: ResultRow

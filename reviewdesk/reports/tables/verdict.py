@@ -13,7 +13,7 @@ from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
-from reviewdesk.reports.mapping.foreign import LEFT_OUT, VerdictNames, juror_ids
+from reviewdesk.reports.mapping.foreign import ID_LENGTH, LEFT_OUT, juror_ids
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
@@ -76,7 +76,6 @@ class VerdictMaker:
             "threshold": self._ballots.threshold,
             "decision": self._decision,
         }
-        self._names = VerdictNames()
 
     def drafts(self, rows: Iterable[TableRow]) -> Iterator[Draft]:
         """Yield drafts in the order of their first rows, each once it has all of its rows."""
@@ -166,7 +165,7 @@ class VerdictMaker:
         case |= {key: value for role, key in _OF_CASE if (value := facts.get(role))}
         if item.dimension:
             case["dimension"] = item.dimension
-        body: JsonObject = {"id": self._names.verdict(name), "case": case}
+        body: JsonObject = {"id": name[:ID_LENGTH], "case": case}
         if said := facts.get("conversation"):
             facts |= {role: facts.get(role) or getattr(said, role) for role in ("input", "output")}
         body |= {role: value for role in _OF_BODY if (value := facts.get(role)) is not None}
