@@ -66,7 +66,10 @@ class Clock:
 def mostly_slow(values: Iterable[Any], every: int = 3) -> list[Any]:
     """Return values to parametrize by, of which one in ``every`` runs with README's command."""
     return [
-        pytest.param(value, marks=[pytest.mark.slow] * (at % every > 0))
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)),
+            marks=[pytest.mark.slow] * (at % every > 0),
+        )
         for at, value in enumerate(values)
     ]
 

@@ -52,6 +52,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "d.db"
 
 
+@pytest.mark.slow
 def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Path) -> None:
     loaded, dataclasses, strip = json.loads(printed(_APP, str(path)).splitlines()[-1])
     loaded, dataclasses = set(loaded), set(dataclasses)

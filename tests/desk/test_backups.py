@@ -18,7 +18,7 @@ from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.settings import Settings
 from reviewdesk.store.backup import is_in_use
 from tests.app.reviewkit import Review
-from tests.helpers import START, Clock, contents, load, numbered, open_desk, spawn
+from tests.helpers import START, Clock, contents, load, mostly_slow, numbered, open_desk, spawn
 
 HOLD = """
 import sys
@@ -94,7 +94,7 @@ def test_the_newest_are_kept_and_other_files_are_left_alone(desk: Desk, clock: C
     assert names(desk) == sorted(others + dated)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize("steps", mostly_slow([1, 0, 2]))
 def test_a_stopped_backup_leaves_nothing(desk: Desk, clock: Clock, steps: int) -> None:
     load(desk, numbered(3000, report_id="big"))
     label(desk)

@@ -19,7 +19,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views.json import review as shapes
 from tests.domain.bodies import item_hash
-from tests.helpers import SAMPLES
+from tests.helpers import SAMPLES, mostly_slow
 from tests.reports.canonical.schema import report_schema
 
 FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
@@ -46,7 +46,7 @@ def document(name: str) -> dict[str, Any]:
     return {**header, "verdicts": verdicts}
 
 
-@pytest.mark.parametrize("name", [FIRST, SECOND, CODE, LIBRARY])
+@pytest.mark.parametrize("name", mostly_slow([FIRST, SECOND, CODE, LIBRARY]))
 def test_a_sample_loads_without_a_remark(desk: Desk, name: str) -> None:
     sample = document(name)
     assert list(Draft202012Validator(report_schema()).iter_errors(sample)) == []

@@ -25,6 +25,7 @@ def test_every_command_is_documented(name: str, command: click.Command) -> None:
     assert command.help, f"{name} has no help"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_what_is_made_from_the_code_is_up_to_date(name: str) -> None:
     page, make = BLOCKS[name]

@@ -14,6 +14,7 @@ from reviewdesk.live.records import Request, Response
 from reviewdesk.views.document import Section
 from reviewdesk.views.json.figures import batch
 from reviewdesk.views.panel import turnout
+from tests.helpers import mostly_slow
 from tests.judgekit import Answer, Jurors, Room, fine, of_whom, world
 from tests.live.limiters import VirtualClock
 
@@ -40,7 +41,9 @@ def refusal(status: int) -> Response:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(401, "unauthorized"), (402, "spent_credit"), (403, "forbidden"), (404, "not_found")],
+    mostly_slow(
+        [(401, "unauthorized"), (402, "spent_credit"), (403, "forbidden"), (404, "not_found")]
+    ),
 )
 def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
     room: Room, status: int, kind: str

@@ -12,7 +12,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, ReportError, UsageError
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.window import Window
-from tests.helpers import contents, load, numbered, open_desk, report, source, verdict
+from tests.helpers import contents, load, mostly_slow, numbered, open_desk, report, source, verdict
 
 
 @pytest.mark.parametrize("bad", [0, 1, 499, 500, 501, 1100])
@@ -39,7 +39,7 @@ BEHIND = {
 }
 
 
-@pytest.mark.parametrize("end", BEHIND.values(), ids=BEHIND)
+@pytest.mark.parametrize("end", mostly_slow(BEHIND.values(), every=2), ids=BEHIND)
 @pytest.mark.parametrize("bad", [False, True])
 def test_what_stands_behind_the_verdicts_counts_as_if_it_stood_before(
     desk: Desk, end: str, bad: bool

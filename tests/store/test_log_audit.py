@@ -13,7 +13,7 @@ from reviewdesk.desk.core import verify
 from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import rebuild
-from tests.helpers import load, numbered, open_desk
+from tests.helpers import load, mostly_slow, numbered, open_desk
 
 GUARDS = ("label_events_next", "label_events_fixed", "label_events_kept")
 Attack = Callable[[sqlite3.Connection], object]
@@ -316,7 +316,7 @@ def test_no_event_is_changed_or_deleted(log: sqlite3.Connection, statement: str)
     ],
     ids=str,
 )  # fmt: skip
-@pytest.mark.parametrize("verb", ["INSERT", "INSERT OR REPLACE"])
+@pytest.mark.parametrize("verb", mostly_slow(["INSERT", "INSERT OR REPLACE"]))
 def test_no_insert_out_of_place(
     log: sqlite3.Connection, verb: str, changes: dict[str, Any]
 ) -> None:

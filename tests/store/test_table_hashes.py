@@ -10,7 +10,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.records import Truth, View
-from tests.helpers import Clock, load, numbered, open_desk
+from tests.helpers import Clock, load, mostly_slow, numbered, open_desk
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("table", CHANGES)
+@pytest.mark.parametrize("table", mostly_slow(CHANGES))
 def test_a_changed_table_is_named_until_the_desk_is_repaired(path: Path, table: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
         assert conn.execute(CHANGES[table]).rowcount > 0

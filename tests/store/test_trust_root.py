@@ -27,6 +27,7 @@ from tests.helpers import (
     drawn_by_verdict,
     drop_label_state,
     load,
+    mostly_slow,
     numbered,
     open_desk,
     report,
@@ -103,7 +104,7 @@ def edit(path: Path, *statements: str) -> None:
             conn.execute(statement)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", mostly_slow(ATTACKS, every=2))
 def test_an_edit_that_leaves_the_hashes_is_named(path: Path, name: str) -> None:
     assert verify(path).ok
     statement, problem = ATTACKS[name]

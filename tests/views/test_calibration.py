@@ -16,7 +16,7 @@ from reviewdesk.domain.records import Metrics, TagCount, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.views.calibration import calibration, confidence_text
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
-from tests.helpers import load, open_desk, report, verdict
+from tests.helpers import load, mostly_slow, open_desk, report, verdict
 
 
 def page(
@@ -247,7 +247,7 @@ def other_runs(folder: Path, truths: tuple[str, ...]) -> tuple[CalibrationPage, 
     return found[0], found[1]
 
 
-@pytest.mark.parametrize("width", [78, 158])
+@pytest.mark.parametrize("width", mostly_slow([78, 158]))
 @pytest.mark.parametrize(
     "truths",
     [(), ("unsure",), ("pass", "fail", "pass"), ("fail", "pass", "unsure", "fail", "pass", "pass")],

@@ -95,6 +95,7 @@ def unknown() -> set[str]:
     return {word.lower() for text in texts() for word in WORD.findall(text)} - understood()
 
 
+@pytest.mark.slow
 def test_every_word_is_an_everyday_word_or_is_explained() -> None:
     assert sorted(unknown()) == []
 

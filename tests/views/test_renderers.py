@@ -19,6 +19,7 @@ from reviewdesk.pages.html import fragment
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import document as doc
 from tests.app.paint.test_styled import WIDTHS, check
+from tests.helpers import mostly_slow
 from tests.views.documents import documents
 
 WIDTH = 4000
@@ -159,7 +160,7 @@ def lost(document: doc.Document, renderer: str) -> str:
     return f"wanted …{wanted[max(0, at - 40) : at + 60]}, found …{found[max(0, at - 40) : at + 60]}"
 
 
-@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("renderer", mostly_slow(RENDERERS))
 def test_a_renderer_says_all_of_every_document_and_nothing_else(renderer: str) -> None:
     found = {name: lost(made, renderer) for name, made in documents().items()}
     assert {name: text for name, text in found.items() if text} == {}

@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.desk import Desk
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
-from tests.helpers import SHARED, numbered, report, verdict
+from tests.helpers import SHARED, mostly_slow, numbered, report, verdict
 
 GOOD = numbered(6)
 
@@ -68,7 +68,7 @@ def refused(cli: Cli, *arguments: str | Path) -> str:
     return line
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", mostly_slow(BAD))
 @pytest.mark.parametrize("command", ["ingest", pytest.param("open", marks=pytest.mark.slow)])
 def test_a_bad_file_is_one_line(cli: Cli, write: Write, command: str, name: str) -> None:
     path = write("report.json", BAD[name])

@@ -14,7 +14,7 @@ from reviewdesk.desk.archive.archive import archive_source, put_together
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.errors import UsageError
 from tests.desk.archive.archivekit import Here, drawn, lines, repeated, verdicts, write_parts
-from tests.helpers import load, open_desk, verdict
+from tests.helpers import load, mostly_slow, open_desk, verdict
 
 WAVERING = verdicts(60)
 CALM = [
@@ -39,7 +39,7 @@ def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
 
 @pytest.mark.parametrize(
     "bodies",
-    [WAVERING, CALM, repeated(WAVERING, 17), repeated(CALM, 45)],
+    mostly_slow([WAVERING, CALM, repeated(WAVERING, 17), repeated(CALM, 45)]),
     ids=["recomputed", "stated", "shared", "stated and shared"],
 )
 def test_flags_order_and_draw_are_those_of_the_plain_load(

@@ -22,7 +22,7 @@ from reviewdesk.domain.records import Item
 from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.figures import batch
-from tests.helpers import START, load, open_desk
+from tests.helpers import START, load, mostly_slow, open_desk
 from tests.judgekit import (
     CUT,
     JURORS,
@@ -66,7 +66,7 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
     assert seats == [f"j{at}" for at in range(JURORS)]
 
 
-@pytest.mark.parametrize("name", ["report.jsonl", "report.json"])
+@pytest.mark.parametrize("name", mostly_slow(["report.jsonl", "report.json"]))
 @pytest.mark.parametrize(
     "more",
     [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.labels.team import error_rate, reviewer_error, sensitivity
 from reviewdesk.domain.stats.figures import Estimate, Part
 from reviewdesk.domain.stats.stratified import drawn_rate
+from tests.helpers import mostly_slow
 
 
 @given(st.floats(0, 0.5))
@@ -48,7 +49,7 @@ KINDS = ("apart", "with the panel", "against it")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("accuracy", [0.8, 0.9])
+@pytest.mark.parametrize("accuracy", mostly_slow([0.8, 0.9]))
 def test_the_band_holds_the_truth_however_people_err(kind: str, accuracy: float) -> None:
     """A tenth of 100 labels is wrong; a quarter of them have a second opinion."""
     rng = np.random.default_rng(5)

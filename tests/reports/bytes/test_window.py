@@ -13,6 +13,7 @@ from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.inspectai.transcript import KEEP, pick
+from tests.helpers import mostly_slow
 from tests.reports.pieces import Pieces, PieceSource
 
 FAIL = failing(PieceSource.of("a.json", b"", (1,)))
@@ -83,7 +84,7 @@ def _around(token: str) -> Iterator[bytes]:
         yield (form % ((token,) * form.count("%s"))).encode()
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", mostly_slow(READINGS))
 def test_a_token_may_be_cut_anywhere(reading: str) -> None:
     for token in TOKENS:
         for data in _around(token):

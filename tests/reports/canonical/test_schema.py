@@ -185,6 +185,7 @@ def test_models_and_generated_schema_accept_the_same(step: int) -> None:
     assert accepted < len(mutants)
 
 
+@pytest.mark.slow
 @STEPS
 def test_generated_and_published_schema_accept_the_same(step: int) -> None:
     if not PUBLISHED.exists():
