@@ -115,7 +115,6 @@ def _has(*keys: str) -> Callable[[Outline], bool]:
     return lambda outline: all(key in outline.keys for key in keys)
 
 
-_JQ = "Make a table: jq -c '{0}' {{file}} > ratings.jsonl"
 _DOCUMENTS: Kinds = (
     (_has("confidence", "correct"), "is a calibration labels file, not a report", _CALIBRATE),
     (lambda outline: "truth" in outline.keys and {"id", "item_hash"} & outline.keys.keys(),
@@ -124,13 +123,6 @@ _DOCUMENTS: Kinds = (
      "Ask a panel: reviewdesk judge {file} --panel PANEL -o REPORT"),
     (_has("runs", "$schema"), "is a SARIF log, which has no ballots", _SOURCE),
     (_has("cells", "nbformat"), "is a Jupyter notebook, not a report", _WRITE),
-    (_has("doc_id", "filtered_resps", "metrics"),
-     "is a samples file of lm-eval, which names no judge",
-     _JQ.format("{{item: .doc_id, judge: .metrics[0], score: .[.metrics[0]]}}")),
-    (lambda outline: {"completion_fns", "eval_name"} <= outline.first("spec").keys(),
-     "is a log of OpenAI evals, which names no judge",
-     _JQ.format('select(.type == "match") |'
-                " {{item: .sample_id, judge: .type, pass: .data.correct}}")),
     (_are_asked, "is a panel file, not a report",
      "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
     (_has("case", "jurors"), "has verdicts with jurors, but no report around them",

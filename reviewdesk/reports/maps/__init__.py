@@ -49,17 +49,20 @@ def fitting(
 ) -> list[str]:
     """Return the maps whose signature a table's columns match; of one tool only, if named.
 
-    For a map whose rows are nested, the signature is the outermost keys of the ``document``.
+    For a map whose rows are nested, the signature may be the outermost keys of the ``document``. Of
+    several maps of one tool, the one with most in its signature counts.
     """
-    return [
+    found = [
         name
         for name, one in made.items()
         if (tool is None or one["name"] == tool)
         and all(
-            _has(document if "." in str(one.get("rows", "")) else columns, path)
+            _has({*columns, *document} if "." in str(one.get("rows", "")) else columns, path)
             for path in one["signature"]
         )
     ]
+    found.sort(key=lambda name: -len(made[name]["signature"]))
+    return [*{made[name].get("name", name): name for name in reversed(found)}.values()]
 
 
 def _folder() -> Path:

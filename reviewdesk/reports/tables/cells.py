@@ -19,11 +19,11 @@ Cells: TypeAlias = Mapping[str, Any]
 
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
-    "reasons", "feedback", "critique", "why", "notes", "note", "remark", "remarks", "rationales",
-    "explanations", "justifications", "kommentar", "kommentare", "begründung", "bemerkung",
-    "anmerkung", "commentaire", "justificación", "explicación", "motivo", "comentario", "raison",
-    "motivazione", "justificativa", "toelichting", "理由", "原因", "说明", "备注", "コメント",
-    "причина", "комментарий",
+    "reasons", "feedback", "feedbacks", "critique", "why", "notes", "note", "remark", "remarks",
+    "rationales", "explanations", "justifications", "kommentar", "kommentare", "begründung",
+    "bemerkung", "anmerkung", "commentaire", "justificación", "explicación", "motivo",
+    "comentario", "raison", "motivazione", "justificativa", "toelichting",
+    "理由", "原因", "说明", "备注", "コメント", "причина", "комментарий",
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
@@ -31,9 +31,9 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
         "grader", "scorer", "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice",
-        "juiz", "evaluador", "évaluateur", "evaluator_name", "grader_name", "scorer_name",
-        "rater_name", "annotator_name", "model_judge", "judge_model", "source_id", "j", "评委",
-        "裁判", "评审", "審査員", "судья",
+        "juiz", "evaluador", "évaluateur", "evaluator_name", "evaluator_id", "grader_name",
+        "scorer_name", "rater_name", "annotator_name", "model_judge", "judge_model", "source_id",
+        "j", "评委", "裁判", "评审", "審査員", "судья",
     ),
     "score": (
         "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
@@ -103,7 +103,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
         "alternative", "response_b", "answer_b", "output_b", "response_2", "answer_2", "output_2",
-        "response2", "answer2", "output2", "rejected",
+        "response2", "answer2", "output2", "rejected", "baseline_model_response",
     ),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
@@ -181,7 +181,8 @@ _CRITERIA = frozenset({
 def is_criterion(column: str) -> bool:
     """Return True if a name is the name of a question, such as tone, and not of a judge."""
     plain = _plain(column)
-    return plain in _CRITERIA or plain.removesuffix("_metric") in _CRITERIA
+    short = (plain.removesuffix("_metric"), plain.rstrip("0123456789"))
+    return plain in _CRITERIA or not _CRITERIA.isdisjoint(short)
 
 
 def _plain(column: str) -> str:

@@ -328,7 +328,8 @@ class MapReader:
                 pattern = rule.columns if isinstance(rule.columns, str) else "*"
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                    group = f"{raw.get('score', pattern)}\0{star}\0{rule.as_ == 'person'}"
+                    score = pattern if rule.score.startswith("=") else rule.score or pattern
+                    group = f"{score}\0{star}\0{rule.as_ == 'person'}"
                     groups.setdefault(group, []).append(place)
             elif rule.as_ == "nothing" and not rule.each:
                 self._skips.append(self._place(raw))
@@ -336,7 +337,7 @@ class MapReader:
                 # Each question that a rule names has an answer of its own in an element.
                 asked = rule.dimension if rule.dimension.startswith("=") else ""
                 groups.setdefault(f"{rule.each}\0{asked}", []).append(self._place(raw))
-            for one in filter(None, rule.each.split(" + ")):
+            for one in filter(None, _WAYS.split(rule.each)):
                 self._use(f"{one.partition('.*')[0]}.*")
             if not (rule.each or rule.columns):
                 continue

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
@@ -29,9 +30,10 @@ from reviewdesk.reports.wording import JsonObject
 _MOST_LISTED = 20
 _PAIR = ("chosen", "rejected")
 _FIRST = {
-    "pass": ["A", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
-    "fail": ["B", "rejected", "model_b", "response_b", "assistant_b", "right", "second", "2"],
-}
+    "pass": ["A", "candidate", "chosen", "model_a", "response_a", "assistant_a", "left", "first"],
+    "fail": ["B", "baseline", "rejected", "model_b", "response_b", "assistant_b", "right",
+             "second", "2"],
+}  # fmt: skip
 """The words for the better one of two responses."""
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
@@ -44,6 +46,8 @@ _UNLIKELY = re.compile(
     re.IGNORECASE,
 )
 """Columns of objects that hardly hold answers, if others do."""
+_EARLIER = re.compile(r"^(?:orig|original|previous|old)_", re.IGNORECASE)
+"""The start of the name of an answer that another one replaces."""
 _OF_FAULT = {"pass": NO, "fail": YES}
 """The words for the answers to a question whether there is a fault."""
 _OF_PEOPLE = frozenset({"annotation_id", "annotator", "lead_time"})
@@ -126,6 +130,10 @@ class Guesser(TableShapes):
         if asks and not self.item:
             self.item = self.roles.get("input", "")
         self.item = self.item or self.item_column()
+        if not asks and "trace" in self.item and self.recurs([self.item]):
+            # Several calls or spans of one trace are items of their own.
+            own = [one for one in self.columns if one.endswith("id") and not self.recurs([one])]
+            self.item = own[0] if own else self.item
         if asks:
             return self.nested(asks) or self.long()
         return self.shaped() or self.nested(asks) or self.by_cells()
@@ -177,6 +185,9 @@ class Guesser(TableShapes):
         beside = [one for one in self.answering()[1] if JUDGE.search(one) or "model" in one]
         if beside and not any("dimension" in one for one in rules):
             more.append(self.columns_rule(beside))
+            if JUDGE.search(column) and rules[0]["judge"] == "@key":
+                # A list beside the columns of other judges holds one judge's repeats.
+                rules[0] |= {"judge": f"={stem_of(column)}", "epoch": "@key"}
         made |= rules[0] if len(rules) == 1 and not more else {"ballots": [*rules, *more]}
         of_row = [one.get("judge", "=") for one in rules if not one.get("each")]
         said = [judge, *(one for one in of_row if not one.startswith("="))]
@@ -381,6 +392,12 @@ class Guesser(TableShapes):
             if self.answers(one) or (is_criterion(one) and self.has_words(self.cells(one)))
         ]
         answers = [one for one in answers if not one.casefold().endswith(SURENESS)] or answers
+        earlier = [one for one in answers if _EARLIER.sub("", one) in {*answers} - {one}]
+        answers = [one for one in answers if one not in earlier]
+        # Beside columns such as eval.tone.score, others are facts on the row.
+        framed = [one for one in answers if frame_of([one])[1][:1] in set("/.")]
+        if len(framed) > 1:
+            answers = [one for one in answers if one in framed or JUDGE.search(one)]
         # Beside the score of a judge, other numbers are facts on the judge.
         named = tuple(f"{stem_of(one)}_" for one in answers if stem_of(one) != one)
         facts = [one for one in answers if stem_of(one) == one and one.startswith(named)]
@@ -394,10 +411,12 @@ class Guesser(TableShapes):
 
     def questions(self, judges: Sequence[str]) -> tuple[Sequence[str], bool]:
         """Return the columns that ask different questions, and if the names of all say so."""
+        shared = commonprefix(judges) if len(judges) > 1 else ""  # noqa: RUF071 - of names
+        start = max(map(shared.rfind, "/_.")) + 1
         known = [
             one
             for one in judges
-            if is_criterion(stem_of(one).rpartition(".")[2])
+            if is_criterion(stem_of(one[start:]).rpartition(".")[2])
             or (one.endswith("?") and not JUDGE.search(one))
         ]
         rest = [one for one in judges if one not in known]
@@ -425,9 +444,7 @@ class Guesser(TableShapes):
         marks = self.said_in(worded)
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
         if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
-            options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
-            self.made["words"] = words
-            return self.ask_words(self.wide(worded, ()), worded, options)
+            return self.of_words(worded, words)
         if not judges and "human" in self.roles:
             return self.labels()
         if asked and len(asked) < len(judges):
@@ -448,6 +465,20 @@ class Guesser(TableShapes):
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
         hint += "" if asked or len(judges) < 2 else _deciding([*map(self.cells, judges)])
         return _unsure(made, problem, hint, *judges)
+
+    def of_words(self, worded: Sequence[str], words: dict[str, list[str]]) -> Guess:
+        """Return the guess of columns whose words a person must confirm."""
+        better = {one.casefold() for side in self.made.get("words", {}).values() for one in side}
+        if {one.casefold() for side in words.values() for one in side} <= better:
+            # They say which of two responses is the better one; others say that neither is.
+            rules = self.wide(worded, ()).ballots
+            rules = [{**one, "label": one["score"], "score": ""} for one in rules]
+            made = _map({**self.made, "item": self.item, "ballots": rules})
+            problem = f"says which response is the better one: {listed(worded)}"
+            return _unsure(made, problem, self.see, *worded)
+        options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
+        self.made["words"] = words
+        return self.ask_words(self.wide(worded, ()), worded, options)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""

@@ -27,15 +27,16 @@ ANSWERS = ("score", "pass", "label")
 CAMEL = "(?-i:(?<=[a-z0-9])(?=[A-Z]))"
 """Between two words of a name such as ``gptScore``."""
 NO_SCORE = re.compile(
-    r"^_|^n_|^max[_ ]|^rank(?:ing)?[_ ]|^invalid|^raw_(?!score)|^(?:reason\w*|rationale|explanation"
-    r"|justification|feedback(?!_scores?[.:])|comments?|begründung)[_ .]"
+    r"^_|^n_|^num_|^max[_ ]|^rank(?:ing)?[_ ]|^invalid|^raw_(?!score)"
+    r"|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
+    r"|begründung)[_ .]"
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
     r"|tries|calls|rounds?"
-    rf"|reason\w*|{'|'.join(REASONS)}|created|state|threshold)\W*$"
-    r"|seconds$|minutes$|[_ ](?:tokens?|cost|latency)[_ ]",
+    rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"
+    r"|seconds$|minutes$|[_ .](?:tokens?|cost|latency)[_ .]",
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
@@ -70,7 +71,8 @@ _OUTCOME = re.compile(
 
 _SUM = "(?:mean|avg|average|median|std|sum|total|final|consensus|majority|aggregate|combined)"
 SUMS = re.compile(
-    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$",
+    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$"
+    r"|(?:mean|max|vot\w+|var\w+)pool(?:unit)?\b",
     re.IGNORECASE,
 )
 """Names of what sums up the answers beside it."""
@@ -87,9 +89,15 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list):
         return None
-    elements = [one for one in elements if one is not None]
+    elements = [one for one in elements if one not in (None, {}, [])]
     if not elements:
         return None
+    texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
+    if len(elements) - len(texts) > 1 and texts and not any(is_answer(held[one]) for one in texts):
+        # Beside the answers of each judge may stand the prompt for all of them.
+        rule = rule_of({key: one for key, one in held.items() if key not in texts}, path, depth)
+        if rule and rule.get("each", "") in (path, f"{path}.*"):
+            return _without(texts, rule)
     rule = _of_values(held, elements, path) or _of_elements(held, elements, path)
     if rule or (depth and (rule := _of_groups(held, elements, path, depth))):
         return rule
@@ -115,7 +123,10 @@ def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
 
 def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
     """Return the rule for a list or an object without others inside: one answer, or several."""
-    if any(isinstance(one, dict | list) for one in elements):
+    if any(
+        isinstance(one, dict) or (isinstance(one, list) and type(one[0]) is not str)
+        for one in elements
+    ):
         return None
     if isinstance(held, dict):
         for key in ("content", "text"):
@@ -136,12 +147,21 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
     filled = [one for one in elements if not is_missing(one)]
     if not filled or not all(map(is_answer, filled)):
         return None
-    of_criteria = isinstance(held, dict) and any(map(is_criterion, held))
     rule: JsonObject = {"each": path, "judge": "@key", "score": "@value"}
-    sums = [one for one in held if SUMS.search(one)] if isinstance(held, dict) else []
-    if len(sums) == 1 and len(held) > 2 and not of_criteria:
-        rule["where"] = {"@key": f"!{sums[0]}"}
-    return {**rule, "dimension": "@key"} if of_criteria else rule
+    if not isinstance(held, dict):
+        return rule
+    of_criteria = any(map(is_criterion, held))
+    sums = [one for one in held if SUMS.search(one)]
+    left_out = sums if len(sums) == 1 and len(held) > 2 and not of_criteria else []
+    left_out += filter(NO_SCORE.search, held)
+    rule |= {"dimension": "@key"} if of_criteria else {}
+    return _without(left_out, rule)
+
+
+def _without(keys: Sequence[str], rule: JsonObject) -> JsonObject:
+    """Return a rule for elements, or the rules if those of some keys are no answers."""
+    none = {"each": rule["each"], "where": {"@key": [*keys]}, "as": "none"}
+    return {"ballots": [none, *rules_of(rule)]} if keys else rule
 
 
 def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
@@ -160,6 +180,8 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     if roles.keys().isdisjoint(ANSWERS) and len(inner) == 1:
         ((key, deep),) = inner.items()
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
+    if (why := roles.get("reason")) in keys and not all(why in one for one in elements):
+        roles["reason"] = "|".join(key for key in keys if key.casefold() in REASONS)
     if passed := next((key for key in ("correct", "met", "satisfied") if key in keys), ""):
         roles.setdefault("pass", passed)
     if "rubric" in roles:
@@ -217,7 +239,8 @@ def of_people(elements: Sequence[Mapping[str, Any]]) -> JsonObject | None:
 
 def of_crowd(rule: JsonObject) -> JsonObject:
     """Return a rule as one for labels of people, if its place is named after people."""
-    if not _CROWD.match(rule.get("each", "")):
+    worker = rule.get("judge", "").endswith("worker_id")
+    if not worker and not _CROWD.match(rule.get("each", "")):
         return rule
     rest = {role: one for role, one in rule.items() if role not in {"judge", *ANSWERS}}
     said = next(rule[role] for role in ANSWERS if role in rule)
@@ -233,13 +256,16 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     first = elements[0] if isinstance(elements[0], dict) else {}
     roles = roles_of(first)
     judge = roles.get("judge") or roles.get("model", "")
-    key = judge or roles.get("dimension", "")
+    key = judge or roles.get("dimension", "") or ("worker_id" if "worker_id" in first else "")
     step = next((one for one in ("step", "turn", "index") if one in first), "")
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
     asked = [one for one in asked if not NO_SCORE.search(one)]
     if key and asked:
-        why = {"reason": roles["reason"]} if "reason" in roles else {}
-        rule = {"each": path, "judge": key, **why}
+        named_in = next((one for one in ("name", "id") if at_path(first, f"{key}.{one}")), "")
+        rule: JsonObject = {"each": path, "judge": f"{key}.{named_in}".rstrip(".")}
+        rule |= {role: roles[role] for role in ("reason", "error") if role in roles}
+        if len(asked) == 1:
+            return {**rule, "score": asked[0]}
         return {"ballots": [{**rule, "score": one, "dimension": f"={one}"} for one in asked]}
     if step and not named and (scored := next(filter(_OUTCOME.search, asked), "")):
         whys = [one for one in first if one.casefold().endswith(REASONS)]
@@ -251,7 +277,9 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     if not inside or any(shape != shapes[0] for shape in shapes):
         return None
     of_judges = named and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, first))
-    outer = {"judge" if judge else "dimension": f"^.{key}" if key else "^.@key"}
+    outer = {
+        "judge" if judge or key == "worker_id" else "dimension": f"^.{key}" if key else "^.@key"
+    }
     if not key and not named:
         # Each turn has a response of its own; other lists are repeats.
         outer = {"dimension": f"^.{step}"} if step else {"epoch": "^.@key"}
@@ -271,7 +299,7 @@ def _lifted(rule: JsonObject, path: str, outer: JsonObject, *, of_judges: bool) 
         own = {role: one.removeprefix("@.") for role, one in rule.items()}
         return {**own, "each": path, "judge": "@key", **names}
     rule["each"] = rule["each"].replace("@", f"{path}.*", 1)
-    if "dimension" in rule or (of_judges and rule["judge"] == "@key"):
+    if "dimension" in rule or (of_judges and rule.get("judge") == "@key"):
         judge = next(iter(outer.values()))
         return rule | {"judge": judge, "dimension": rule.get("dimension", "@key")}
     return rule | outer

@@ -106,6 +106,8 @@ _NEITHER = re.compile(
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
 _STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
+_RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
+"""What a status says of a call, which is no answer."""
 _LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
     r"|[a-f][+-]?$",
@@ -187,6 +189,9 @@ class TableRoles(TableSample):
             return
         for column in self.columns:
             cells = [one for one in self.cells(column) if isinstance(one, str)]
+            if column == item == "name" and cells and all(map(is_criterion, cells)):
+                self.roles["dimension"] = self.roles.pop("item")
+                return
             if not 1 < len({*cells}) < len(cells) == len(self.sample) or column == item:
                 continue
             named = bool(_NAMES_JUDGE.search(column)) and column not in self.roles.values()
@@ -265,7 +270,8 @@ class TableRoles(TableSample):
         for column in self.columns:
             held = row.get(column)
             if place := _HOLDERS.match(column):
-                for role in roles_of([column[place.end() :]]).keys() & _INNER:
+                about = roles_of([column[place.end() :]]).keys()
+                for role in about & (_INNER | ({"reason"} if "meta" in place[0] else set())):
                     told = role == "output" and place[0][:-1] in _TASKS
                     if (said := "reference" if told else role) not in self.roles:
                         found.setdefault(said, column)
@@ -337,6 +343,8 @@ class TableRoles(TableSample):
         Fewer than half of them may be other words, or the reasons why a judge failed.
         """
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
+        if "status" in column and {*map(str, filled)} <= _RAN:
+            return False
         rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
         said = len(filled) - len(rest)
         rest = [str(one) for one in rest if not stated_error(one)]

@@ -236,11 +236,17 @@ def layout_of(look: FirstLook) -> Layout | None:
 
 def _columns_layout(outline: Outline) -> Layout | None:
     """Return the layout of a table that one object holds by its columns, or None."""
-    lengths = {outline.lengths.get(key, 0) for key in outline.keys}
     orient = _orient(outline.keys)
-    if not orient and len(lengths) == 1 and len(outline.keys) > 1 and lengths.pop() > 1:
-        flat = [not isinstance(one[0], dict | list) for one in outline.keys.values() if one]
-        orient = "lists" if sum(flat) > 1 else ""
+    lists = {key: one for key, one in outline.keys.items() if isinstance(one, list) and one}
+    lengths = {outline.lengths.get(key, 0) for key in lists}
+    rest = [one for key, one in outline.keys.items() if key not in lists]
+    if not orient and len(lengths) == 1 and len(lists) > 1 and lengths.pop() > 1:
+        flat = [one for one in lists.values() if not isinstance(one[0], dict | list)]
+        # Facts on the whole table may stand beside the lists of a question and its answers.
+        said = any(all(map(is_answer, one)) for one in flat)
+        texts = any(" " in str(one[0]) for one in flat)
+        plain = said and texts and not any(isinstance(one, dict | list) for one in rest if one)
+        orient = "lists" if len(flat) > 1 and (plain or not rest) else ""
     if orient not in {"", "named"}:
         first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
         return Layout(flat_names(first), outline=outline, orient=orient)

@@ -272,7 +272,7 @@ def _read_by(
         made = read_map(fits[0]) if own else packaged_map(fits[0])
     document = layout.outline.keys if layout.outline is not None else {}
     # A file may hold the rows of a tool without the document around them.
-    bare = made is not None and made.rows.isidentifier() and made.rows not in document
+    bare = made is not None and made.rows.split(".")[0] not in document
     if made is not None and made.rows not in ("", layout.key) and (named or not bare):
         layout = _at_rows(layout, made.rows)
     if made is None:

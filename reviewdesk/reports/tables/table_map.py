@@ -179,6 +179,8 @@ def at_path(held: Any, path: str) -> Any:
         held = parsed(held)
     if type(held) is list:
         step, _, rest = path.partition(".")
+        if held and type(held[0]) is dict and held[0].keys() == {"key", "value"}:
+            return at_path(_of_pairs(held), path)
         if not step.lstrip("-").isdecimal() or not -len(held) <= int(step) < len(held):
             return None
         return at_path(held[int(step)], rest) if rest else held[int(step)]
@@ -193,6 +195,16 @@ def at_path(held: Any, path: str) -> Any:
             return value
         end = path.find(".", end + 1)
     return None
+
+
+def _of_pairs(held: list[Any]) -> dict[str, Any]:
+    """Return the object that a list of keys and typed values is, as OTLP writes attributes."""
+    return {
+        one.get("key"): next(iter(value.values()), None)
+        if isinstance(value := one.get("value"), dict)
+        else value
+        for one in held
+    }
 
 
 def elements(cells: Cells, each: str, columns: Sequence[str]) -> Iterator[tuple[Cells, str]]:
@@ -211,7 +223,8 @@ def elements(cells: Cells, each: str, columns: Sequence[str]) -> Iterator[tuple[
                 yield one, path.replace("@value", place, 1)
         return
     paths = each.split(" + ")
-    held = parsed(at_path(cells, paths[0]))
+    ways = (parsed(at_path(cells, one)) for one in paths[0].split("|"))
+    held = next((one for one in ways if not blank(one)), None)
     if len(paths) > 1 and isinstance(held, dict | list):
         held = _side_by_side({one: parsed(at_path(cells, one)) for one in paths})
     if blank(held):

@@ -10,15 +10,10 @@ from tests.helpers import verdict
 from tests.reports.foreignkit import only, opened, refusal
 from tests.reports.promptfoo_rows import result, row, rubric
 
-LM_EVAL = {"doc_id": 0, "resps": [["a"]], "filtered_resps": ["a"], "metrics": ["exact_match"]}
-OPENAI = {"spec": {"completion_fns": ["gpt-5"], "eval_name": "t.dev.v0", "run_id": "2"}}
-
 
 @pytest.mark.parametrize(
     ("document", "what", "hint"),
     [
-        ([LM_EVAL], "a samples file of lm-eval", "jq -c '{item: .doc_id, judge: .metrics[0], "),
-        ([OPENAI], "a log of OpenAI evals", "jq -c 'select(.type"),
         (b"confidence,correct\n0.9,true\n", "calibration labels file", "reviewdesk calibrate run"),
         (b"name: p\njurors:\n- model: m\n", "is a panel file", "judge CASES --panel run.json -o"),
         (b"# ours\n\n[[jurors]]\nmodel = 'm'\n", "is a panel file", "judge CASES --panel run.json"),
