@@ -204,9 +204,10 @@ def guard(body: dict[str, Any]) -> bool:
     if addressed and any("://" in juror["id"] for juror in jurors):
         found = True
         taken: dict[str, int] = {}
-        for juror in jurors:
-            # Ids that differed only in their logins get a counter.
-            juror["id"] = unused(without_likely(juror["id"]), taken)
+        # Ids that differed only in their logins get a counter. Verdicts may share a ballot.
+        body["jurors"] = [
+            {**juror, "id": unused(without_likely(juror["id"]), taken)} for juror in jurors
+        ]
     return found
 
 

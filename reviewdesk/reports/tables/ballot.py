@@ -12,6 +12,7 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood
 from reviewdesk.reports.mapping.foreign import (
+    JUROR_LENGTH,
     LateFactError,
     LateFacts,
     Remarks,
@@ -237,7 +238,7 @@ class BallotMaker:
         self._remarks: list[tuple[str, Any]] = []
 
     def ballot(self, vote: Vote, own: JsonObject, row: TableRow) -> JsonObject:
-        """Return the canonical ballot of a vote, without an id and its ``own`` fields.
+        """Return the canonical ballot of a vote, without its ``own`` fields; its id is the judge.
 
         An own field that the vote has too is taken out of ``own``.
         """
@@ -259,7 +260,7 @@ class BallotMaker:
             return None
 
     def _make(self, vote: Vote) -> JsonObject:
-        """Make the canonical ballot of a vote, without an id; store it and its remarks there.
+        """Make the canonical ballot of a vote; store it and its remarks there.
 
         A score that cannot be read, or is outside the given scale, gives a ballot that is not
         understood.
@@ -278,8 +279,12 @@ class BallotMaker:
             self._remarks.append(("unreadable", (error.column, error.problem)))
             body = {"raw": _text(vote.score)}
             unread = [error.column]
-        who: JsonObject = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
-        body = who | body
+        body = {
+            "id": vote.judge[:JUROR_LENGTH],
+            "model": stated or given,
+            "vendor": _text(vote.cells.get("vendor")),
+            **body,
+        }
         sure = likely_number(vote.cells.get("confidence"))
         weight = likely_number(vote.cells.get("weight"))
         body["confidence"] = values.unit(sure)
@@ -485,7 +490,7 @@ class PanelReader:
         for asked, ballots in self.survey(panel).items():
             ids = juror_ids(tuple([vote.judge for vote, _ in ballots]))
             juries[asked] = [
-                {"id": juror_id, **self._ballots.ballot(vote, own, row), **own}
+                {**self._ballots.ballot(vote, own, row), "id": juror_id, **own}
                 for juror_id, (vote, own) in zip(ids, ballots, strict=True)
             ]
         return juries

@@ -114,7 +114,7 @@ class Vote(Struct, eq=False):
     """Whether this is a program's check rather than a juror's ballot."""
     surveyed: bool = False
     made: dict[str, Any] | None = None
-    """The canonical ballot, without an id, after it was made."""
+    """The canonical ballot, after it was made."""
     remarks: Sequence[tuple[str, Any]] = ()
     """The remarks on each such ballot."""
 
@@ -204,8 +204,11 @@ class _Place:
         self._keys = None if None in keys else [*chain.from_iterable(filter(None, keys))]
         """The keys of the cells that a vote depends on; None if it depends on other paths."""
         given = [key for key in self._keys or () if plain and key in within]
-        self._text = itemgetter(*given) if given else None
+        self.text = itemgetter(*given) if given else None
         """Reads these cells of a row that has a text in every column."""
+        present = set(columns)
+        self.fields = [one[:3] for one in self._own if one[3] is None or present & set(one[3])]
+        """The fields that only a ballot of such a row may have."""
         self._shapes: dict[tuple[str, ...], tuple[tuple[str, ...] | None, list[_Own]]] = {}
         self.own = [role for role in _OWN_FACTS if role in named]
         self.is_ballot = rule.as_ in {"ballot", "check"}
@@ -214,7 +217,7 @@ class _Place:
 
     def key(self, cells: Cells) -> tuple[Any, list[_Own]]:
         """Return the cells that a vote depends on, and the fields that only its ballot may have."""
-        shape = () if self._text else tuple(cells)
+        shape = tuple(cells)
         if (found := self._shapes.get(shape)) is None:
             if len(self._shapes) > _MOST_SHAPES:
                 self._shapes.clear()
@@ -223,8 +226,6 @@ class _Place:
             own = [one[:3] for one in self._own if one[3] is None or set(cells) & set(one[3])]
             found = self._shapes[shape] = present, own
         present, own = found
-        if self._text:
-            return self._text(cells), own
         if present is None:
             # Absent and empty cells differ.
             held = [read(cells) for read in self._reads]
@@ -280,6 +281,10 @@ class MapReader:
             for path in _FACTS
             if (text := getattr(made, path))
         ]
+        self.roles = {*_OWN_FACTS, "label", *(path for path, _ in self._facts)}
+        """The facts that an item may have."""
+        if "conversation" in self.roles:
+            self.roles |= {"input", "output"}
         self._of_human = [
             self._reader(path) if path else None for path in (made.human_by, made.human_at)
         ]
@@ -505,7 +510,7 @@ class MapReader:
             yield scope, path
 
     def _ballot(self, place: _Place, scope: Cells, column: str) -> Ballot | None:
-        key, fields = place.key(scope)
+        key, fields = (place.text(scope), place.fields) if place.text else place.key(scope)
         vote = place.known.get(key)
         if vote is None and (vote := self._new_vote(place, scope, column, key)) is None:
             return None

@@ -70,6 +70,9 @@ class VerdictMaker:
         self._quiet = set(made.words.get("quiet", ()))
         self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._repeats = bool(made.name)
+        roles = reading.roles
+        self._of_case = [(role, key) for role, key in _OF_CASE if role in roles]
+        self._of_body = [role for role in _OF_BODY if role in roles]
         self._ballots = BallotMaker(seen, options, made, notes)
         self._readers = {
             **_READERS,
@@ -136,21 +139,22 @@ class VerdictMaker:
             self._add_human(draft, human)
 
     def _add_ballots(self, draft: Draft, row: TableRow, ballots: Sequence[Ballot]) -> None:
+        places = draft.places
         for vote, own in ballots:
             if vote.check:
                 made = self._ballots.ballot(vote, own, row)
                 draft.checks.append(self._check(vote.judge, {**made, **own}))
                 continue
-            before = None if self._repeats else draft.places.get(vote.seat)
-            if before is not None:
+            if vote.seat in places and not self._repeats:
                 judge, rated = (f'"{show_line(one, 60)}"' for one in (vote.judge, draft.item.item))
+                first = places[vote.seat].place
                 text = (
-                    f"{judge} rates {rated} a second time, first at {before.place}; number such"
+                    f"{judge} rates {rated} a second time, first at {first}; number such"
                     " rows in a column named repeat, or name the question in a column named"
                     " dimension"
                 )
                 raise CellError("", text)
-            draft.places[vote.seat] = row
+            places[vote.seat] = row
             draft.ballots.append((vote, self._ballots.ballot(vote, own, row), own))
 
     def body(self, draft: Draft, place: str) -> JsonObject:
@@ -162,13 +166,13 @@ class VerdictMaker:
         if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
         jurors = _jurors(draft.ballots)
-        case |= {key: value for role, key in _OF_CASE if (value := facts.get(role))}
+        case |= {key: value for role, key in self._of_case if (value := facts.get(role))}
         if item.dimension:
             case["dimension"] = item.dimension
         body: JsonObject = {"id": name[:ID_LENGTH], "case": case}
         if said := facts.get("conversation"):
             facts |= {role: facts.get(role) or getattr(said, role) for role in ("input", "output")}
-        body |= {role: value for role in _OF_BODY if (value := facts.get(role)) is not None}
+        body |= {role: one for role in self._of_body if (one := facts.get(role)) is not None}
         if question:
             body["rubric"] = draft.rubric or item.dimension
         if "generator" in facts:
@@ -318,14 +322,17 @@ _OF_BODY = (
 
 
 def _jurors(ballots: list[tuple[Vote, JsonObject, JsonObject]]) -> list[JsonObject]:
-    """Return ballots in the order of each judge's first row, then of the judge's repeats."""
+    """Return ballots in the order of each judge's first row, then of the judge's repeats.
+
+    Verdicts may share a ballot, which nothing changes but ``guard``.
+    """
     judges = [vote.judge for vote, _, _ in ballots]
     if len(set(judges)) < len(judges):
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
         ballots = sorted(ballots, key=lambda one: (seats[one[0].judge], one[0].order))
         judges = [vote.judge for vote, _, _ in ballots]
     return [
-        {"id": juror_id, **made, **own}
+        made if made["id"] == juror_id and not own else {**made, "id": juror_id, **own}
         for juror_id, (_, made, own) in zip(juror_ids(tuple(judges)), ballots, strict=True)
     ]
 
@@ -366,7 +373,7 @@ def verdicts(
             yield ReportVerdict("", None, place, FieldProblem((), why))
         else:
             place = draft.row.place
-            yield ReportVerdict("", maker.body(draft, place), place, secrets=draft.secrets)
+            yield ReportVerdict("", maker.body(draft, place), place, None, None, draft.secrets)
     tally.unreadable = remarks.first_unreadable
     ballot_notes = remarks.ballot_notes(options.models, survey.judges)
     tally.notes.extend([*survey.panel_note(), *ballot_notes, *remarks.notes(LEFT_OUT)])
