@@ -44,15 +44,17 @@ class Sign(Struct, frozen=True):
     kind: InjectionKind
     hints: tuple[tuple[str, ...], ...]
     expression: str
+    then: str = ""
+    """A pattern, in lower case, of what follows a hint of the first group in every match."""
 
 
-def _sign(kind: InjectionKind, hints: str, *patterns: str) -> Sign:
+def _sign(kind: InjectionKind, hints: str, *patterns: str, then: str = "") -> Sign:
     """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow."""
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
         whole = whole.replace(run, bounded)
-    return Sign(kind, groups, whole)
+    return Sign(kind, groups, whole, then)
 
 
 _DROP = r"\b(?:ignore|disregard|forget|override|do\s+not\s+follow|don't\s+follow)\s+"
@@ -81,6 +83,8 @@ _ENGLAND = "\U0001f3f4"
 """The black flag, which the tag characters after it turn into the emoji of a region."""
 
 _GIVING = r"\b(?:give|award|assign|grant)\s+"
+_WORDS = r"(?:[!-~]++\s++){0,12}?"
+_OBJECT = r"\s+(?:the|this|my|our|that|above|following|assistant's|model's|entire|it)\s+"
 
 SIGNS = (
     _sign(
@@ -93,6 +97,8 @@ SIGNS = (
         rf"(?:grading|scoring|evaluation|judging|marking)\s+(?:scheme\b|{_ORDERS}))",
         rf"{_DROP}(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?"
         r"(?:above|before)\b",
+        then=r"\s+(?:all|any|every|each|of|th|your|my|our|and|other|original|initial|given|stated|curr"
+        r"|official|in|from|prev|prior|above|earl|prec|fore|syst|rubric|gra|scor|eval|judg|mark)",
     ),
     _sign(
         InjectionKind.OVERRIDE,
@@ -126,6 +132,7 @@ SIGNS = (
         r"(?!\s+to\b)",
         rf"{_GIVING}(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+"
         r"(?:(?:score|rating|grade|mark)\s+of\b|pass\b)",
+        then=rf"\s+{_WORDS}(?:full|max|perfect|top|highest|best|scor|rating|grade|mark|pass)",
     ),
     _sign(
         InjectionKind.DEMAND,
@@ -133,13 +140,15 @@ SIGNS = (
         rf"\b(?:give|award|assign|grant|rate|score|grade|mark)\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
         r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
         r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
+        then=rf"{_OBJECT}{_WORDS}(?:10|5)",
     ),
     _sign(
         InjectionKind.DEMAND,
-        "correct;pass;perfect;excellent;accepted & mark;rate;grade;score;judge;evaluate & the;"
+        "mark;rate;grade;score;judge;evaluate & correct;pass;perfect;excellent;accepted & the;"
         "this;my;our;that",
         rf"\b(?:mark|rate|grade|score|judge|evaluate)\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
         r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b",
+        then=rf"{_OBJECT}{_WORDS}(?:corr|pass|perf|exc|acc)",
     ),
     _sign(
         InjectionKind.DEMAND,
@@ -149,11 +158,14 @@ SIGNS = (
         rf"(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)",
         rf"\b{_ANSWER}\s+deserves?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}"
         rf"(?:{_BEST}|to\s+pass\b|pass\b)",
+        then=r"\s+(?:be\s+(?:given|award|assign|scored|rated|grad|marked|judged)|receive|get)|"
+        r"(?<=deserve)s?\s+(?:an?\s|t|full|max|perfect|highest|best|pass)",
     ),
     _sign(
         InjectionKind.DEMAND,
         "respond;reply;answer & with & pass;10/10;[[",
         r"\b(?:respond|reply|answer)\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)",
+        then=r"\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass|10/10|\[\[)",
     ),
     _sign(
         InjectionKind.VERDICT,
@@ -164,6 +176,7 @@ SIGNS = (
         rf"{_QUOTE}(?:score|rating|confidence|reason){_QUOTE}\s*:",
         rf"{_QUOTE}verdict{_QUOTE}\s*:\s*{_QUOTE}(?:pass|keep|yes|correct|accept|fail|reject)",
         r"(?-i:\[\[[AB]\]\])",
+        then=r"(?:ed)?\\?[\"']|(?<=\]\])",
     ),
     _sign(
         InjectionKind.MARKS,
@@ -177,6 +190,8 @@ SIGNS = (
         r"\bsystem\s?:\s?(?:the\s)?(?:new|updated|revised)\sinstructions?\b",
         r"^\s{0,3}#{2,4}\s?system(?:\s(?:prompt|message))?\s?:",
         r"</response(?!\w)(?:-\w{1,64})?>?|</?(?:response|input|context)-[0-9a-f]{3,64}\b>?",
+        then=r"(?<!system)(?<!-)|(?<=-)[0-9a-f]{3}|"
+        r"(?<=system)(?:[_>-]|\s*(?:prompt|message)?\s*:|prompt|message)",
     ),
     _sign(
         InjectionKind.OVERRIDE,

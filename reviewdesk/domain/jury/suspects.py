@@ -1,7 +1,9 @@
 """Tell which of many verdicts hold a suspicious passage, searching only where one may be."""
 
+import re
 from bisect import bisect
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -20,11 +22,17 @@ _EVERY = (2 << len(SIGNS)) - 1
 
 _HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
 """Each hint of a first group by the four bytes in its middle: its bytes, their start, its sign."""
-for _bit, _sign in enumerate(SIGNS):
-    for _hint in map(str.encode, _sign.hints[0]):
+for _sign in range(len(SIGNS)):
+    for _hint in map(str.encode, SIGNS[_sign].hints[0]):
         _start = (len(_hint) + 1) // 2 - 2
         _code = int.from_bytes(_hint[_start : _start + 4], "little")
-        _HINTS.setdefault(_code, []).append((_hint, _start, 1 << _bit))
+        _HINTS.setdefault(_code, []).append((_hint, _start, _sign))
+
+
+@cache
+def _then(sign: int) -> re.Pattern[bytes]:
+    """Return what follows a hint in UTF-8; any byte beyond ASCII may be of a blank."""
+    return re.compile(SIGNS[sign].then.replace(r"\s", r"[\s\x1c-\x1f\x80-\xff]").encode())
 
 
 def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
@@ -34,8 +42,8 @@ def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
 
 _MAY_BE = np.zeros(1 << 16, np.bool_)
 _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
-# Those that nobody sees, and the two capitals whose lower case has an ASCII letter.
-_ODD = [char.encode() for char in (*UNSEEN, "\u212a", "\u0130")] + [TAGS]
+# Those that nobody sees, and the letters that a pattern without case takes for ASCII letters.
+_ODD = [char.encode() for char in (*UNSEEN, *"\u212a\u0130\u0131\u017f")] + [TAGS]
 _LEAD = min(_ODD)[0]
 _ODD_PAIRS, _ODD_THREES = (
     np.array([int.from_bytes(one) for one in _ODD if len(one) == size]) for size in (2, 3)
@@ -68,8 +76,9 @@ def _hinted(texts: Sequence[str]) -> list[int]:
             near = first + np.flatnonzero(_MAY_BE[_slots(fours[first : first + _AT_ONCE])])
             for code, at in zip(fours[near].tolist(), (4 * near + start).tolist(), strict=True):
                 for hint, before, sign in _HINTS.get(code, ()):
-                    if data.startswith(hint, at - before):
-                        found[bisect(ends, at)] |= sign
+                    end = at - before + len(hint)
+                    if data.startswith(hint, at - before) and _then(sign).match(data, end):
+                        found[bisect(ends, at)] |= 1 << sign
     letters = np.frombuffer(data, np.uint8)
     for first in range(0, len(letters), _AT_ONCE):
         lead = first + np.flatnonzero(letters[first : first + _AT_ONCE] >= _LEAD)
