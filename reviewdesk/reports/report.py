@@ -15,10 +15,10 @@ from msgspec.json import decode
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
-from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
-from reviewdesk.reports.bytes.window import Outline, Window, read_lines
+from reviewdesk.reports.bytes.window import Outline, Window, read_lines, together
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import (
@@ -36,8 +36,6 @@ _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
     " and open it again."
 )
-_TOGETHER = 64
-"""The number of verdicts that are looked up together."""
 _COUNT_AT_MOST = 20_000
 """The number of verdicts after a bad one that are searched to count other bad ones."""
 
@@ -140,7 +138,12 @@ class Report:
             notes=list(self._first_notes), lenient=self._lenient, proved=self._proved
         )
         with self._open() as stream:
-            some = self._some(self._items(stream, self._tally))
+            items = self._items(stream, self._tally)
+            if self.texts is not None:
+                items = map(self.texts.filled, items)
+            read = (((item.where, item.origin), self._read(item)) for item in items)
+            # Ids are looked up together, which is faster.
+            some = map(self._with_ids, together(read))
             for group in some:
                 self.position = position_of(stream)
                 for place, made in (found := iter(group)):
@@ -168,23 +171,6 @@ class Report:
             raise ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
         self._close_notes()
         self._ids = IdSet()  # no longer needed, and large
-
-    def _some(self, items: Iterable[ReportVerdict]) -> Iterator[list[Checked]]:
-        """Yield verdicts or their problems in groups, whose ids are looked up together.
-
-        An error is raised after the verdicts before it are yielded.
-        """
-        some: list[Checked] = []
-        try:
-            for item in items if self.texts is None else map(self.texts.filled, items):
-                some.append(((item.where, item.origin), self._read(item)))
-                if len(some) == _TOGETHER:
-                    yield self._with_ids(some)
-                    some = []
-        except ReviewDeskError:
-            yield self._with_ids(some)
-            raise
-        yield self._with_ids(some)
 
     def _with_ids(self, some: list[Checked]) -> list[Checked]:
         ids = [made[0].id for _, made in some if not isinstance(made, FieldProblem)]

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.dense import occurrences
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
 from reviewdesk.reports.bytes.source import Source
 
@@ -156,8 +157,10 @@ def decode_clean(data: bytes) -> Any:
 
 def quotes(data: bytes) -> int:
     """Count the quotes around the keys and texts of a JSON text."""
-    found = data.count(b'"')
-    return found - data.replace(b"\\\\", b"").count(b'\\"') if b"\\" in data else found
+    found = occurrences(data, b'"')
+    if b"\\" not in data:
+        return found
+    return found - (data.replace(b"\\\\", b"") if b"\\\\" in data else data).count(b'\\"')
 
 
 def is_too_deep(data: bytes, value: Any) -> bool:

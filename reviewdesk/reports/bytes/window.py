@@ -4,15 +4,16 @@ import codecs
 import json
 import re
 import string
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError
+from reviewdesk.domain.stats.dense import occurrences
+from reviewdesk.errors import InputFileError, ReviewDeskError
 from reviewdesk.reports.bytes.strict_json import (
     MAX_ITEM,
     UNCLEAN,
@@ -64,6 +65,25 @@ def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
 
 def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
     return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
+
+
+_Item = TypeVar("_Item")
+_TOGETHER = 64
+
+
+def together(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield items in groups, which saves time; an error is raised after the items before it."""
+    some: list[_Item] = []
+    try:
+        for item in items:
+            some.append(item)
+            if len(some) == _TOGETHER:
+                yield some
+                some = []
+    except ReviewDeskError:
+        yield some
+        raise
+    yield some
 
 
 class TextLine(NamedTuple):
@@ -190,7 +210,7 @@ class Window:
         block = b"" if self._ended else self._stream.read(amount)
         self._bytes += len(block)
         self._ended = not block
-        self._lines += block.count(b"\n")
+        self._lines += occurrences(block, b"\n")
         return block
 
     def _hold(self, data: bytes, undecoded: int = 0) -> None:
@@ -276,21 +296,20 @@ class Window:
                 return
 
     def values(
-        self, path: Path, clean: Callable[[bytes], Any] | None = None
+        self, path: Path, clean: Callable[[list[bytes]], Iterable[Any]] | None = None
     ) -> Iterator[tuple[int, Any, bytes | None]]:
         """Yield the elements of the list here: index, value, and its JSON if that is standard.
 
-        ``clean`` reads an element that is standard; for any other it returns ``UNCLEAN``.
+        ``clean`` reads elements that are standard; for any other it returns ``UNCLEAN``.
         """
         index = 0
         for _ in self.elements():
             yield index, self.value(spell_path((*path, index))), None
             index += 1
-            with closing(self._whole_elements()) as following:
-                for data in following:
-                    value = clean(data) if clean else _clean(data, self._tally)
-                    if value is not UNCLEAN:
-                        yield index, value, data
+            with closing(self._whole_elements(clean or self._clean)) as following:
+                for data, found in following:
+                    if found is not UNCLEAN:
+                        yield index, found, data
                     else:
                         try:
                             value = decode(data.decode(), 0, self._tally)[0]
@@ -301,18 +320,23 @@ class Window:
 
     def clean_run(self) -> Iterator[Any]:
         """Step over the elements after this one, up to one that is not standard JSON."""
-        with closing(self._whole_elements()) as following:
-            for data in following:
-                if (value := _clean(data, self._tally)) is UNCLEAN:
+        with closing(self._whole_elements(self._clean)) as following:
+            for _, value in following:
+                if value is UNCLEAN:
                     return
                 yield value
 
     def leap(self) -> int:
         """Step over the following elements that are held whole, and return their number."""
-        return sum(1 for _ in self._whole_elements())
+        return sum(1 for _ in self._whole_elements(lambda texts: texts))
 
-    def _whole_elements(self) -> Generator[bytes]:
-        """Yield the following elements, unchecked, while many are held whole; step over them.
+    def _clean(self, texts: list[bytes]) -> Iterator[Any]:
+        return (_clean(text, self._tally) for text in texts)
+
+    def _whole_elements(
+        self, clean: Callable[[list[bytes]], Iterable[Any]]
+    ) -> Generator[tuple[bytes, Any]]:
+        """Yield the following elements, and what ``clean`` makes of them, while many are held.
 
         The window moves past an element when the next one is requested.
         """
@@ -333,8 +357,9 @@ class Window:
                 found, end = self._split(data)
                 if not found:
                     return
-                for one in found:
-                    yield bytes(one)
+                texts = list(map(bytes, found))
+                for made in zip(texts, clean(texts), strict=True):
+                    yield made
                     done += 1
                 found = []
                 done = 0

@@ -6,8 +6,8 @@ from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, line_value, text_lines
-from reviewdesk.reports.canonical.rules import clean_verdict, header_problem, stored_form
+from reviewdesk.reports.bytes.window import Window, line_value, text_lines, together
+from reviewdesk.reports.canonical.rules import clean_verdicts, header_problem, stored_form
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
@@ -33,7 +33,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
             if unseen:
                 raise behind
             if key == "verdicts":
-                for index, value, data in window.values(("verdicts",), clean_verdict):
+                for index, value, data in window.values(("verdicts",), clean_verdicts):
                     yield ReportVerdict("", value, f"$.verdicts[{index}]", text=data)
                 unseen = outline.stopped
             else:
@@ -59,12 +59,13 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
         header = _header(value, f"line {first.number}: ", fail)
 
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
-        for line in islice(text_lines(stream, fail, counted), 1, None):
-            data = line.data.strip(b" \t\r\n")
-            if (value := clean_verdict(data)) is not UNCLEAN:
-                yield ReportVerdict(f"line {line.number}", value, text=data)
-            else:
-                yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
+        for some in together(islice(text_lines(stream, fail, counted), 1, None)):
+            texts = [line.data.strip(b" \t\r\n") for line in some]
+            for line, data, value in zip(some, texts, clean_verdicts(texts), strict=True):
+                if value is not UNCLEAN:
+                    yield ReportVerdict(f"line {line.number}", value, text=data)
+                else:
+                    yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
 
     return Report(source, name, header, items, skip_bad=skip_bad)
 

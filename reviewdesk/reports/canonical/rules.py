@@ -4,7 +4,8 @@ The stored bodies are the JSON of the file; only optional keys that are null are
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from fractions import Fraction
 from types import UnionType
@@ -212,24 +213,28 @@ def _quorum(quorum: float | str | None, path: Path) -> FieldProblem | None:
 _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
-def clean_verdict(data: bytes) -> Any:
-    """Return the verdict in a JSON text; ``UNCLEAN`` if only the strict decoder can read it.
+def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
+    """Return the verdict in each JSON text; ``UNCLEAN`` if only the strict decoder can read it.
 
     That decoder reads texts with anything odd, and reports what is wrong. Doubled keys, of which
     only the last would be kept, and null values that are not stored are detected by counting
-    quotes: the text has more of them than the verdict has when it is written again.
+    quotes: the texts have more of them than the verdicts have when they are written again.
     """
-    try:
-        verdict = verdict_model(data)
-        written = json_of(verdict)
-        free = verdict.meta or verdict.labels or verdict.reruns
-        if free or any(one.meta or one.samples for one in verdict.jurors):
-            msgspec.msgpack.encode(verdict)  # refuses numbers over 64 bits
-            if is_too_deep(data, verdict):
-                return UNCLEAN
-    except _REFUSED:
-        return UNCLEAN
-    return verdict if quotes(data) == quotes(written) else UNCLEAN
+    with suppress(*_REFUSED):
+        verdicts = [verdict_model(text) for text in texts]
+        same = quotes(b"".join(texts)) == quotes(json_of(verdicts))
+        if same and not any(map(_is_odd, verdicts, texts)):
+            return verdicts
+    return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
+
+
+def _is_odd(verdict: VerdictModel, text: bytes) -> bool:
+    """Return True if the free values of a verdict are nested too deep, or raise an error."""
+    free = verdict.meta or verdict.labels or verdict.reruns
+    if not free and not any(one.meta or one.samples for one in verdict.jurors):
+        return False
+    msgspec.msgpack.encode(verdict)  # refuses numbers over 64 bits
+    return is_too_deep(text, verdict)
 
 
 _FREE = frozenset({"meta", "labels", "samples"})

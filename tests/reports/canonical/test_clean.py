@@ -12,7 +12,7 @@ from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, ImportTally, decode_clean, decode_whole
-from reviewdesk.reports.canonical.rules import clean_verdict, stored_form
+from reviewdesk.reports.canonical.rules import clean_verdicts, stored_form
 from tests.domain.bodies import bodies
 from tests.helpers import SAMPLES
 
@@ -45,7 +45,7 @@ ODD_TEXTS = [
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
     assert decode_clean(with_key(text)) is UNCLEAN
-    assert clean_verdict(with_key(text)) is UNCLEAN
+    assert clean_verdicts([with_key(text)]) == [UNCLEAN]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
 def test_what_is_clean_is_taken_at_sight(text: str) -> None:
     data = with_key(text)
     assert decode_clean(data) == slowly(data.decode()) is not UNCLEAN
-    assert clean_verdict(data) == verdict_model(json.dumps(slowly(data.decode())))
+    assert clean_verdicts([data]) == [verdict_model(json.dumps(slowly(data.decode())))]
 
 
 @given(bodies(), st.integers(0, 400), st.sampled_from(['"', ",", "{", "1", '"id":"z",', "null"]))
@@ -75,7 +75,10 @@ def test_what_is_decoded_at_once_is_what_the_strict_decoder_reads(
             assert found == slowly(written)
             # Whole numbers stay whole, so that the body is the JSON of the file.
             assert json.dumps(found) == json.dumps(json.loads(written))
-        if (verdict := clean_verdict(written.encode())) is not UNCLEAN:
+        # One that is not clean does not hide in a group, nor does it spoil the others.
+        [clean, verdict] = clean_verdicts([text.encode(), written.encode()])
+        assert clean == clean_verdicts([text.encode()])[0]
+        if verdict is not UNCLEAN:
             assert verdict == verdict_model(json.dumps(slowly(written)))
 
 
