@@ -270,20 +270,20 @@ class BallotContext(Struct, frozen=True):
         calls = self.transcript.failed_calls()
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
-        ballot = self._juror_fields(shown or "scorer", PanelSeat(name, None), call)
+        ballot = self._juror_fields(shown or "scorer", None, call)
         return {**ballot, **failure(message)}
 
     def _single(
         self, name: str, scorer: Scorer, score: JsonObject, calls: list[ModelCall], key: str
     ) -> Ballot:
         # A scorer with one ballot has a model only if there is exactly one.
-        models = {call.model for call in calls} - {""}
+        models = {call.model for call in calls if call.model}
         models = models or {one.model for one in scorer.seats if one.model}
-        seat = PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
-        call = calls[-1] if calls and seat.model else None
+        model = models.pop() if len(models) == 1 else None
+        call = calls[-1] if calls and model else None
         if len(scorer.seats) > 1:
             self.remarks.count("a panel's votes are not in the log: its consensus is one ballot")
-        ballot = self._juror_fields(name, seat, call)
+        ballot = self._juror_fields(name, model, call)
         self._mark_code(ballot, scorer, key, calls)
         explanation = self.texts.plain(score.get("explanation"))
         if "value" not in score and (unread := score.get(OTHERS)):
@@ -318,7 +318,7 @@ class BallotContext(Struct, frozen=True):
         for at, (seat, vote, call) in enumerate(
             zip(seats, votes, _call_of_each_seat(seats, calls), strict=True)
         ):
-            ballot = self._juror_fields(seat.name, seat, call)
+            ballot = self._juror_fields(seat.name, seat.model, call)
             self._mark_code(ballot, scorer, key, calls)
             failure = failures.get(at, {})
             answer = self.grader.ballot(vote, key) if at not in failures else {}
@@ -329,8 +329,8 @@ class BallotContext(Struct, frozen=True):
                 explanation = self.texts.plain(failure.get("explanation"))
                 yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
 
-    def _juror_fields(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
-        model = self.models.of(name, seat.model or (call.model if call else None))
+    def _juror_fields(self, name: str, model: str | None, call: ModelCall | None) -> Ballot:
+        model = self.models.of(name, model or (call.model if call else None))
         if call is None:
             return {"id": name, "model": model} if model else {"id": name}
         usage = record(call.output.get("usage"))

@@ -318,10 +318,13 @@ def _text(value: Any) -> str:
 _PANEL = {"panel": KEEP}
 _VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": _PANEL}
 _SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
+_SCORE = {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}
+_USUAL = frozenset({"value", "explanation", "reason"})
+"""The keys of most scores, which are kept whole."""
 SAMPLE: dict[str, Shape] = {
     **dict.fromkeys(("id", "epoch", "input", "choices", "target"), KEEP),
     "output": {"completion": KEEP, "choices": [{"message": {"content": KEEP}}]},
-    "scores": {ANY: {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}},
+    "scores": {ANY: _SCORE},
     "error": {"message": KEEP},
     "invalidation": _SOURCE,
 }
@@ -402,6 +405,8 @@ def read_samples(window: Window, fail: Fail, shape: dict[str, Shape]) -> Iterato
 
 def _kept(value: Any, shape: Shape) -> Any:
     """Return the parts of a value that the shape names, as ``pick`` does."""
+    if shape is _SCORE and type(value) is dict and _USUAL.issuperset(value):
+        return value
     if type(shape) is dict and type(value) is dict:
         every = shape.get(ANY)
         found: JsonObject = {}

@@ -65,13 +65,16 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
         node = ahead.pop()
         if type(node) is dict:
             secret = _secret_names(tuple(node))
-            if not skip.isdisjoint(node):
+            if skip and not skip.isdisjoint(node):
                 node = {key: one for key, one in node.items() if key not in skip}
-            texts += [one for key in secret if key in node for one in _values_in(node[key], skip)]
+            for key in secret:
+                if key in node:
+                    texts += _values_in(node[key], skip)
             node = node.values()
         elif type(node) is not list:
             continue
-        ahead += [item for item in node if type(item) in _HOLDER]
+        if not _HOLDER.isdisjoint(map(type, node)):
+            ahead += [item for item in node if type(item) in _HOLDER]
     if not texts:
         return frozenset()
     found = {_SCHEME.sub("", one.strip(), count=1) for one in texts if isinstance(one, str)}
@@ -121,14 +124,16 @@ def settings_among(keys: tuple[str, ...]) -> frozenset[str]:
 
 
 def without_settings(value: Any) -> Any:
-    """Return a copy without environments, headers, configurations and keys that name a secret.
+    """Return a value without environments, headers, configurations and keys that name a secret.
 
-    Texts that look like keys are left to ``guard``.
+    Texts that look like keys are left to ``guard``. Objects and lists that lose nothing are shared.
     """
     if type(value) is list:
         return [without_settings(item) for item in value]
     if type(value) is dict:
         left = settings_among(tuple(value))
+        if not left and _HOLDER.isdisjoint(map(type, value.values())):
+            return value
         return {
             key: without_settings(item) if type(item) in _HOLDER else item
             for key, item in value.items()

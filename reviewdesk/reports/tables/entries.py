@@ -487,10 +487,11 @@ class MapReader:
                     continue
                 if place.is_ballot:
                     if (ballot := self._ballot(place, scope, column)) is not None:
-                        counted = (
-                            self._counted(place, scope, ballot) if place.rule.times else [ballot]
-                        )
-                        votes.setdefault(ballot[0].dimension, []).extend(counted)
+                        found = votes.setdefault(ballot[0].dimension, [])
+                        if place.rule.times:
+                            found += self._counted(place, scope, ballot)
+                        else:
+                            found.append(ballot)
                 elif place.rule.as_ == "refused":
                     raise RefusedTableError(place.rule.note)
                 elif place.rule.as_ == "person":
