@@ -392,32 +392,35 @@ def jury_lines(
     def drawn(lines: Mapping[int, int] | None, flags: Sequence[int] | None = None) -> Lines:
         return document_lines(verdict.jury(item, history, keys, opened, lines, flags), width)
 
-    whole = drawn(None)
-    if len(whole) <= room or reading.find or verdict.REASONS in opened:
-        return highlight(whole, reading.find)
+    if reading.find or verdict.REASONS in opened:
+        return highlight(drawn(None), reading.find)
     against = juries.dissents(item)
     seats = juries.ranked(item)
     lines = {seat.ballot.seat: _DISSENT if seat in against else 1 for seat in seats}
+    heights: dict[int, list[int]] = {}
+    for seat in seats:
+        body = item.verdict.body["jurors"][seat.ballot.seat]
+        answers = words.answers(body, item.verdict.policy.threshold)
+        texts = juries.reasons(seat.ballot, _ALL, answers)
+        heights[seat.ballot.seat] = [len(block_lines(one, width)) for one in texts]
     # A sentence that is cut says nothing, so the reasons of flags are whole unless they are long.
     told = [len(block_lines(note, width)) for note in juries.loud_flags(item)]
     flags = [min(height, _FLAG) for height in told]
     free = room - len(drawn(lines, flags))
+    cut = sum(max(0, height - lines[at]) for at, each in heights.items() for height in each)
+    if cut + sum(told) - sum(flags) <= free and len(whole := drawn(None)) <= room:
+        return whole
     # Dissents get all the lines they need before the others get a second one.
     for group in (against, [seat for seat in seats if seat not in against]):
-        growing = {}
-        for seat in group:
-            body = item.verdict.body["jurors"][seat.ballot.seat]
-            answers = words.answers(body, item.verdict.policy.threshold)
-            texts = juries.reasons(seat.ballot, _ALL, answers)
-            growing[seat.ballot.seat] = [len(block_lines(one, width)) for one in texts]
+        growing = [seat.ballot.seat for seat in group]
         while free > 0 and growing:
-            for place, heights in list(growing.items()):
-                more = sum(height > lines[place] for height in heights)
+            for place in [*growing]:
+                more = sum(height > lines[place] for height in heights[place])
                 if 0 < more <= free:
                     lines[place] += 1
                     free -= more
                 else:
-                    del growing[place]
+                    growing.remove(place)
     for at, height in enumerate(told):
         more = min(max(0, free), height - flags[at])
         flags[at] += more

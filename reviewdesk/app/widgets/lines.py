@@ -319,10 +319,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         if span is not None:
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
-        # The column of a scroll bar that is not shown stays blank.
-        room = max(0, min(width, self._width) - 1)
-        strip = to_strip(self, content, room + 1, margin=1)
-        strip = strip.adjust_cell_length(width, self.visual_style.rich_style)
+        strip = to_strip(self, content, width, margin=1)
         if span is None:
             self._strips[at, width] = strip
         return strip
