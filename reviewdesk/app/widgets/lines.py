@@ -184,16 +184,20 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width
         old = self._lines
         before = self._width, self.scroll_offset.y
+        self._width = width
+        self._lines = self._painter(max(1, width - 1)) if width else []
+        if not width:
+            # It is painted once it has a place; until then there is nothing to lay out.
+            self._strips.clear()
+            return
         self._moving = True
         try:
-            self._width = width
-            self._lines = self._painter(max(1, width - 1)) if width else []
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
         finally:
             self._moving = False
         top = self.scroll_offset.y
-        if before != (width, top) or not width:
+        if before != (width, top):
             self._strips.clear()
             self.refresh()
             return
