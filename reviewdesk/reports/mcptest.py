@@ -43,10 +43,11 @@ PANEL_KEYS = (
 _PANELS = frozenset(PANEL_KEYS)
 _HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
-_ANSWERS = frozenset(
-    {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale", "explanation"}
-    | {"error", "status", "confidence"}
-)
+_PASSES = ("pass", "passed", "verdict")
+"""The keys of a juror's vote; null there withholds it."""
+_ANSWERS = frozenset({"score", "error", "status", *_PASSES})
+_QUESTIONS = frozenset({"criterion", "metric", "dimension", "aspect", "question"})
+"""Keys of what is an answer to one of several questions rather than a juror's vote."""
 CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
 
 
@@ -115,6 +116,7 @@ def _panel_key(node: JsonObject, held: dict[int, bool]) -> str | None:
         if not all(isinstance(juror, dict) for juror in panel):
             continue
         answered = ESCALATE in node or any(not _ANSWERS.isdisjoint(juror) for juror in panel)
+        answered = answered and all(_QUESTIONS.isdisjoint(juror) for juror in panel)
         if answered and not any(_holds_jury(juror, held) for juror in panel):
             return key
     return None
@@ -133,8 +135,6 @@ def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
     return known
 
 
-_PASSES = ("pass", "passed", "verdict")
-"""The keys of a juror's vote; null there withholds it."""
 _JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "judge_model", "model")
 _RULE = {
     "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],

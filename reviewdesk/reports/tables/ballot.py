@@ -229,7 +229,7 @@ class BallotMaker:
     ) -> None:
         self._keeps_outside = keeps_outside
         self.words = DecidingWords(options)
-        self._any_word = bool(made.name)
+        self._any_word = bool(made.name or options.pass_labels or options.fail_labels)
         """Whether a score may be any word, because no other cell can hold a label."""
         self._scale = options.scale
         self._models = options.models

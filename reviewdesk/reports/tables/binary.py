@@ -147,7 +147,7 @@ def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
     """Return the place of a sheet's header, its names, and how many rows hold them."""
     rows = (
         (at, ["" if one is None else on_a_line(str(one)) for one in row])
-        for at, row in _filled(sheet)
+        for at, row in enumerate(sheet.iter_rows(values_only=True), 1)
         if sum(cell is not None for cell in row) > 1
     )
     start = [*islice(rows, 8)]

@@ -161,28 +161,20 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
     return roles
 
 
-_CRITERIA = frozenset({
-    "accuracy", "factual_accuracy", "factuality", "factual_correctness", "correctness",
-    "answer_correctness", "answer_relevancy", "answer_relevance", "answer_similarity",
-    "semantic_similarity", "relevance", "relevancy", "response_relevancy", "faithfulness",
-    "groundedness", "hallucination", "context_precision", "context_recall", "context_relevance",
-    "context_relevancy", "context_entity_recall", "response_relevance",
-    "response_completeness", "coherence", "consistency", "fluency",
-    "conciseness", "completeness", "clarity", "helpfulness", "harmfulness", "harmlessness",
-    "maliciousness", "safety", "toxicity", "bias", "tone", "style", "humor", "empathy",
-    "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
-    "complexity", "verbosity", "honesty", "truthfulness", "engagement", "specificity",
-    "overall",
-    "levenshtein", "exact_match", "bleu", "rouge", "quality", "usefulness", "depth", "creativity",
-})  # fmt: skip
+_CRITERION = re.compile(
+    r"(?:(?:answer|response|factual|semantic|context|entity|language|writing|overall)_)*"
+    r"(?:[^\W\d_]+(?:ness|heit|keit|idad)|accuracy|factuality|relevanc[ey]|similarity|precision|recall"
+    r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
+    r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
+    r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
+    r"|levenshtein|exact_match|bleu|rouge)(?:_metric|\d*)"
+)
 """Names of questions about a response, which are never names of judges."""
 
 
 def is_criterion(column: str) -> bool:
     """Return True if a name is the name of a question, such as tone, and not of a judge."""
-    plain = _plain(column)
-    short = (plain.removesuffix("_metric"), plain.rstrip("0123456789"))
-    return plain in _CRITERIA or not _CRITERIA.isdisjoint(short)
+    return bool(_CRITERION.fullmatch(_plain(column)))
 
 
 def _plain(column: str) -> str:
@@ -212,7 +204,7 @@ _PASSES = (
     "correcto", "aprobado", "réussi", "conforme", "gut", "good",
     "ok", "okay", "right", "met", "satisfied", "success", "approved", "approve",
     "acceptable", "valid", "win", "up", "thumbs up", "thumbs_up", "checked",
-    "si", "通过", "正确", "对", "正解", "正しい", "○", "예", "통과", "합격", "정답", "맞음",
+    "si", "通过", "正确", "对", "正解", "正しい", "○", "◎", "예", "통과", "합격", "정답", "맞음",
     "верно", "правильно", "зачёт", "зачет", "sim", "aprovado", "correto", "certo", "corretto",
     "giusto", "promosso", "juste", "goed", "juist", "geslaagd", "tak", "rätt", "evet", "doğru",
 )  # fmt: skip

@@ -89,7 +89,7 @@ class Guesser(TableShapes):
         self.see = f"See how it would be read: reviewdesk map {command}"
         self.write = f"Say in a map what its columns hold: reviewdesk map {command}"
         self.has = f"(its columns: {listed(self.columns)})"
-        self.made: JsonObject = {
+        self.made = {
             role: self.roles[role]
             for role in (*FACTS, "rubric", "human", "human_by", "human_at")
             if role in self.roles
@@ -127,13 +127,15 @@ class Guesser(TableShapes):
             problem = f'has a column "{named}" with a judge in each row'
             return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
         asks = bool({"judge", "dimension"} & self.roles.keys())
-        if asks and not self.item:
-            self.item = self.roles.get("input", "")
+        told = self.roles.get("input", "") if asks and not self.item else ""
         self.item = self.item or self.item_column()
         if not asks and "trace" in self.item and self.recurs([self.item]):
             # Several calls or spans of one trace are items of their own.
             own = [one for one in self.columns if one.endswith("id") and not self.recurs([one])]
             self.item = own[0] if own else self.item
+        # An id names as many items as there are inputs.
+        as_many = len(self.said_in([self.item])) == len(self.said_in([told]))
+        self.item = self.item if self.item and (as_many or not told) else told
         if asks:
             return self.nested(asks) or self.long()
         return self.shaped() or self.nested(asks) or self.by_cells()
@@ -240,17 +242,23 @@ class Guesser(TableShapes):
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
         apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
-        if rules := self.winners(made.get("label", "")) or self.of_persons(made["judge"]):
+        if rules := self.winners(made.get("label", "")) or self.of_others(made["judge"]):
             made["ballots"] = rules
         if apart:
             problem = f'has several rows for an item, which "{show_line(apart, 60)}" tells apart'
             return _unsure(_map(made), problem, self.see, made["score"])
         return self.checked(made)
 
-    def of_persons(self, judge: str) -> list[JsonObject]:
-        """Return the rules of rows that are marked as those of persons, if any are."""
+    def of_others(self, judge: str) -> list[JsonObject]:
+        """Return the rules if some rows are marked as those of persons, or sum up the others."""
         person = of_people([row.cells for row in self.sample])
-        return [{"by": judge, **person}, {}] if person else []
+        found = [{"by": judge, **person}] if person else []
+        named = self.said_in([judge]) if judge in self.columns else set()
+        sums = sorted(filter(SUMS.search, named))
+        if len(sums) < len(named) - 1:
+            note = f"rows of {listed(sums)}, which sum up the judges, are not read"
+            found += [{"where": {judge: sums}, "as": "nothing", "note": note}] if sums else []
+        return [*found, {}] if found else []
 
     def judge_path(self) -> str:
         """Return the path of the judge's name, which may be the first value of a list or object."""
@@ -263,10 +271,7 @@ class Guesser(TableShapes):
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""
         said = next((self.roles[role] for role in ANSWERS if role in self.roles), "")
-        known = {word.casefold() for one in made.get("words", {}).values() for word in one}
-        new = any(str(one).casefold() not in known for one in self.cells(said))
-        if new and not self.options.pass_labels and (words := self.words([self.cells(said)])):
-            words = {key: [*made.get("words", {}).get(key, []), *words[key]] for key in words}
+        if not self.options.pass_labels and (words := self.words([self.cells(said)])):
             return self.ask_words(_map({**made, "words": words}), [said], self.command)
         if not self.item:
             problem = f"has no column that names the items {self.has}"
@@ -287,9 +292,8 @@ class Guesser(TableShapes):
 
     def unnamed(self, made: JsonObject) -> Guess:
         """Return the map of a table of judges whose answers are under other names."""
-        known = {*self.roles.values(), self.item}
+        known = {*self.roles.values(), self.item, *filter(NO_SCORE.search, self.columns)}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
-        rest = [one for one in rest if not NO_SCORE.search(one)]
         marked = [one for one in rest if MARKED.search(one)]
         rest = marked if len(marked) == 1 else rest
         named = {made["judge"], self.item, self.roles.get("dimension"), self.roles.get("model")}
@@ -318,7 +322,7 @@ class Guesser(TableShapes):
             # A row for each question has a column for each judge.
             rule |= {"judge": "=*", "dimension": self.roles["dimension"]}
         made |= {"item": self.item or "=table", "ballots": [rule]}
-        self.told_apart(made, [str(rule.get("judge", made["judge"]))], wide=False)
+        self.told_apart(made, [made["judge"]], wide=False)
         return _unsure(_map(made), problem, self.see, *rest)
 
     def invert(self, columns: Sequence[str]) -> None:
@@ -378,19 +382,21 @@ class Guesser(TableShapes):
     def answering(self) -> tuple[list[str], list[str]]:
         """Return the columns of no other use, and those of them that hold answers."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
-        free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
+        known |= {self.item, *(one for rule in self.counts() for one in rule["columns"])}
+        free = [one for one in self.columns if one not in known and "," not in one]
         free = [one for one in free if not NO_SCORE.search(one)]
-        counted = [one for rule in self.counts() for one in rule["columns"]]
-        free = [one for one in free if one not in counted]
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if stem_of(one) not in _PAIR]
-        people = [one for one in free if one in self.people or SUMS.search(one)]
-        free = [one for one in free if one not in people or is_criterion(one)] or people
-        answers = [
-            one
-            for one in free
-            if self.answers(one) or (is_criterion(one) and self.has_words(self.cells(one)))
-        ]
+        sums = [one for one in free if one in self.people or SUMS.search(one)]
+        rest = [one for one in free if one not in sums]
+        asked = any(map(is_criterion, rest)) or not any(map(JUDGE.search, rest))
+        free = [one for one in free if one in rest or (asked and is_criterion(one))] or sums
+
+        def says(column: str) -> bool:
+            words = is_criterion(column) and self.has_words(self.cells(column))
+            return words or self.answers(column)
+
+        answers = [*filter(says, free)] or [one for one in sums if asked and says(one)]
         answers = [one for one in answers if not one.casefold().endswith(SURENESS)] or answers
         earlier = [one for one in answers if _EARLIER.sub("", one) in {*answers} - {one}]
         answers = [one for one in answers if one not in earlier]
@@ -427,8 +433,8 @@ class Guesser(TableShapes):
     def by_cells(self) -> Guess:
         """Return the map of a table without a column of judges' names, by its cells' content."""
         free, judges = self.answering()
-        stated = [role for role in ("pass", "status", "label") if role in self.roles]
-        stated = [role for role in stated if self.answers(self.roles[role])]
+        likely = [role for role in ("pass", "status", "label") if role in self.roles]
+        stated = [role for role in likely if self.answers(self.roles[role])]
         if stated and not judges:
             judges = [self.roles.pop(stated[0])]
             self.made.pop("decision", None)
@@ -444,7 +450,9 @@ class Guesser(TableShapes):
         marks = self.said_in(worded)
         ticks = {"pass": sorted(marks), "fail": []} if marks <= {"x", "X"} else None
         if worded and (words := ticks or self.words(list(map(self.cells, worded)))):
-            return self.of_words(worded, words)
+            options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
+            self.made["words"] = words
+            return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
             return self.labels()
         if asked and len(asked) < len(judges):
@@ -465,20 +473,6 @@ class Guesser(TableShapes):
         hint += f" {option} {show_line(shlex.quote(','.join(judges)), 300)}"
         hint += "" if asked or len(judges) < 2 else _deciding([*map(self.cells, judges)])
         return _unsure(made, problem, hint, *judges)
-
-    def of_words(self, worded: Sequence[str], words: dict[str, list[str]]) -> Guess:
-        """Return the guess of columns whose words a person must confirm."""
-        better = {one.casefold() for side in self.made.get("words", {}).values() for one in side}
-        if {one.casefold() for side in words.values() for one in side} <= better:
-            # They say which of two responses is the better one; others say that neither is.
-            rules = self.wide(worded, ()).ballots
-            rules = [{**one, "label": one["score"], "score": ""} for one in rules]
-            made = _map({**self.made, "item": self.item, "ballots": rules})
-            problem = f"says which response is the better one: {listed(worded)}"
-            return _unsure(made, problem, self.see, *worded)
-        options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
-        self.made["words"] = words
-        return self.ask_words(self.wide(worded, ()), worded, options)
 
     def worded(self, free: Sequence[str], judges: Sequence[str]) -> list[str]:
         """Return the columns whose words are not all known, with judges that use the same words."""

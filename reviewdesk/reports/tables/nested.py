@@ -14,6 +14,7 @@ from reviewdesk.reports.tables.cells import (
     is_answer,
     is_criterion,
     is_missing,
+    is_word,
     likely_number,
     name,
     parsed,
@@ -27,9 +28,9 @@ ANSWERS = ("score", "pass", "label")
 CAMEL = "(?-i:(?<=[a-z0-9])(?=[A-Z]))"
 """Between two words of a name such as ``gptScore``."""
 NO_SCORE = re.compile(
-    r"^_|^n_|^num_|^max[_ ]|^rank(?:ing)?[_ ]|^invalid|^raw_(?!score)"
-    r"|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])|comments?"
-    r"|begründung)[_ .]"
+    r"^_|^n(?:um)?_|^(?:max|rank(?:ing)?|latency|cost|tokens?|time|duration|seconds)[_ ]|^invalid"
+    r"|^raw_(?!score)|^(?:reason\w*|rationale|explanation|justification|feedback(?!_scores?[.:])"
+    r"|comments?|begründung)[_ .]"
     rf"|(?:^|[_ ./:(-]|{CAMEL})(?:id|hash|step|epoch|timestamp|tstamp|date|idx|index|no|nr|num"
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
@@ -68,11 +69,14 @@ _OUTCOME = re.compile(
     r"score|rating|overall|final|verdict|decision|consensus|passed|grade", re.IGNORECASE
 )
 """Keys of an outcome beside the answers that it comes from."""
+_VOTED = re.compile(r"vote|verdict|judg|label|winner|preference|decision|rating", re.IGNORECASE)
+"""Names of objects whose words are those of judges, and not the responses of models."""
 
-_SUM = "(?:mean|avg|average|median|std|sum|total|final|consensus|majority|aggregate|combined)"
+_SUM = (
+    "(?:mean|avg|average|median|std|sum|total|overall|final|consensus|majority|aggregate|combined)"
+)
 SUMS = re.compile(
-    rf"^(?:{'|'.join(map(re.escape, sorted(TOTALS)))})$|^{_SUM}[_ ]|[_ ]{_SUM}$"
-    r"|(?:mean|max|vot\w+|var\w+)pool(?:unit)?\b",
+    rf"^(?:{TOTALS})$|^{_SUM}[_ ]|[_ ]{_SUM}$|(?:mean|max|vot\w+|var\w+)pool(?:unit)?\b",
     re.IGNORECASE,
 )
 """Names of what sums up the answers beside it."""
@@ -114,8 +118,8 @@ def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
     stated = [key for key, one in around.items() if _OUTCOME.search(key) and is_answer(one)]
     stated = [key for key in stated if not NO_SCORE.search(key)]
     if any("dimension" in one for one in rules_of(rule)) and stated:
-        of_key = {one: {"judge": f"={one}", "dimension": f"={one}"} for one in stated}
-        more = [{**of_key[one], "score": f"{path}.{one}"} for one in stated]
+        said = [(f"={one}", f"{path}.{one}") for one in stated]
+        more = [{"judge": one, "dimension": one, "score": score} for one, score in said]
         return {"ballots": [*rules_of(rule), *more]}
     decided = [one for one in stated if likely_number(around[one]) is None]
     return rule | {"decision": f"{path}.{decided[0]}"} if decided else rule
@@ -145,7 +149,8 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
             why = f"{path}.*{why.removeprefix(stems[0])}"
             return {"ballots": [{"columns": stems, "score": f"{path}.*_score", "reason": why}]}
     filled = [one for one in elements if not is_missing(one)]
-    if not filled or not all(map(is_answer, filled)):
+    words = _VOTED.search(path) and isinstance(held, dict) and all(map(JUDGE.search, held))
+    if not filled or not all(is_answer(one) or (words and is_word(one)) for one in filled):
         return None
     rule: JsonObject = {"each": path, "judge": "@key", "score": "@value"}
     if not isinstance(held, dict):

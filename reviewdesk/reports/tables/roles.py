@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from reviewdesk.reports.options import ReadOptions
@@ -13,6 +14,7 @@ from reviewdesk.reports.tables.cells import (
     is_criterion,
     is_word,
     likely_number,
+    parsed,
     roles_of,
     stated_error,
     with_decimal_point,
@@ -59,15 +61,17 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 """Columns that name the person of a row, if several rows are about one item."""
-_ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number)\.?$|[a-z]Id$", re.IGNORECASE)
+_ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number|#)\.?$|[a-z]Id$", re.IGNORECASE)
 _WHEN = re.compile(r"time|date|created|submitted|started", re.IGNORECASE)
 _OTHER_ID = re.compile(
     r"user|run|batch|session|worker|annot|judge|rater|model|job|eval", re.IGNORECASE
 )
 """Ids of other things than items."""
 _HUMAN = re.compile(
-    r"^(?:human|expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor)[ _-]"
-    r"|[ _(-]human\)?$|^thumbs?\b|^(?:expected|true|target)[ _-](?:verdict|label|decision|vote)"
+    r"(?<![a-z])(?:human|humaine?|humano|mensch|menschliche?s?|人間|人工)(?-i:(?![a-z]))"
+    r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer)[ _-](?!\d)"
+    r"|[ _-](?:lead|manager|supervisor|moderator|linguist)$"
+    r"|^thumbs?\b|^(?:expected|true|target)[ _-](?:verdict|label|decision|vote)"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
     re.IGNORECASE,
 )
@@ -126,12 +130,15 @@ class TableRoles(TableSample):
         self.columns = tuple(dict.fromkeys(name for name in columns if name))
         self.sample = sample
         self.options = options
+        self.made: JsonObject = {}
+        """The map, as far as it is known."""
         self.given = (*options.judge_columns, *options.criteria_columns)
         self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
         free = [one for one in self.columns if one not in self.said]
         judged = any(JUDGE.search(one) and not _RATER.search(one) for one in self.columns)
         judged = judged or bool(options.judge_columns)
-        self.people = [one for one in free if _HUMAN.search(one) or _RATER.search(one)]
+        named = [one for one in free if not (NO_SCORE.search(one) or _PEOPLE.search(one))]
+        self.people = [one for one in named if _HUMAN.search(one) or _RATER.search(one)]
         self.people += [one for one in free if judged and _is_person(one)]
         filled = roles_of(one for one in free if self.cells(one) or not sample)
         empty = roles_of(one for one in free if one not in filled.values())
@@ -140,15 +147,23 @@ class TableRoles(TableSample):
         self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
         self.find_judges()
+        likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
+        likely = [one for one in likely if self.answers(one) or self.has_words(self.cells(one))]
+        if likely[1:] and "label" in self.roles and not {"judge", "human"} & self.roles.keys():
+            self.roles["human"] = self.roles.pop("label")
         self.find_human()
 
     def find_texts(self, free: Sequence[str]) -> None:
         """Find texts by a word in the names of columns, and scores under the name of reasons."""
+        talk = self.cells(self.roles.get("conversation", ""))
+        if "conversation" in self.roles and all(type(parsed(one)) is str for one in talk):
+            role = "item" if all(len(one) <= _SHORT for one in talk) else "output"
+            self.roles.setdefault(role, self.roles.pop("conversation"))
         for role, words in _TEXTS.items():
             taken = {*self.roles.values()}
-            likely = [one for one in free if one not in taken and words.search(one)]
-            likely = [one for one in likely if not NO_SCORE.search(one) and not _BEHIND.search(one)]
-            likely = [one for one in likely if not _ID.search(one)]
+            likely = (one for one in free if one not in taken and words.search(one))
+            other = (NO_SCORE.search, _BEHIND.search, _ID.search)
+            likely = (one for one in likely if not any(is_other(one) for is_other in other))
             found = next(filter(self.is_text, likely), "")
             if found and self.roles.get(role, "text") in {"text", "Text"}:
                 if role in self.roles:
@@ -157,14 +172,18 @@ class TableRoles(TableSample):
                 self.roles[role] = found
         if all(map(str.isdecimal, self.columns)):
             self.place_texts()
-        if not {"input", "output", "conversation"} & self.roles.keys():
-            rest = [one for one in free[1:] if one not in {*self.roles.values(), *self.people}]
-            rest = [one for one in rest if not (NO_SCORE.search(one) or self.recurs([one]))]
+        missing = [one for one in ("input", "output") if one not in self.roles]
+        if missing and "conversation" not in self.roles:
+            known = {*self.roles.values(), *self.people}
+            rest = [*takewhile(lambda one: not self.answers(one), free[1:])]
             rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
-            self.roles |= {"output": rest[0]} if len(rest) == 1 else {}
+            rest = [one for one in rest if not (one in known or NO_SCORE.search(one))]
+            rest = [one for one in rest if not self.recurs([one])]
+            if len(rest) <= len(missing):
+                self.roles |= dict(zip(missing[-len(rest) :], rest, strict=False))
         why = self.roles.get("reason", "")
         scores = self.cells(why) if why and "score" not in self.roles else []
-        if scores and all(likely_number(one) is not None for one in scores):
+        if scores and all(likely_number(with_decimal_point(one)) is not None for one in scores):
             self.roles = roles_of(one for one in free if one != why) | {"score": why}
 
     def place_texts(self) -> None:
@@ -321,13 +340,14 @@ class TableRoles(TableSample):
         """
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
-        free = [one for one in self.columns if one not in taken and one not in self.said]
-        free = [one for one in free if not _WHEN.search(one)]
+        taken |= {one for one in self.columns if _WHEN.search(one)}.union(self.said)
+        free = [one for one in self.columns if one not in taken]
         if judge := self.roles.get("judge", ""):
             likely = (one for one in free if one == first or not self.answers(one))
-            likely = (one for one in likely if self.cells(one) and self.recurs([one]))
-            if found := next((one for one in likely if not self.recurs([one, judge])), ""):
-                return found
+            keys = [judge, *filter(None, [self.roles.get("dimension")])]
+            for one in likely:
+                if self.cells(one) and self.recurs([one]) and not self.recurs([one, *keys]):
+                    return one
         cells = self.cells(first)
         named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
@@ -345,14 +365,19 @@ class TableRoles(TableSample):
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         if "status" in column and {*map(str, filled)} <= _RAN:
             return False
+        known = self.known_words()
         rest = [one for one in filled if not (is_answer(one) or str(one).lower() in NOT_FINITE)]
+        if known:
+            # Of two responses one is better, or neither is.
+            rest = [one for one in rest if str(one).casefold() not in known]
+            rest = [one for one in rest if not _NEITHER.search(str(one))]
         said = len(filled) - len(rest)
         rest = [str(one) for one in rest if not stated_error(one)]
         return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
 
     def is_text(self, column: str) -> bool:
         cells = self.cells(column)
-        texts = bool(cells) and all(isinstance(one, str) for one in cells)
+        texts = bool(cells) and all(isinstance(parsed(one), str) for one in cells)
         return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
 
     def counts_rows(self, column: str) -> bool:
@@ -364,23 +389,27 @@ class TableRoles(TableSample):
     def has_words(self, filled: Sequence[Any]) -> bool:
         """Return True if cells hold only a few words, which are not votes."""
         found = {*map(str, filled)}
-        few = len(found) <= max(1, len(filled) - 1) or all(map(_LIKERT.match, found))
+        few = len(found) <= min(_MOST_WORDS, max(1, len(filled) - 1))
         words = bool(found) and all(map(is_word, filled)) and not all(map(is_answer, filled))
-        return words and few and len(found) <= _MOST_WORDS
+        return words and (few or all(map(_LIKERT.match, found)))
+
+    def known_words(self) -> set[str]:
+        """Return the words that mean pass or fail in this table, beside the usual ones."""
+        return {word.casefold() for one in self.made.get("words", {}).values() for word in one}
 
     def words(self, columns: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
-        """Return the words of some columns' cells as pass and fail, if their meaning is unknown."""
-        if not self.has_words([cell for one in columns for cell in one]):
-            return {}
-        found = sorted({cell for one in columns for cell in one})
-        if not 1 < len(found) <= _MOST_WORDS:
+        """Return the words of some columns' cells as pass and fail, if any is new."""
+        known = self.known_words()
+        cells = [cell for one in columns for cell in one if str(cell).casefold() not in known]
+        if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
         found = [word for word in found if not _NEITHER.search(word)]
         fails = [word for word in found if _FAILS.match(word)]
         # "No violation" is the opposite of "violation".
         opposite = {word for word in fails if {_NEGATED.sub("", word)} & {*fails} - {word}}
         fails = [word for word in fails if word not in opposite] or found[1:]
-        return {"pass": [word for word in found if word not in fails], "fail": fails}
+        new = {"pass": [word for word in found if word not in fails], "fail": fails}
+        return {key: [*self.made.get("words", {}).get(key, []), *new[key]] for key in new}
 
 
 def _is_person(column: str) -> bool:

@@ -474,14 +474,13 @@ def _csv_layout(text: str) -> Layout | None:
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
-TOTALS = frozenset({
-    "average", "averages", "avg", "avg.", "mean", "median", "total", "totals", "sum", "overall",
-    "pass rate", "pass %", "% pass", "accuracy", "sd",
-    "grand total", "std", "stdev", "std dev", "min", "max", "count", "summe", "gesamt",
-    "mittelwert", "mittel", "durchschnitt", "moyenne", "total général", "promedio", "media",
-})  # fmt: skip
-
-
+TOTALS = (
+    r"average|averages|avg\.?|mean|median|totals?|grand total|sum|overall|pass rate|pass %|% pass"
+    r"|accuracy|consensus|majority|aggregate|sd|std|stdev|std dev|min|max|count|summe|gesamt"
+    r"|mittelwert|mittel|durchschnitt|moyenne|total général|promedio|media"
+)
+"""The names of rows and columns that sum up others."""
+_TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
 _FOOTNOTE = re.compile(
     r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)",
     re.IGNORECASE,
@@ -494,7 +493,7 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
     for row in rows:
         first = next(filter(None, row[1].values()), None)
         if type(first) is str:
-            sums = first.strip(" :").lower() in TOTALS and not row[2]
+            sums = _TOTAL.match(first) and not row[2]
             explains = _FOOTNOTE.match(first)
             if sums or explains or held:
                 rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]

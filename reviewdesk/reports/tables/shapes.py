@@ -70,8 +70,6 @@ _JOINS = (
 class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
 
-    made: JsonObject
-
     def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
         """Add columns to the item's id if rows of one id differ in none of other paths.
 
@@ -84,7 +82,9 @@ class TableShapes(TableRoles):
         again = [one for one in self.columns if _REPEAT.match(one)]
         parts = [*again, *(self.roles.get(one) or named.get(one, "") for one in _PARTS)]
         parts = [one for one in dict.fromkeys(parts) if one and one not in said]
-        known = {*self.roles.values(), *said, *parts}
+        rules = made.get("ballots", ())
+        answers = {rule["score"].replace("*", one) for rule in rules for one in rule["columns"]}
+        known = {*self.roles.values(), *said, *parts, *answers}
         rest = [one for one in self.columns if one not in known and self.recurs([one]) and not wide]
         more = next((one for one in (*parts, *rest) if not self.recurs([*said, one])), "")
         chosen = [more] if more else parts
@@ -234,6 +234,9 @@ class TableShapes(TableRoles):
     def within(self, judges: Sequence[str]) -> list[str]:
         """Return the columns that are no numbers beyond those of judges with known names."""
         named = [one for one in judges if JUDGE.search(one)]
+        frames = {frame_of([one]) for one in named}
+        if len(frames) == 1 < len(named) and ("", "") not in frames:
+            judges = [one for one in judges if frame_of([one]) in frames or is_criterion(one)]
         top = self.highest(named)
         top = next((one for one in (1, 5, 10, 100) if top <= one), top)
         rest = [one for one in judges if one in named or is_criterion(one)]

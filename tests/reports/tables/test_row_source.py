@@ -100,14 +100,15 @@ def test_binary_tables_say_the_same(kind: str) -> None:
 def test_merged_cells_and_a_sheet_for_each_judge_are_read() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book, file = openpyxl.Workbook(), io.BytesIO()
-    for row in (("Item", "Variant", "judge_a"), ("q1", "x", 1), (None, "y", 0)):
-        book.active.append(row)
-    book.active.merge_cells("A2:A3")
+    for text in ("Item Variant judge_a", "- - score why", "q1 x 1 a", "- y 0 b"):
+        book.active.append([None if one == "-" else one for one in text.split()])
+    for area in ("A1:A2", "B1:B2", "C1:D1", "A3:A4"):
+        book.active.merge_cells(area)
     book.save(file)
     found = verdicts(file.getvalue())
     assert {one["id"]: scores(one) for one in found} == {
-        "q1/x": {"judge_a": 1},
-        "q1/y": {"judge_a": 0},
+        "q1/x": {"judge_a": 1.0},
+        "q1/y": {"judge_a": 0.0},
     }
     book, file = openpyxl.Workbook(), io.BytesIO()
     book.active.append(["Date", "2026-02-01"])
