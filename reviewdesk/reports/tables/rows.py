@@ -482,8 +482,7 @@ TOTALS = (
 """The names of rows and columns that sum up others."""
 _TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
 _FOOTNOTE = re.compile(
-    r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)",
-    re.IGNORECASE,
+    r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)", re.IGNORECASE
 )
 
 
@@ -497,11 +496,9 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
             explains = _FOOTNOTE.match(first)
             if sums or explains or held:
                 rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
-                alone = len(rest) == 1
-                sums = sums and all(
-                    one is first or is_answer(with_decimal_point(one)) for one in rest
-                )
-                part = (explains and row[2]) or (alone and (explains or (held and " " in first)))
+                sums = sums and all(map(is_answer, map(with_decimal_point, rest[1:])))
+                alone = not rest[1:] and (explains or (held and " " in first))
+                part = alone or (explains and row[2])
                 if sums or part:
                     held.append(row)
                     continue
