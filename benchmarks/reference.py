@@ -112,7 +112,7 @@ def report_text() -> str:
             (_code(key), _kind(value), "yes" if key in part.get("required", ()) else "")
             for key, value in part["properties"].items()
         ]
-        table = _table(("key", "holds", "must be there"), rows)
+        table = _table(("key", "content", "required"), rows)
         sections.append(f"### {_part(name)}\n\n{part['description']}\n\n{table}")
     return "\n\n".join(sections)
 

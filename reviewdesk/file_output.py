@@ -182,7 +182,7 @@ def is_desk(path: Path) -> bool:
 
 
 def _taken(path: Path) -> FileExistsError:
-    return FileExistsError(errno.EEXIST, "is there already", str(path))
+    return FileExistsError(errno.EEXIST, "already exists", str(path))
 
 
 def _open_part(folder: Path, mode: int) -> tuple[int, Path | None]:

@@ -219,7 +219,7 @@ class DeskRun(LibraryResult):
         with self._use() as (desk, run):
             key = desk.find(run, name)
             if key not in keys:
-                raise NotFoundError(f"{name}: the filter leaves it out", "Ask run.verdicts for it.")
+                raise NotFoundError(f"{name}: the filter leaves it out", "Look in run.verdicts.")
             return self._queue_rows([key], range(1))[0]
 
     def _queue_rows(self, keys: Sequence[int], places: range) -> list[DeskRecord]:

@@ -72,12 +72,12 @@ def backup(*, file: Path) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk restore backups/desk-2026-03-02.db")
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@flag("--force", "Restore a backup that is not whole.")
+@flag("--force", "Restore a damaged backup.")
 @options()
 def restore(*, backup: Path, force: bool) -> None:
     """Replace the desk by BACKUP.
 
-    The desk that was there is kept under another name. The backup is checked first, and stays
+    The previous desk is kept under another name. The backup is checked first, and stays
     where it is.
     """
     path = desk_path() or core.default_path()
@@ -160,8 +160,8 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 def merge(*, other: Path, as_json: bool) -> None:
     """Merge what people did on the desk OTHER into this one.
 
-    Labels, notes, tags and marks are verified first. Merging twice, or in another order, loses and
-    doubles nothing. OTHER is only read.
+    Labels, notes, tags and marks are verified first. The order of merges does not matter, and
+    merging twice changes nothing. OTHER is only read.
     """
     from reviewdesk.desk.team.merge import merge as take
     from reviewdesk.views.json.review import shape
@@ -236,7 +236,7 @@ def archive(
 ) -> None:  # fmt: skip
     """Combine many report parts into one run.
 
-    The run has the figures of all parts, but holds only flagged verdicts and the random check.
+    The run has the figures of all parts, but keeps only flagged verdicts and the random check.
     PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
     reports, also gzipped. Bad parts are named and skipped.
     """

@@ -156,7 +156,7 @@ def ask(
         found = questions.close(desk, run) if closing else questions.answer(desk, run)
     if found is None:
         hint = 'Ask: reviewdesk ask "accuracy >= 0.9"'
-        raise UsageError(f"{run.name}: nothing was asked yet", hint)
+        raise UsageError(f"{run.name}: no question was asked yet", hint)
     put_result(asked(found), question_document(found), as_json=as_json)
 
 
@@ -246,7 +246,7 @@ def whatif(
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="How much less often it may be right, such as 0.02.",
+    help="How much accuracy it may lose, such as 0.02.",
 )
 @option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
 @option("--junit", "FILE", "Also write JUnit XML to FILE.")

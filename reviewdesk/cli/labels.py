@@ -108,8 +108,8 @@ def label(
 def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
     """Move VERDICT to the end of your queue.
 
-    With --close, nothing waits for it any more: the intervals of gates count it as wrong at their
-    lower end and as right at their upper end.
+    With --close, no label waits for it. In intervals, gates count it as wrong at the lower end, and
+    as right at the upper end.
     """
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)

@@ -192,7 +192,7 @@ def _invoke(context: click.Context, arguments: list[str]) -> None:
     except Exception as fault:
         if broken and isinstance(fault, UnicodeEncodeError):
             # File names may be any bytes; what is stored, such as a note or a name, must be text.
-            raise UsageError(f"{broken[0]}: holds bytes that are not UTF-8") from fault
+            raise UsageError(f"{broken[0]}: contains bytes that are not UTF-8") from fault
         from reviewdesk.desk.core import default_path, found_damage
 
         named = [Path(word) for word in arguments if _is_text(word)]

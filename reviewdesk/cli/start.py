@@ -77,7 +77,7 @@ def put_next_steps() -> None:
     ]
     tables = islice(reports(Path(), unclear=True), 0 if steps else _MOST_NAMED)
     steps += [
-        (f"reviewdesk open {shlex.quote(name)}", "asks what this table holds") for name in tables
+        (f"reviewdesk open {shlex.quote(name)}", "asks what this table contains") for name in tables
     ]
     steps = steps or [
         ("reviewdesk open report.json", "reviews a report of yours"),
@@ -102,7 +102,7 @@ def put_next_steps() -> None:
     type=click.FloatRange(0, 1, min_open=True),
     help="Least agreement of the jurors, if under 30 labels count.",
 )
-@choice("--ci", _CI, "Where the gate is to run.")
+@choice("--ci", _CI, "Where the gate runs.")
 @flag("--yes", "Ask nothing: take the newest report and the defaults.")
 @options()
 def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) -> None:
@@ -124,13 +124,13 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
         )
     names = [report] if report else list(islice(setup.reports(here), _MOST_OFFERED))
     if not names and (table := next(setup.reports(here, unclear=True), "")):
-        hint = f"Say what they hold: reviewdesk open {shlex.quote(table)}"
-        raise UsageError(f"{table}: nobody has said yet what its columns hold", hint)
+        hint = f"Say what they contain: reviewdesk open {shlex.quote(table)}"
+        raise UsageError(f"{table}: its columns are not understood yet", hint)
     report = report or _chosen_report(names, asking=asking)
     with _own_desk() as desk:
         found = setup.survey(report, desk)
     if floor is None and asking and found.labels is None:
-        say("fewer than 30 labels count, so the gate is on the jurors' agreement")
+        say("fewer than 30 labels count, so the gate checks how far jurors agree")
         share = click.FloatRange(0, 1, min_open=True)
         what = "How far must the jurors of each verdict agree, at least? (0 to 1)"
         floor = click.prompt(what, default=found.floor, type=share, err=True)

@@ -189,7 +189,7 @@ def answers(
     if path.exists():
         return made
     files.write(None, path, [shown.text], force=False)
-    say(f"kept as {show_line(str(path), 200)}, by which the file is read from now on")
+    say(f"kept as {show_line(str(path), 200)}; the file is read with it from now on")
     return given | dict.fromkeys(_KEPT)
 
 

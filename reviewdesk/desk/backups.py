@@ -172,7 +172,7 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                 fold(conn)
             if bad and not force:
                 raise DeskError(
-                    f"{backup}: is not whole: {bad[0]}",
+                    f"{backup}: is damaged: {bad[0]}",
                     "Name another backup, recover its content with desk repair, or restore it with "
                     "--force.",
                 )

@@ -92,7 +92,7 @@ def named(text: str) -> Path:
 
 
 def run_kind(path: Path) -> str | None:
-    """Return what a file of this name holds: ``report``, ``html`` or ``markdown``.
+    """Return the kind of a file of this name: ``report``, ``html`` or ``markdown``.
 
     ``None`` means that the name is that of a labels file.
     """
@@ -132,7 +132,7 @@ def is_taken(path: Path) -> bool:
 
 
 def _taken(path: Path) -> UsageError:
-    return UsageError(f"{path}: is there already", "Name a new file, or replace it with --force.")
+    return UsageError(f"{path}: already exists", "Name a new file, or replace it with --force.")
 
 
 def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[str, ExportedRows]:

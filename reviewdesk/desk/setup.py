@@ -108,7 +108,7 @@ def check_free(folder: Path) -> None:
     for name in (PANEL, SUITE, *(f"judge/{one}.jsonl" for one in ("labels", "frame")), WORKFLOW):
         if files.is_taken(folder / name):
             raise UsageError(
-                f"{folder / name}: is there already, so nothing is written",
+                f"{folder / name}: already exists, so nothing is written",
                 "Move it away, or make the others by hand: panel new, labels export.",
             )
 

@@ -22,19 +22,19 @@ _FILTER_SIGNS = '"|'
 
 
 def normal_tag(text: str) -> str:
-    """Return a tag in lower case, with ``-`` for blanks; raise UsageError for what is none."""
+    """Return a tag in lower case, with ``-`` for blanks; raise UsageError if it cannot be a tag."""
     tag = unicodedata.normalize("NFC", _SPACE.sub("-", text.strip()).lower())
     named = f'the tag "{show_line(text, 60)}"'
     if not tag:
         raise UsageError("a tag is empty", "Write a word, such as wrong-policy.")
     if hidden_count(text):
-        raise UsageError(f"{named} holds hidden characters", "Type it anew.")
+        raise UsageError(f"{named} contains hidden characters", "Type it anew.")
     if len(tag) > LONGEST:
         raise UsageError(f"{named} has {len(tag)} characters", f"Shorten it to {LONGEST} or fewer.")
     if "," in tag:
-        raise UsageError(f"{named} holds a comma", "Commas separate tags: write two.")
+        raise UsageError(f"{named} contains a comma", "Commas separate tags: write two.")
     if wrong := next((sign for sign in _FILTER_SIGNS if sign in tag), None):
-        raise UsageError(f"{named} holds {wrong}", "Leave it out: it has a meaning in filters.")
+        raise UsageError(f"{named} contains {wrong}", "Leave it out: it has a meaning in filters.")
     if tag.startswith("!"):
         raise UsageError(f"{named} starts with !", "Leave it out: it has a meaning in filters.")
     return tag

@@ -54,7 +54,7 @@ class DeskTools:
     agent: str
 
     def runs(self, offset: Offset = 0, limit: Limit = 50) -> dict[str, Any]:
-        """List the loaded runs: what each holds, how far its jurors agree, what its audit found."""
+        """List the loaded runs: their size, how far jurors agree, what the random check found."""
         from reviewdesk.desk.review.runs import overview, tallies
         from reviewdesk.views.json.review import run_line
 
@@ -91,7 +91,7 @@ class DeskTools:
             if parse_filter(text).searches and indexed(desk, found) < 1:
                 raise UsageError(
                     f"{found.name}: its texts are not indexed yet",
-                    "A person does it with: reviewdesk queue --filter text~WORD.",
+                    "Ask a person to run: reviewdesk queue --filter text~WORD.",
                 )
             keys = desk.queue(found, text, order)
             rows = desk.rows(keys[offset : offset + limit])

@@ -22,7 +22,7 @@ def refuse_keys(address: str) -> None:
     if is_remote(address) and urlsplit(address).password:
         scheme = address.partition("://")[0]
         raise UsageError(
-            f"{scheme}://: the address holds a password",
+            f"{scheme}://: the address contains a password",
             "Leave it out; give it in the environment or the client's own settings, where the "
             "parts are read.",
         )

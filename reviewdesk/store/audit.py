@@ -156,7 +156,7 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
 def objects(conn: Connection) -> Objects:
     """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
 
-    That of SQLite's own tables, which depends on its version, is replaced by what acts in it.
+    SQLite's own tables are given by columns and clauses, because their SQL depends on its version.
     """
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL

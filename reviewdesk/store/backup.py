@@ -42,7 +42,7 @@ def back_up(
     if is_own_file(desk, target):
         raise DeskError(f"{target}: is the desk itself", "Name a new file.")
     if not replace and os.path.lexists(target):
-        raise DeskError(f"{target}: is there already", "Name a new file.")
+        raise DeskError(f"{target}: already exists", "Name a new file.")
     if not target.parent.is_dir():
         raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
     with explained(target), whole_path(target, replace=replace, of_desk=True) as part:

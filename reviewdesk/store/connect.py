@@ -159,7 +159,7 @@ def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterat
         raise damaged(path, _NO_TEXT) from error
     except UnicodeEncodeError as error:
         raise UsageError(
-            "a name or text holds bytes that are not UTF-8, and nothing was written",
+            "a name or text contains bytes that are not UTF-8, and nothing was written",
             "Give it in UTF-8.",
         ) from error
     except OSError as error:

@@ -96,7 +96,7 @@ def reading_copy(copy: Path) -> Iterator[Connection]:
     """Open a working copy so that its schema runs nothing; damage raises an error row by row."""
 
     def text(data: bytes) -> str | bytes:
-        """Return a text, or the bytes that are none, so that only their row is lost."""
+        """Return a text, or its bytes if they are not UTF-8, so that only their row is lost."""
         try:
             return data.decode()
         except UnicodeDecodeError:

@@ -345,7 +345,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(
-            f"{host}:{port}: cannot be listened at: {reason}", "Name others: --host, --port."
+            f"{host}:{port}: cannot listen there: {reason}", "Name others: --host, --port."
         ) from error
 
 

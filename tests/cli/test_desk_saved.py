@@ -26,7 +26,7 @@ def test_a_damaged_desk_is_repaired_and_put_in_its_place(
     )
     assert found.lines == [f"to use it: reviewdesk desk restore {new}"]
     again = cli("desk", "repair")
-    assert (again.code, "is there already" in again.err) == (2, True)
+    assert (again.code, "already exists" in again.err) == (2, True)
     assert cli("desk", "repair", "--force", "--json").json == {
         "head": head, "events": 2, "runs": ["run"], "lost": [], "path": str(new)
     }  # fmt: skip

@@ -35,7 +35,7 @@ def test_a_file_is_replaced_with_force_only(
     target.write_bytes(b"mine")
     refused = desk(*command, "-o", target)
     assert (refused.code, refused.out) == (2, "")
-    assert "is there already" in refused.err
+    assert "already exists" in refused.err
     assert "--force" in refused.err
     assert target.read_bytes() == b"mine"
     assert desk(*command, "-o", target, "--force").code == 0

@@ -86,7 +86,7 @@ def test_nothing_is_replaced(cli: Cli, folder: Path, name: str) -> None:
     (folder / name).write_text("mine")
     done = cli("init", "--yes")
     assert (done.code, written(folder)) == (2, [name])
-    assert f"{name}: is there already" in done.err
+    assert f"{name}: already exists" in done.err
     assert (folder / name).read_text() == "mine"
 
 

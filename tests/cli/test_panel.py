@@ -132,7 +132,7 @@ def test_a_new_panel_is_written_and_described(
     path = tmp_path / "p.yaml"
     done = cli("panel", "new", path)
     assert (done.code, path.exists()) == (2, False)
-    assert "no key of a vendor is set in the environment" in done.err
+    assert "no vendor's API key is set in the environment" in done.err
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     done = cli("panel", "new", path, "--rubric", "Right?")
     assert done.code == 0
@@ -140,7 +140,7 @@ def test_a_new_panel_is_written_and_described(
     assert done.out.splitlines()[-1] == f"written   {path}"
     assert KEY not in done.out + done.err + path.read_text()
     assert cli("panel", "check", path).code == 0
-    assert "is there already" in cli("panel", "new", path).err
+    assert "already exists" in cli("panel", "new", path).err
     found = cli("panel", "new", path, "--force", "--json", "--from", SAMPLES / "library-desk.jsonl")
     assert [one["vendor"] for one in found.json["jurors"]] == ["anthropic", "openai", "gemini"]
     assert found.json["notes"] == []

@@ -159,7 +159,7 @@ def test_the_readable_verdicts_of_a_run_that_is_not_whole_go_into_a_report(
         assert load(desk, numbered(400)).name == "run"
     # A second repair would not write over what the first one saved.
     (tmp_path / "new.db").unlink()
-    with pytest.raises(UsageError, match=r"new-run-1\.json: is there already"):
+    with pytest.raises(UsageError, match=r"new-run-1\.json: already exists"):
         repair_desk(tmp_path / "desk.db", tmp_path / "new.db", Clock(), lambda *_: None)
 
 

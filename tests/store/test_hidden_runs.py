@@ -330,7 +330,7 @@ def test_a_load_whose_run_another_has_taken_over_writes_no_more(desk: Desk) -> N
         desk.conn.execute("UPDATE loads SET token = 'theirs'")
         return True
 
-    with pytest.raises(DeskError, match="another process has gone on with loading it"):
+    with pytest.raises(DeskError, match="another process has continued the load"):
         desk.load(source(BIG), LoadOptions(), progress)
     (left,) = hidden_runs.hidden_runs(desk.conn)
     assert left.bodies == 500

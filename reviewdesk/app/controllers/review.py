@@ -262,7 +262,7 @@ def _ask(core: Core, text: str) -> None:
     else:
         found = questions.answer(desk, run)
     if found is None:
-        raise UsageError("nothing was asked yet", "Ask, for example, :ask accuracy >= 0.9")
+        raise UsageError("no question was asked yet", "Ask, for example, :ask accuracy >= 0.9")
     core.review.asked = tuple(questions.asked_keys(desk, run))
     core.say(strip_line(found, blind=core.session.view.blind), Tone.NOTE)
     core.recalibrate()
@@ -281,7 +281,7 @@ def _export(core: Core, argument: str) -> None:
     if not files.is_taken(path):
         write(core, path, force=False)
         return
-    question = f"{show_line(str(path))} is there already. Replace it?"
+    question = f"{show_line(str(path))} already exists. Replace it?"
     core.ask_yes(question, "Its present content is lost.", lambda: write(core, path, force=True))
 
 

@@ -487,6 +487,6 @@ def refuse_withheld(keys: Keymap, name: str) -> None:
     """Raise UsageError for an action or a command that is withheld."""
     if name in keys.withheld:
         raise UsageError(
-            f"{name}: not in a browser, as it reaches what belongs to the machine",
+            f"{name}: not in a browser, because it uses the server's own files and programs",
             "The person who serves the desk can do it in a terminal.",
         )

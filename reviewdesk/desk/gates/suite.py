@@ -244,7 +244,7 @@ def _write(path: Path, text: str, first: bytes, kind: str) -> None:
     """Write a file that is new, empty or begins with ``first``, the first byte of its kind."""
     with file_explained(path):
         if path.is_file() and not is_stream(path) and path.read_bytes()[:1] not in {b"", first}:
-            raise UsageError(f"{path}: is there already and is no {kind}", "Name another file.")
+            raise UsageError(f"{path}: already exists and is not {kind}", "Name another file.")
     write(None, path, [text], force=True)
 
 

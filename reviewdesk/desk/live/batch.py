@@ -237,7 +237,7 @@ class BatchRun:
             count += 1
             found.add(pending.begin())
         if not count:
-            raise PanelError(self.cases.name, "", "holds no cases", "Write one a line.")
+            raise PanelError(self.cases.name, "", "has no cases", "Write one per line.")
         self._plan = replace(found.plan(), cases=count)
         if self._in_batches:
             self._check_batches(found)
@@ -371,7 +371,7 @@ def _check_output(path: Path, order: Order) -> None:
         )
     if begun and not order.resume:
         hint = "Continue it with --resume, or name another -o."
-        raise UsageError(f"{path}{REPLIES}: is there already", hint)
+        raise UsageError(f"{path}{REPLIES}: already exists", hint)
     if taken and not order.resume:
         hint = "Name another -o, or replace it with --force."
-        raise UsageError(f"{path}: is there already", hint)
+        raise UsageError(f"{path}: already exists", hint)

@@ -79,7 +79,7 @@ def from_environment(
                 jurors[kind.name] = one
     if not jurors:
         names = ", ".join(VENDORS[vendor].key_env or "" for vendor in SUGGESTED)
-        raise UsageError("no key of a vendor is set in the environment", f"Set one of {names}.")
+        raise UsageError("no vendor's API key is set in the environment", f"Set one of {names}.")
     return PanelDraft(PanelSpec("new panel", tuple(jurors.values()), PLAIN_RULE, rubric))
 
 

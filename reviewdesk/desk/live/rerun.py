@@ -287,7 +287,9 @@ def _rest(
     if order.max_cost is not None and not reruns.are_booked(
         desk.conn, [one.plan for one in plans.values()]
     ):
-        raise UsageError("what the re-run has cost is not known", "Continue it without a ceiling.")
+        raise UsageError(
+            "the cost of the re-run so far is not known", "Continue it without a ceiling."
+        )
     shown = found.extent.shown
     rest = replace(order, keys=keys, wish=found.wish, source=found.source, shown=shown, panel=None)
     return rest, plans

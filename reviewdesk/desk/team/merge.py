@@ -239,14 +239,14 @@ def read_run(
 ) -> Run:
     """Load the run of a file under its own hash; ``said`` returns what desks wrote of a run.
 
-    Raise ReportError if the file is damaged, is no report, or is not the run that a desk named.
+    Raise ReportError if the file is damaged, not a report, or not the run that a desk named.
     """
     from reviewdesk.reports import ReadOptions, Source
     from reviewdesk.reports import read as read_report
 
     named = NAME.fullmatch(name.rpartition("/")[2])
     if named is None or _sha256(packed) != named[2]:
-        raise ReportError(name, "", "does not hold the bytes that it is named after", AGAIN)
+        raise ReportError(name, "", "does not match the hash in its name", AGAIN)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
         path = Path(folder, "run.jsonl")
         about = _unpack(name, packed, path)

@@ -326,7 +326,7 @@ class SharedFolder:
         for count, entry in enumerate(self._walk(folder, deeper=1)):
             if count > MOST_FILES:
                 raise DeskError(
-                    f"{self.address}: holds more than {MOST_FILES:,} files",
+                    f"{self.address}: has more than {MOST_FILES:,} files",
                     "Give your team a folder of its own.",
                 )
             yield entry

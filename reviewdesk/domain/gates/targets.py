@@ -76,7 +76,7 @@ _CORRECTIONS = {
 
 
 class Reliability(Cells, frozen=True):
-    """A judge against a trusted set: the counts of its decisions by what they should have been.
+    """A judge against a trusted set: the counts of its decisions by the labels.
 
     If the labels stand for different numbers of verdicts, the cells are weights instead of counts,
     scaled to the number of labels.

@@ -216,7 +216,7 @@ def told_to_think(extra: Mapping[str, Any]) -> bool | None:
 
 
 def thinks(model: str, extra: Mapping[str, Any]) -> bool:
-    """Return True if a model is known to think before it answers, or is told to."""
+    """Return True if a model thinks before it answers, by itself or as its settings say."""
     told = told_to_think(extra)
     if told is not None:
         return told

@@ -124,7 +124,7 @@ class PanelRule:
         if self.labels and strategy is not None and not counts_labels(Strategy(strategy)):
             known = ", ".join(one.value for one in LABEL_RULES)
             hint = f"Give a strategy that counts labels: {known}, quorum"
-            raise UsageError(f"labels do not go with {Strategy(strategy).value}", hint)
+            raise UsageError(f"labels cannot be used with {Strategy(strategy).value}", hint)
 
     @property
     def counting(self) -> LabelRules:
@@ -416,11 +416,11 @@ def _juror(
         raise UsageError(f"the report does not say where {where} is asked", _HINT)
     host = settings.get("host")
     if host is not None and host != vendors[vendor]:
-        raise UsageError(f"{cast.id!r} was asked at another address than {vendor}'s own", _HINT)
+        raise UsageError(f"{cast.id!r} was asked at an address other than {vendor}'s own", _HINT)
     own = body.get("meta") or {}
     if own.get("extra") or own.get("reasoning"):
         # A report comes from outside, so it does not decide what else is sent.
-        raise UsageError(f"{cast.id!r} was asked with body keys of its panel's own", _HINT)
+        raise UsageError(f"{cast.id!r} was asked with request keys of its panel", _HINT)
     juror = Juror(
         name=cast.id,
         model=cast.model,

@@ -76,7 +76,7 @@ HEADINGS = {
     "band": "by the band beside the agreement",
     "decision": "by the panel's decision",
     "wrong": "labelled against the panel's pass, or against its fail",
-    "rerun": "by what its newest re-run decided",
+    "rerun": "by the decision of its newest re-run",
     "warn": "by warning",
 }
 ORDERS = {

@@ -194,7 +194,7 @@ def _finite(digits: str) -> float:
         return value
     shown = show_line(digits, 40)
     if digits.strip("-").isalpha():
-        raise UnreadableReply("not_json", f"{shown} is no number of JSON")
+        raise UnreadableReply("not_json", f"{shown} is not a JSON number")
     raise UnreadableReply("out_of_range", f"the number {shown} is too large")
 
 

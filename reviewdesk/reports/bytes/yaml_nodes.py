@@ -164,7 +164,7 @@ class _Reader:
                     raise self._error(event, "starts a second document", "Keep one in a file.")
                 found = self._node(next(events), events, 1)
         if found is None or (found.value is None and not found.text):
-            raise SuiteError(self._name, 0, "holds nothing", self._form.empty)
+            raise SuiteError(self._name, 0, "is empty", self._form.empty)
         return found
 
     def _events(self, text: str) -> Iterator[Event]:
@@ -272,7 +272,7 @@ class _Reader:
             if self._form.tally:
                 self._form.tally.nonfinite += 1
                 return None
-            raise self._error(event, f"holds {text}, which is no number", "Write a number.")
+            raise self._error(event, f"contains {text}, which is not a number", "Write a number.")
         # A run's hash such as 12e45678 looks like a number that is too large, and stays a text.
         if _INTEGER.match(text):
             return int(text) if len(text) <= 18 else text

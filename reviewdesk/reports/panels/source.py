@@ -85,7 +85,7 @@ def _toml(source: Source, empty: str) -> Node:
         hint = "Check quotes, commas and brackets."
         raise SuiteError(source.shown_name, line, problem, hint) from None
     if not table:
-        raise SuiteError(source.shown_name, 0, "holds nothing", empty)
+        raise SuiteError(source.shown_name, 0, "is empty", empty)
     return node
 
 

@@ -385,7 +385,7 @@ def _element(part: GradedAssertion, remarks: Remarks) -> JsonObject:
     if not stated and reason and reason.startswith("Model grader produced a malformed response"):
         remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
     if score is not None and values.number(score) is None:
-        remarks.count("a grader's score that is no number is left out")
+        remarks.count("a grader's score that is not a number is left out")
     found |= {"reason": reason, "score": values.number(score)}
     found["pass"] = stated if isinstance(stated, bool) else None
     if found["pass"] is None and found["score"] is None:

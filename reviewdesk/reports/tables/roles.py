@@ -236,7 +236,7 @@ class TableRoles(TableSample):
                 del self.roles["item"]
 
     def find_human(self) -> None:
-        """Find the columns of people's labels; one that holds only names or texts is none."""
+        """Find the columns of people's labels; one with only names or texts does not count."""
         words = DecidingWords(self.options)
         named = self.roles.get("human", "")
         self.people_rule: list[dict[str, Any]] = []

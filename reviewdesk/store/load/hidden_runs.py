@@ -202,7 +202,7 @@ class Hold:
             query = "SELECT token FROM loads WHERE run = ?"
             if lookup(self.conn, query, (self.hidden.run,)) != self.hidden.token:
                 raise DeskError(
-                    f"{self.hidden.file}: another process has gone on with loading it",
+                    f"{self.hidden.file}: another process has continued the load",
                     "Open it again to see how far that is.",
                 )
             yield

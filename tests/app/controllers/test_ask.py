@@ -86,7 +86,7 @@ def test_what_cannot_be_asked_is_said(review: Review) -> None:
     for text, says in (
         ("ask kappa >= 1", "no figure 'kappa' to ask about"),
         ("ask close", "no question is open"),
-        ("ask", "nothing was asked yet"),
+        ("ask", "no question was asked yet"),
     ):
         review.command(text)
         assert says in review.notice

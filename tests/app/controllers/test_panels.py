@@ -52,7 +52,7 @@ def test_the_run_under_review_is_not_compared_with_itself(review: Review) -> Non
     review.press("run.compare")
     assert review.notice.startswith("no other loaded run judged these items")
     review.command("compare run")
-    assert review.notice.startswith("run is one run, and two are compared")
+    assert review.notice.startswith("run cannot be compared with itself")
     assert review.dialogs == []
 
 

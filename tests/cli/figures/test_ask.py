@@ -35,7 +35,7 @@ def label_all(desk: Desk, run: Run) -> None:
 def test_a_question_is_asked_answered_and_closed(run: Cli, desk_path: Path) -> None:
     empty = run("ask")
     assert empty.code == 2
-    assert "nothing was asked yet" in empty.err
+    assert "no question was asked yet" in empty.err
     asked = run("ask", "accuracy >= 0.8", "--json").json
     assert (asked["question"], asked["reply"]) == ("accuracy >= 0.8", "not yet")
     assert (asked["low"], asked["high"], asked["safe_to_stop"]) == (0.0, 1.0, False)
@@ -124,7 +124,7 @@ def test_a_question_that_another_desk_made_up_is_none(
         with writing(desk.conn):
             append(desk.conn, "ben", [entry])
     found = run("ask")
-    assert (found.code, "nothing was asked yet" in found.err) == (2, True)
+    assert (found.code, "no question was asked yet" in found.err) == (2, True)
     assert run("calibrate").code == 0
     assert run("ask", "accuracy >= 0.8").code == 0
 

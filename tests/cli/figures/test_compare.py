@@ -41,7 +41,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(cli: Cli) -> None:
     assert cli("ingest", SAMPLES / "support-bot.jsonl", SAMPLES / "code-review.json").code == 0
     same = cli("compare", "support-bot", "support-bot")
     assert (same.code, same.out) == (2, "")
-    assert "support-bot is one run, and two are compared" in same.err
+    assert "support-bot cannot be compared with itself" in same.err
     assert cli("compare", "support-bot", "nobody").code == 2
     apart = cli("compare", "support-bot", "code-review")
     assert (apart.code, apart.out.splitlines()[0]) == (

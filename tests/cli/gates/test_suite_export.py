@@ -97,7 +97,7 @@ def test_the_files_are_written_the_same_each_time(census: Cli, tmp_path: Path) -
     assert sorted(path.name for path in folder.iterdir()) == names
     first = [path.read_bytes() for path in sorted(folder.iterdir())]
     refused = census(*SUITE, folder)
-    assert (refused.code, "is there already" in refused.err) == (2, True)
+    assert (refused.code, "already exists" in refused.err) == (2, True)
     assert census(*SUITE, folder, "--force").code == 0
     assert [path.read_bytes() for path in sorted(folder.iterdir())] == first
     assert all(data.isascii() for data in first)

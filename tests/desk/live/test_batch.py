@@ -280,7 +280,7 @@ def test_what_is_there_is_not_written_over(room: Room, which: str) -> None:
     if which == "replies":
         room.report.unlink()
     before = {file: file.read_bytes() for file in room.folder.iterdir()}
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         judge_cases(room.order(), YES, world(silent()))
     assert {file: file.read_bytes() for file in room.folder.iterdir()} == before
 
@@ -319,7 +319,7 @@ def test_no_is_no(room: Room) -> None:
     [
         ({"rubric": ""}, PanelError, 'case "c0": has no rubric, nor has the panel'),
         ({"unknown": 1}, PanelError, "line 1: "),
-        ({"names": ()}, PanelError, "holds no cases"),
+        ({"names": ()}, PanelError, "has no cases"),
         ({"names": ("c0", "c0")}, PanelError, "line 2: "),
     ],
 )

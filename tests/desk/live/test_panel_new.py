@@ -139,7 +139,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     draft = panel_new.from_environment(FIVE)
     panel_new.write_panel(draft, path)
     path.write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         panel_new.write_panel(draft, path)
     assert path.read_text() == "mine"
     panel_new.write_panel(draft, path, force=True)

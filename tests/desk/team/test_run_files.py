@@ -163,7 +163,7 @@ def test_a_file_that_was_cut_is_refused(
     packed = sent.read_bytes()[:size]
     sent.write_bytes(packed)
     (refused,) = take(tmp_path, place).refused
-    assert refused.problem == "does not hold the bytes that it is named after"
+    assert refused.problem == "does not match the hash in its name"
     run = sent.name.partition(".")[0]
     sent.rename(sent.with_name(f"{run}.{hashlib.sha256(packed).hexdigest()}.jsonl.gz"))
     (refused,) = take(tmp_path, place).refused

@@ -96,9 +96,9 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 
 WRONG: dict[str, tuple[str | bytes, int, str]] = {
-    "nothing": ("", 0, "holds nothing"),
-    "comments": ("# nothing\n", 0, "holds nothing"),
-    "a marker": ("---\n", 0, "holds nothing"),
+    "nothing": ("", 0, "is empty"),
+    "comments": ("# nothing\n", 0, "is empty"),
+    "a marker": ("---\n", 0, "is empty"),
     "laughs": (BOMB, 1, "has the anchor &a"),
     "an anchor": ("a: 1\nb: &x 2\n", 2, "has the anchor &x"),
     "an anchored list": ("a: 1\nb: &x [2]\n", 2, "has the anchor &x"),
@@ -117,8 +117,8 @@ WRONG: dict[str, tuple[str | bytes, int, str]] = {
     "an open list": ("a: [1,\n", 2, "is not YAML"),
     "an open quote": ("a: 1\nb: 'x\n", 3, "is not YAML"),
     "two colons": ("a: b: c\n", 1, "is not YAML"),
-    "infinity": ("a: 1\nb: -.inf\n", 2, "holds -.inf, which is no number"),
-    "not a number": ("a: .NaN\n", 1, "holds .NaN, which is no number"),
+    "infinity": ("a: 1\nb: -.inf\n", 2, "contains -.inf, which is not a number"),
+    "not a number": ("a: .NaN\n", 1, "contains .NaN, which is not a number"),
     "a surrogate": ('a: "\\ud800"\n', 1, "lone surrogate"),
     "a surrogate key": ('"\\ud800": 1\n', 1, "lone surrogate"),
     "an escape": ('a: "\\UFFFFFFFF"\n', 0, "is not YAML"),

@@ -241,7 +241,7 @@ ROW = "- {confidence: 0.5, correct: true}\n"
     ("text", "said"),
     [
         (BOMB, "line 1: has the anchor &a. Write the value out: a labels file has no anchors"),
-        (ROW + "- {confidence: .nan, correct: true}\n", "line 2: holds .nan, which is no number"),
+        (ROW + "- {confidence: .nan, correct: true}\n", "line 2: contains .nan, which is not"),
         (ROW + "- {confidence: nan, correct: true}\n", 'from 0 to 1, found "nan"'),
         (ROW + "- {confidence: true, correct: true}\n", "from 0 to 1, found true"),
         (ROW + "- {confidence: 0.5, correct: yes}\n", 'true or false, found "yes"'),
