@@ -160,8 +160,8 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 def merge(*, other: Path, as_json: bool) -> None:
     """Merge what people did on the desk OTHER into this one.
 
-    Labels, notes, tags and marks are verified first. The order of merges does not matter, and
-    merging twice changes nothing. OTHER is only read.
+    Labels, notes, tags and marks are verified first. The result is the same in every order,
+    and merging again changes nothing. OTHER is only read.
     """
     from reviewdesk.desk.team.merge import merge as take
     from reviewdesk.views.json.review import shape

@@ -246,7 +246,7 @@ def whatif(
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="How much accuracy it may lose, such as 0.02.",
+    help="How much less often it may be right, such as 0.02.",
 )
 @option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
 @option("--junit", "FILE", "Also write JUnit XML to FILE.")

@@ -96,7 +96,7 @@ def test_what_holds_without_a_file(
         ('[keys]\ndefer = "p"', "line 2: defer cannot have p: label.pass has it on the "),
         ("[keys", "line 1: is not valid TOML: "),
         ('[keys]\n"\\u001b]0;owned\\u0007" = "p"', "there is no action "),
-        ('blind = true\ntags = ["tone", "a,b"]', 'line 2: the tag "a,b" holds a comma'),
+        ('blind = true\ntags = ["tone", "a,b"]', 'line 2: the tag "a,b" contains a comma'),
         ('tags = ["tone", " "]', "line 1: a tag is empty"),
         ('tags = ["!x"]', 'line 1: the tag "!x" starts with !'),
     ],

@@ -20,7 +20,7 @@ from tests.helpers import POSIX, ROOT, environment, events_of, load, numbered, o
         (["--run", "run", "--read-only", "run"], "--read-only names its run already"),
         (["--public-url", "desk"], "'desk' is not an address"),
         (["--host", "0.0.0.0"], "none of them is named"),  # noqa: S104
-        (["--host", "no.such.host.invalid"], "cannot be listened at"),
+        (["--host", "no.such.host.invalid"], "cannot listen there"),
         (["--run", "none"], "no run 'none'"),
         (["--port", "70000"], "70000"),
         (["--trust-header", "X-User"], "one is missing"),

@@ -225,7 +225,7 @@ def test_restore_refuses_what_is_not_whole_unless_forced(
         conn.execute("UPDATE verdicts SET score = 0.123 WHERE id = 'v1'")
     desk.close()
     files = sorted(tmp_path.iterdir())
-    with pytest.raises(DeskError, match="is not whole: run run"):
+    with pytest.raises(DeskError, match="is damaged: run run"):
         restore(desk.path, bad, clock, force=False)
     assert sorted(tmp_path.iterdir()) == files
     assert restore(desk.path, bad, clock, force=True).runs == 1

@@ -123,7 +123,7 @@ def test_no_part_and_no_match_leave_the_desk_empty(tmp_path: Path) -> None:
         archive(tmp_path / "archive.db", str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match="no part can be read"):
         archive(tmp_path / "archive.db", str(tmp_path / "absent.jsonl"))
-    with pytest.raises(UsageError, match="holds a password"):
+    with pytest.raises(UsageError, match="contains a password"):
         archive(tmp_path / "archive.db", "s3://ann:secret@evals/*.jsonl")
     assert drawn(tmp_path / "archive.db") == ([], [], [])
 

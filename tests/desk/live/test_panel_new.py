@@ -50,7 +50,7 @@ def test_a_routers_key_fills_in_the_families_that_are_missing() -> None:
 
 
 def test_without_any_key_the_variables_are_named() -> None:
-    with pytest.raises(UsageError, match="no key of a vendor is set") as caught:
+    with pytest.raises(UsageError, match="no vendor's API key is set") as caught:
         panel_new.from_environment({})
     assert "ANTHROPIC_API_KEY, OPENAI_API_KEY" in str(caught.value)
 

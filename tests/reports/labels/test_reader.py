@@ -248,7 +248,7 @@ ROW = "- {confidence: 0.5, correct: true}\n"
         (ROW + "- 0.5\n", "line 2: must be an object, found 0.5"),
         (ROW + "\t- {}\n", "line 2: is not YAML: a tab"),
         ("---\nlabels: []\n", "line 2: must be a list of rows, found {"),
-        ("# nothing\n", "labels.yaml: holds nothing. Write [] for an empty list."),
+        ("# nothing\n", "labels.yaml: is empty. Write [] for an empty list."),
         ("- " * 100_000, "line 1: is nested more than 16 levels deep"),
         (b"- \xff\n", "line 1: is not UTF-8"),
         ("#" + " " * MAX_YAML + "\n" + ROW, "is over 512 KiB of YAML. Write it as JSON Lines"),

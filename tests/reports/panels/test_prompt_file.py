@@ -28,7 +28,7 @@ def test_the_system_prompt_may_be_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "p.yaml: holds nothing. Write version: and user_prompt_template:."),
+        ("", "p.yaml: is empty. Write version: and user_prompt_template:."),
         ("- x", 'p.yaml:1: $: must be a mapping that describes a prompt file, found ["x"]. Mend'),
         (
             "version: 1",
