@@ -19,7 +19,7 @@ from reviewdesk.desk.live.journal import PendingCase
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.turnout import Host
-from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
+from reviewdesk.errors import Cancelled, CeilingError, TransportError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored, plan
 from reviewdesk.live.limits import Meter, booked, worst
 from reviewdesk.live.records import Exchange, Response
@@ -126,12 +126,6 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     found = judge_cases(order, YES, world(jurors))
     assert (found.calls, found.verdicts) == (20, 4)
     assert jurors.most == 1
-
-
-def test_a_ceiling_without_prices_is_refused_before_anything_is_sent(room: Room) -> None:
-    with pytest.raises(UsageError, match="a ceiling needs prices, and m0, m1"):
-        judge_cases(room.put().order(max_cost=1), YES, world(silent()))
-    assert not room.replies.exists()
 
 
 async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:

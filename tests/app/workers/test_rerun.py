@@ -60,6 +60,7 @@ async def start(stage: Stage) -> None:
         await stage.pilot.press(key)
 
 
+@pytest.mark.slow
 async def test_ballots_arrive_one_by_one_and_labels_go_on(tmp_path: Path) -> None:
     gate = Gate()
     async with asking(

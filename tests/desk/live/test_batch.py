@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
+from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
+from reviewdesk.domain.panel.turnout import Allowance
 from reviewdesk.domain.records import Item
-from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
+from reviewdesk.errors import DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.figures import batch
 from tests.helpers import START, load, mostly_slow, open_desk
@@ -210,10 +210,6 @@ def test_a_finished_run_asks_nobody_and_writes_the_same_report(room: Room) -> No
     assert (room.report.read_bytes(), room.stored()) == (before, replies)
 
 
-def test_resume_where_nothing_is_simply_starts(room: Room) -> None:
-    assert judge_cases(room.put().order(resume=True), YES, world(Jurors())).calls == 15
-
-
 def test_only_what_has_changed_is_asked_anew(room: Room) -> None:
     judge_cases(room.put().order(), YES, world(Jurors()))
     rows = (room.folder / "cases.jsonl").read_text().replace("answer c1", "answer c1, mended")
@@ -301,17 +297,6 @@ def test_what_is_no_report_is_not_written_over(
     with pytest.raises(UsageError, match=told):
         judge_cases(replace(room.order(**how), report=str(path)), YES, world(silent()))
     assert path.read_bytes() == before
-
-
-def test_no_is_no(room: Room) -> None:
-    no = Consent(agrees=False)
-    before = set(room.put().folder.iterdir())
-    with pytest.raises(Cancelled, match="nothing was sent"):
-        judge_cases(room.order(), BatchListener(no), world(silent()))
-    assert set(room.folder.iterdir()) == before
-    (plan,) = no.plans
-    assert (plan.cases, plan.calls, plan.worst_usd) == (3, 15, None)
-    assert [host.name for host in plan.hosts] == ["127.0.0.1:1"]
 
 
 @pytest.mark.parametrize(
@@ -419,37 +404,6 @@ def test_the_header_says_what_was_run_and_repeats_no_address(room: Room) -> None
             assert body[key] == header["defaults"][key]
 
 
-@pytest.mark.parametrize(
-    ("cases", "allowed", "is_lost"),
-    [
-        ((), NONE_LOST, False),
-        (("c0",), NONE_LOST, True),
-        (("c0",), Allowance(1), False),
-        (("c0", "c1"), Allowance(1), True),
-        # 2 of 15 are 13.3%.
-        (("c0", "c1"), Allowance(0.14, is_share=True), False),
-        (("c0", "c1"), Allowance(0.13, is_share=True), True),
-        # 3 of 15 are a fifth, and no more than a fifth.
-        (("c0", "c1", "c2"), Allowance(0.2, is_share=True), False),
-    ],
-)
-def test_lost_ballots_fail_a_run_unless_they_are_allowed(
-    room: Room, cases: tuple[str, ...], allowed: Allowance, is_lost: bool
-) -> None:
-    def answer(body: Any) -> Response:
-        case, model = of_whom(body)
-        is_refused = model == "m1" and case in cases
-        return Response(400, {}, b"{}") if is_refused else fine(body)
-
-    order = room.put().order(max_failed=allowed)
-    found = judge_cases(order, YES, world(Jurors(answer)))
-    assert (found.problem is not None) is is_lost
-    assert found.turnouts.failed == len(cases)
-    if is_lost:
-        assert str(found.problem).startswith(f"{len(cases)} of 15 ballots are lost, ")
-        assert f"--max-failed allows {allowed.text};" in str(found.problem)
-
-
 def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: Room) -> None:
     def answer(body: Any) -> Response:
         case, model = of_whom(body)
@@ -517,14 +471,3 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
     (item, *_) = read_back(room)
     (note,) = (one for one in item.assessment.notes if one.flag is Flag.SUSPICIOUS_TEXT)
     assert 'the context "tone" ' in note.reason
-
-
-def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
-    room.put(["c1", "c2"], checks={"contains": "c1"})
-    plan, sent = preview(room.order(), {})
-    rows = list(sent)
-    assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
-    assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}
-    assert [of_whom(row["payload"]) for row in rows] == [("c1", f"m{at}") for at in range(5)]
-    assert plan.hosts[0].jurors == tuple(f"j{at} (m{at})" for at in range(5))
-    assert {file.name for file in room.folder.iterdir()} == {"cases.jsonl", "panel.yaml"}

@@ -56,15 +56,6 @@ CAST = [ballot("j0", 0.9), ballot("j1", 0.6), ballot("j2", 0.3)]
 NOBODY: Mapping[str, str] = {}
 
 
-def test_a_weighted_vote_can_leave_confidences_out() -> None:
-    # .1 against nothing where confidences count, for b gives none; 1 against 2 by weight alone.
-    words = [ballot("a", label="KEEP", confidence=0.1), ballot("b", label="NO", weight=2.0)]
-    for use, label in ((True, "KEEP"), (False, "NO")):
-        found = Panel("weighted_vote", use_confidence=use).decide(words).label_vote
-        assert found is not None
-        assert found.label == label
-
-
 def test_the_words_of_a_rule_are_those_they_were() -> None:
     panel = Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
     assert panel.rule == Rule("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})

@@ -1,6 +1,5 @@
 """Asking a verdict's jurors again, from the plan on disk to the verdict beside the first one."""
 
-import asyncio
 import dataclasses
 import json
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ from tests.desk.live.test_panel_new import REPORTS
 from tests.desk.live.test_rerun_export import ask_again
 from tests.helpers import SAMPLES, load, open_desk, report, verdict
 from tests.live.builders import KEY
-from tests.live.server import Seen, Server, answer, envelope
+from tests.live.server import Seen, Server
 from tests.live.server import verdict as said
 from tests.rerunkit import carried, ready, run
 
@@ -168,33 +167,6 @@ async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
     assert made.verdict.ballots[4].status is Status.PARSE_FAIL
 
 
-async def test_cancelled_from_outside_it_keeps_what_came(desk: Desk, server: Server) -> None:
-    _, key = one(desk)
-    came, never = asyncio.Event(), asyncio.Event()
-
-    async def all_but_one(seen: Seen, out: asyncio.StreamWriter) -> None:
-        if model(seen) == "model-2":
-            out.write(answer(200, envelope(seen, said(seen))))
-        else:
-            await never.wait()
-
-    server.fault = all_but_one
-
-    def told(_ballot: CanonicalBallot) -> None:
-        came.set()
-
-    task = asyncio.create_task(carried(desk, ready(desk, key, panel(server.url)), told))
-    await came.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    [made] = items.of_item(desk, desk.item(key))
-    assert made.stopped
-    assert [cast.status for cast in made.verdict.ballots] == ["error", "ok", "error"]
-    assert made.kept_its_panel is True
-    assert [row["plan"] for row in desk.conn.execute("SELECT plan FROM replies")] == [made.plan]
-
-
 async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, server: Server) -> None:
     def written() -> tuple[list[Any], list[Any]]:
         bodies = desk.conn.execute("SELECT * FROM verdicts ORDER BY key")
@@ -249,19 +221,6 @@ async def test_every_reply_is_on_disk_before_its_ballot_is_told(
     assert sorted(seen) == [("j1", 1), ("j2", 1), ("j3", 1)]
     [row, *_] = desk.conn.execute("SELECT body FROM replies").fetchall()
     assert json.loads(row["body"])["object"] == "chat.completion"
-
-
-async def test_the_key_is_in_no_byte_of_the_desk(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
-    server.reply = lambda seen: said(seen, reason=f"I was given {seen.key} to ask with.")
-    _, key = one(desk)
-    made = await carried(desk, ready(desk, key, panel(server.url)))
-    assert {seen.key for seen in server.calls} == {KEY}
-    assert "I was given [key] to ask with." in json.dumps(made.verdict.body)
-    assert not holds(tmp_path, KEY)
-    # What is looked for would be found.
-    assert holds(tmp_path, "I was given [key]")
 
 
 async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server: Server) -> None:
