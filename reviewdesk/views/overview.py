@@ -208,7 +208,7 @@ def _why(item: Item) -> Words:
     notes = [one.detail.get("note") for one in item.history if not one.undone]
     note = item.note or next((text for text in reversed(notes) if isinstance(text, str)), "")
     if note:
-        said.append(("reviewer: ", outside(note, 200)))
+        said.append(("reviewer: ", outside(note, 100)))
     if tags := item.tags or item.other_tags:
         said.append(joined([tag_list(tags)]))
     return joined(said, " · ")
@@ -225,7 +225,7 @@ def _reason_of(item: Item, seats: Sequence[Seat], *, highest: bool) -> list[str 
         return []
     ballot = min(given)[-1]
     name = outside(jury.short_names(item)[ballot.id], 80)
-    return [", ", name, ": ", outside(jury.first_line(ballot.reason), 160)]
+    return [", ", name, ": ", outside(jury.first_line(ballot.reason), 80)]
 
 
 def _steps(found: RunOverview) -> Iterator[Block]:

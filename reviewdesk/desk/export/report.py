@@ -76,7 +76,7 @@ def header_of(conn: Connection, run: Run) -> dict[str, Any]:
     return {**header, "meta": {**meta, "reviewdesk": {**own, "set_by_you": set_by_you}}}
 
 
-MOST_WRONG = 20
+MOST_WRONG = 15
 """The most verdicts contradicted by labels that an overview names, the surest first."""
 MOST_FIRST = 10
 """The most verdicts without labels that it names: those to label first."""
