@@ -72,14 +72,27 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
 
 def counted_keys(keys: "array[int]", items: "array[int]") -> tuple[int, dict[int, int], set[int]]:
     """Count hashes of the keys of items: the distinct, the repeated, items with several."""
-    found, first, counts = np.unique(
-        np.frombuffer(keys, np.int64), return_index=True, return_counts=True
-    )
-    again = counts > 1
-    repeated = dict(zip(found[again].tolist(), counts[again].tolist(), strict=True))
-    of_keys = np.frombuffer(items, np.int64)[first]
+    total = len(keys)
+    repeated: dict[int, int] = {}
+    of_keys = np.frombuffer(items, np.int64)
+    # In most files no key and no item is repeated, which a sort in place shows.
+    if _repeats(np.frombuffer(keys, np.int64)):
+        found, first, counts = np.unique(
+            np.frombuffer(keys, np.int64), return_index=True, return_counts=True
+        )
+        again = counts > 1
+        repeated = dict(zip(found[again].tolist(), counts[again].tolist(), strict=True))
+        of_keys = of_keys[first]
+        total = len(found)
+    if not _repeats(of_keys):
+        return total, repeated, set()
     named, keys_of = np.unique(of_keys, return_counts=True)
-    return len(found), repeated, set(named[keys_of > 1].tolist())
+    return total, repeated, set(named[keys_of > 1].tolist())
+
+
+def _repeats(hashes: _Hashes) -> bool:
+    ordered = np.sort(hashes)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 __all__ = ["Bools", "Floats", "Ints"]
