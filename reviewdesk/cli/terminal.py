@@ -203,7 +203,7 @@ def _columns(unclear: UnclearTableError) -> dict[str, Any]:
         found["item_column"] = item[0]
     judges: list[str] = []
     while not judges:
-        judges = _chosen("Which columns hold scores? (such as 3,4)", columns, unclear.judges)
+        judges = _chosen("Which columns have the answers? (such as 3,4)", columns, unclear.judges)
     rule = "none"
     if len(judges) > 1:
         ask = "How do these judges decide? (criteria: each column asks a different question)"
