@@ -1,7 +1,5 @@
 """Describe, copy, verify, merge and share the desk file, and put archives into one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,7 +201,7 @@ def sync(*, where: str, no_runs: bool, as_json: bool) -> None:
         leave(ExitCode.FAILED)
 
 
-def _tell_synced(found: Synced) -> None:
+def _tell_synced(found: "Synced") -> None:
     for chain in found.chains:
         who = chain_name(chain.reviewer, chain.desk)
         for new, where in ((chain.taken, "here"), (chain.sent, "there")):

@@ -1,7 +1,5 @@
 """Label from the shell as the app's keys do; export, import, list, compare and settle labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +150,7 @@ def labels() -> None:
 @of_run
 @options()
 def export(
-    desk: Desk, run: Run, *, kind: str, tool: str | None, confidence: str | None,
+    desk: "Desk", run: Run, *, kind: str, tool: str | None, confidence: str | None,
     output: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Export a run's labels for a gate, a desk or a tool."""
@@ -224,7 +222,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
 @of_run
 @options("json")
-def list_(desk: Desk, run: Run, *, as_json: bool) -> None:
+def list_(desk: "Desk", run: Run, *, as_json: bool) -> None:
     """List every label of a run."""
     found = transfer.list_labels(desk, run)
     if as_json:
@@ -241,7 +239,7 @@ def list_(desk: Desk, run: Run, *, as_json: bool) -> None:
 @labels.command(epilog="Example: reviewdesk labels agreement --run support-bot")
 @of_run
 @options("json")
-def agreement(desk: Desk, run: Run, *, as_json: bool) -> None:
+def agreement(desk: "Desk", run: Run, *, as_json: bool) -> None:
     """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import review as shapes

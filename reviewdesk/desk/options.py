@@ -1,7 +1,5 @@
 """The options of a load, as the command line writes them and as Python has them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +43,7 @@ class OpenOptions(TypedDict, total=False):
     texts: str | os.PathLike[str] | None
 
 
-def load_options(given: Mapping[str, Any]) -> LoadOptions:
+def load_options(given: Mapping[str, Any]) -> "LoadOptions":
     """Return the options of a load by their names; ``None`` stands for one that is not given.
 
     Raise UsageError if a value cannot be used.

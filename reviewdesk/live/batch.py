@@ -1,7 +1,5 @@
 """Plan the calls about many cases for consent, and make them, drawing cases as calls need them."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import Counter, deque
@@ -94,7 +92,7 @@ class CaseCalls:
         self,
         calls: Sequence[Call],
         stages: Sequence[Sequence[int]] = (),
-        is_decided: Callable[[CaseCalls], bool] = lambda _: False,
+        is_decided: "Callable[[CaseCalls], bool]" = lambda _: False,
     ) -> None:
         """Make no call; ``stages`` are the seats that are asked together, by default all."""
         self.calls = calls

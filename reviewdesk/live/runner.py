@@ -4,8 +4,6 @@ A call that waits for the end of a pause or for another attempt takes no place: 
 queue of its juror, and the calls to other jurors continue.
 """
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import math
@@ -66,15 +64,15 @@ class _Queue(Generic[T]):
     """The calls to one juror that wait for their turn or for the time of their next attempt."""
 
     state: JurorState
-    ready: list[tuple[int, _Job[T]]] = field(default_factory=list)
-    later: list[tuple[float, int, _Job[T]]] = field(default_factory=list)
+    ready: "list[tuple[int, _Job[T]]]" = field(default_factory=list)
+    later: "list[tuple[float, int, _Job[T]]]" = field(default_factory=list)
     least: float = math.inf
     """A lower bound of the time that any of them has left of its deadline."""
 
     def __len__(self) -> int:
         return len(self.ready) + len(self.later)
 
-    def put(self, job: _Job[T], due: float | None = None) -> None:
+    def put(self, job: "_Job[T]", due: float | None = None) -> None:
         """Add a call, which is not tried before it is due."""
         self.least = min(self.least, job.trying.left)
         if due is None:
@@ -82,7 +80,7 @@ class _Queue(Generic[T]):
         else:
             heapq.heappush(self.later, (due, job.number, job))
 
-    def take(self, least: float = math.inf) -> list[_Job[T]]:
+    def take(self, least: float = math.inf) -> "list[_Job[T]]":
         """Remove and return the calls with less than ``least`` left of their deadline, in order."""
         every = sorted([(n, job) for _, n, job in self.later] + self.ready)
         taken = [job for _, job in every if job.trying.left < least]

@@ -1,7 +1,5 @@
 """The state that the calls of one panel share."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random
@@ -124,7 +122,7 @@ class World(Struct, frozen=True):
     """Whether a run closes its transport at its end."""
 
     @staticmethod
-    def real() -> World:
+    def real() -> "World":
         """Return the process's own environment, clock and network."""
         from reviewdesk.live.wires.transport import HttpTransport
 

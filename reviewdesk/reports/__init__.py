@@ -3,8 +3,6 @@
 The readers are imported when a report is read, because panel and cases files need none of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +25,7 @@ _OF_FORMATS = {"models", "pass_labels", "fail_labels", "scale", *TABLE_OPTIONS}
 """The options that only some formats use."""
 
 
-def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = False) -> Report:
+def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = False) -> "Report":
     """Recognise a report's format and read its header.
 
     Syntax errors are raised here, but those in a canonical report's verdicts as they are read. If
@@ -77,7 +75,7 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     return report if dialect in OWN else report.guard()
 
 
-def propose(source: Source, options: ReadOptions = _DEFAULT) -> ProposedMap:
+def propose(source: Source, options: ReadOptions = _DEFAULT) -> "ProposedMap":
     """Return a map for a table, with its first verdicts as the map reads them.
 
     Raises:

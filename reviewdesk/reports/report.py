@@ -3,8 +3,6 @@
 The header is read when the report is opened; the verdicts are streamed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -111,7 +109,7 @@ class Report:
         self.texts: Any = None
         """The ``JoinedTexts`` of another file, if there is one."""
 
-    def guard(self) -> Report:
+    def guard(self) -> "Report":
         """Remove what looks like an API key from the header and the verdicts; return the report."""
         self.header = changed(self.header, without_likely)
         self._foreign = True
@@ -283,7 +281,7 @@ class Record(Struct, frozen=True):
     path: Path = ()
     line: int = 0
 
-    def inner(self, value: Any, *steps: str | int) -> Record:
+    def inner(self, value: Any, *steps: str | int) -> "Record":
         return Record(value, (*self.path, *steps), self.line)
 
     @property

@@ -1,7 +1,5 @@
 """Open desk files, run statements whose errors are one sentence, and read and write rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -243,7 +241,7 @@ _MOST_BYTES = 1 << 28
 PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
-_open_desks: WeakSet[ExplainedConnection] = WeakSet()
+_open_desks: "WeakSet[ExplainedConnection]" = WeakSet()
 
 
 _BEGIN = "BEGIN IMMEDIATE"

@@ -1,7 +1,5 @@
 """Store a run's ballots as packed columns, with the figures computed from all of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,21 +28,21 @@ _ROUNDING = 1e-9
 """Figures this close are the same: the last digits of sums depend on the machine."""
 
 
-def put_window(conn: Connection, run: int, window: VerdictWindow) -> None:
+def put_window(conn: Connection, run: int, window: "VerdictWindow") -> None:
     conn.execute(
         f"INSERT OR REPLACE INTO packed (run, first, {_NAMES}) VALUES (?, ?, {_MARKS})",
         (run, window.first, *(window.packed[name] for name in COLUMNS)),
     )
 
 
-def figures(conn: Connection, run: int, reader: WindowReader) -> RunMeasures:
+def figures(conn: Connection, run: int, reader: "WindowReader") -> RunMeasures:
     """Compute the figures of a run from the columns that its windows left in the desk."""
     # Imported here because they load numpy, which commands that only read do not need.
     from reviewdesk.domain.run.columns import score_units, vote_units
     from reviewdesk.domain.run.stats import run_measures
     from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 
-    def scores() -> Iterator[Floats]:
+    def scores() -> "Iterator[Floats]":
         return map(score_units, _blocks(conn, run, "seated", "scores"))
 
     cast = map(vote_units, _blocks(conn, run, "seated", "votes"))
@@ -66,7 +64,7 @@ def enter(conn: Connection, run: int, found: RunMeasures) -> None:
     insert(conn, "measures", {"run": run, **_row(found)})
 
 
-def rename(conn: Connection, run: int, reader: WindowReader) -> None:
+def rename(conn: Connection, run: int, reader: "WindowReader") -> None:
     """Write the names that the packed columns of a run index; its figures do not change."""
     conn.execute(
         "UPDATE measures SET names = ?, quorums = ? WHERE run = ?",

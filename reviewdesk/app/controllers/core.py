@@ -1,7 +1,5 @@
 """What the parts of the review controller share: the session, the panes, notices and requests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -79,7 +77,7 @@ class Core:
     reading = ReadingOptions()
     reruns = RerunHistory()
     criteria: tuple[Criterion, ...] = ()
-    unfinished: Sequence[UnfinishedRerun] = ()
+    unfinished: "Sequence[UnfinishedRerun]" = ()
     halves: SplitLabels | None = None
     """The labels of the run by half of their split, once a split is made and read."""
     _panes = Panes()
@@ -325,7 +323,7 @@ class Core:
     def look_for_unfinished(self, *, tell: bool = False) -> None:
         """Read in the background which re-runs were cut off, and ``tell`` of them."""
 
-        def took(found: list[UnfinishedRerun]) -> None:
+        def took(found: "list[UnfinishedRerun]") -> None:
             self.unfinished = found
             if found and tell and "rerun" not in self.keys.withheld:
                 key = self.keys.first("rerun") or "re-run in the palette"

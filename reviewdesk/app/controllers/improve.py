@@ -1,7 +1,5 @@
 """From labels to a better panel: its errors, candidates, tries on the holdout, adoption."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -200,12 +198,12 @@ def _try(core: Core, found: _Read, name: str) -> None:
     shown = show_line(candidate.name, 80)
     guard = core.new_guard()
 
-    def prepare(desk: Desk) -> PreparedTry:
+    def prepare(desk: Desk) -> "PreparedTry":
         from reviewdesk.desk.improve import tries
 
         return tries.prepare(desk, run, candidate, found.panel)
 
-    def there(ready: PreparedTry) -> None:
+    def there(ready: "PreparedTry") -> None:
         if core.asking:
             return
         core.say("")
@@ -235,7 +233,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
 
         core.ask(PageForm(page, drawn=guard.shown), answered)
 
-    def answered(ready: PreparedTry | None) -> None:
+    def answered(ready: "PreparedTry | None") -> None:
         if ready is None:
             core.say("nothing was sent", Tone.MUTED)
             return
@@ -246,7 +244,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
         key = core.keys.first("stop") or ":stop"
         core.say(f"trying {shown} beside its parent; {key} stops", Tone.NOTE)
 
-    def ended(outcome: TryAnswer | None) -> None:
+    def ended(outcome: "TryAnswer | None") -> None:
         word = outcome and (outcome.verdict or "too many ballots were lost to tell; try it again")
         _again(core, found, f"{shown}: {word or 'stopped; the same try continues later'}")
 
@@ -255,8 +253,8 @@ def _try(core: Core, found: _Read, name: str) -> None:
 
 
 def _run_try(
-    ready: PreparedTry, stop: Event, desk: Desk, report: Callable[[object], bool]
-) -> TryAnswer | None:
+    ready: "PreparedTry", stop: Event, desk: Desk, report: Callable[[object], bool]
+) -> "TryAnswer | None":
     """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
     from reviewdesk.desk.improve.tries import carry_out
 

@@ -3,8 +3,6 @@
 The registry's keys are overridden by the user's, by name.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -368,7 +366,7 @@ class Keymap(Struct, frozen=True):
         actions: Mapping[str, Action],
         overrides: Mapping[str, Iterable[str]] | None = None,
         sources: Mapping[str, str] | None = None,
-    ) -> Keymap:
+    ) -> "Keymap":
         """Return the registry's keys, overridden by those of the settings as a person wrote them.
 
         ``sources`` says where each ``keys.ACTION`` was set.
@@ -392,7 +390,7 @@ class Keymap(Struct, frozen=True):
         _refuse_clashes(actions, chosen, tuple(changed), error)
         return cls(chosen, defaults)
 
-    def without(self, actions: frozenset[str]) -> Keymap:
+    def without(self, actions: frozenset[str]) -> "Keymap":
         kept = {name: () if name in actions else keys for name, keys in self.chosen.items()}
         return Keymap(kept, self.defaults, actions)
 

@@ -1,7 +1,5 @@
 """Painters for the panes of an item: its long texts, checks, labels and note, and its jury."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +114,7 @@ class PaintedText(Struct, frozen=True):
         return self.counts or (1,) * len(self.lines)
 
     @classmethod
-    def counted(cls, lines: Sequence[Content]) -> PaintedText:
+    def counted(cls, lines: Sequence[Content]) -> "PaintedText":
         return cls(tuple(lines), tuple(range(len(lines))), len(lines))
 
 

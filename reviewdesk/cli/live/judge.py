@@ -1,7 +1,5 @@
 """Check a panel, and run it over a file of cases: after consent, resumable, within a ceiling."""
 
-from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -98,7 +96,7 @@ def judge(
     _judge(order, stdin, as_json=as_json)
 
 
-def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
+def _judge(order: "Order", stdin: BinaryIO | None, *, as_json: bool) -> None:
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent
@@ -107,7 +105,7 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
         check_terminal()
     line = ProgressLine("cases")
 
-    def agreed(plan: ConsentPlan) -> bool:
+    def agreed(plan: "ConsentPlan") -> bool:
         return ask_consent(consent(plan), yes=order.yes, note="see it all with --dry-run")
 
     try:
@@ -131,7 +129,7 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
         leave(ExitCode.FAILED)
 
 
-def _put_plain(found: BatchSummary) -> None:
+def _put_plain(found: "BatchSummary") -> None:
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import turnout
 

@@ -1,7 +1,5 @@
 """What `judge`, `rerun` and `improve try` share: the options of calls, and consent to them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,7 +31,7 @@ class _Amount(click.FloatRange):
         return found
 
 
-def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
+def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> "Allowance":
     """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
     from reviewdesk.domain.panel.turnout import Allowance
 
@@ -77,7 +75,7 @@ def limit_options(command: F) -> F:
     return command
 
 
-def ask_consent(section: Section, *, yes: bool, note: str = "") -> bool:
+def ask_consent(section: "Section", *, yes: bool, note: str = "") -> bool:
     """Show what would be sent; return whether it may be, as agreed in advance or now."""
     say_section(section)
     if note:
@@ -85,7 +83,7 @@ def ask_consent(section: Section, *, yes: bool, note: str = "") -> bool:
     return yes or agreed("send?")
 
 
-def require_consent(section: Section, *, yes: bool) -> None:
+def require_consent(section: "Section", *, yes: bool) -> None:
     """Show what would be sent; unless that is agreed to, end the command."""
     if not ask_consent(section, yes=yes):
         say("nothing was sent")

@@ -1,7 +1,5 @@
 """The strip's figures: the labels of a run are kept in columns, and counted anew after each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -32,7 +30,7 @@ class Strip(Struct, frozen=True):
     pace: Pace
     blockers: tuple[Blocker, ...] = ()
     """The items that labels wait for, by the draw."""
-    answer: RunAnswer | None = None
+    answer: "RunAnswer | None" = None
 
 
 class LiveStrip:
@@ -60,7 +58,7 @@ class LiveStrip:
         self._places = dict[tuple[int, int], tuple[Blocker, ...]]()
         """The items at the places of the run's draw that were looked up."""
 
-    def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
+    def read(self, desk: "Desk", run: Run, done: Sequence[Applied] = ()) -> Strip:
         """Return the figures of a run as the desk holds them at this moment.
 
         If ``done`` begins where the last call ended, the figures follow from it alone.
@@ -122,7 +120,7 @@ class LiveStrip:
         return bool(new)
 
     def _counted(
-        self, desk: Desk, span: queue.RunKeys, totals: RunFigures
+        self, desk: "Desk", span: queue.RunKeys, totals: RunFigures
     ) -> tuple[Calibration, Metrics]:
         """Count the labels, after reading the facts of newly labelled verdicts."""
         from reviewdesk.domain.labels.label_columns import LabelColumns, both_lines, labelled_alone

@@ -1,7 +1,5 @@
 """Run a suite: check every entry against its report, its run or its labels; write the result."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -56,7 +54,10 @@ def suite_weights(path: str) -> Mapping[str, float]:
 
 
 def hold_juries(
-    entries: Collection[JuryEntry], folder: Path, open_desk: OpenDesk, new: NewReport | None = None
+    entries: "Collection[JuryEntry]",
+    folder: Path,
+    open_desk: OpenDesk,
+    new: NewReport | None = None,
 ) -> None:
     """Check every entry, and read a report or run that several entries name only once.
 

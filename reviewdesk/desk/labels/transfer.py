@@ -3,8 +3,6 @@
 An import is many short transactions, which one undo takes back.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -146,7 +144,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
 
 
 def import_labels(
-    desk: OpenFile, run: Run | None, rows: Sequence[LabelRow], *, dry: bool = False
+    desk: OpenFile, run: Run | None, rows: "Sequence[LabelRow]", *, dry: bool = False
 ) -> ImportResult:
     """Record the labels of a file, which one undo takes back; if ``dry``, only count them.
 
@@ -163,7 +161,7 @@ def import_labels(
     batches = _Batches(desk, len(rows))
     for start in range(0, len(rows), BATCH):
 
-        def entries(batch: Sequence[LabelRow] = rows[start : start + BATCH]) -> list[NewEvent]:
+        def entries(batch: "Sequence[LabelRow]" = rows[start : start + BATCH]) -> list[NewEvent]:
             made = []
             for row in batch:
                 found = _verdict_of(desk, run, row)
@@ -204,7 +202,7 @@ def import_labels(
     )
 
 
-def _verdict_of(desk: OpenFile, run: Run | None, row: LabelRow) -> sqlite3.Row | None:
+def _verdict_of(desk: OpenFile, run: Run | None, row: "LabelRow") -> sqlite3.Row | None:
     try:
         if row.item_hash is not None:
             item = bytes.fromhex(row.item_hash)
@@ -216,7 +214,7 @@ def _verdict_of(desk: OpenFile, run: Run | None, row: LabelRow) -> sqlite3.Row |
 
 
 def _label_event(
-    desk: OpenFile, found: sqlite3.Row, row: LabelRow, author: str, started: dict[str, str]
+    desk: OpenFile, found: sqlite3.Row, row: "LabelRow", author: str, started: dict[str, str]
 ) -> NewEvent:
     detail = {
         **started,

@@ -1,7 +1,5 @@
 """Where the bytes of a report come from: a regular file, or bytes already in memory."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -39,7 +37,7 @@ class Source:
     _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
 
     @staticmethod
-    def from_path(path: str | Path, max_size: int = DEFAULT_MAX_SIZE) -> Source:
+    def from_path(path: str | Path, max_size: int = DEFAULT_MAX_SIZE) -> "Source":
         """Return a regular file as a source; raise ReportError if it is unreadable or too large."""
         name = str(path)
         try:
@@ -58,7 +56,7 @@ class Source:
         return Source(name, found.st_size, max_size, Path(path), b"", _stamp(found))
 
     @staticmethod
-    def from_bytes(name: str, data: bytes, max_size: int = DEFAULT_MAX_SIZE) -> Source:
+    def from_bytes(name: str, data: bytes, max_size: int = DEFAULT_MAX_SIZE) -> "Source":
         """Return a source for bytes that were already read, such as those of a pipe."""
         name = "stdin" if name == "-" else name
         _check_size(name, len(data), max_size)

@@ -5,8 +5,6 @@ refused before anything is built: anchors and aliases, merge keys, tags, a secon
 keys, too deep nesting. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -78,7 +76,7 @@ class Node(Struct, frozen=True):
     """A value with the line it starts on; ``keys`` has the lines of a mapping's keys."""
 
     line: int
-    value: Scalar | tuple[Node, ...] | dict[str, Node]
+    value: "Scalar | tuple[Node, ...] | dict[str, Node]"
     text: str = ""
     """A scalar as written in the file, without its quotes."""
     keys: dict[str, int] | None = None
@@ -96,7 +94,7 @@ class Node(Struct, frozen=True):
             return [node.plain(texts) for node in self.value]
         return self.value
 
-    def at(self, path: Sequence[str | int]) -> Node:
+    def at(self, path: Sequence[str | int]) -> "Node":
         """Return the node at the end of a path, or the last node on it that exists."""
         node = self
         for step in path:

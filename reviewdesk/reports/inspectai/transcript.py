@@ -1,7 +1,5 @@
 """Read a log's header, the texts of a sample, and the model calls of its scorers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -49,7 +47,7 @@ class LogHeader(Struct, frozen=True):
     """Scorers, keyed by the name of the score that each one gives."""
 
     @staticmethod
-    def of(header: Mapping[str, Any]) -> LogHeader:
+    def of(header: Mapping[str, Any]) -> "LogHeader":
         """Read a header. Ignore keys that are missing or hold another type."""
         spec = record(header.get("eval"))
         stated = {}

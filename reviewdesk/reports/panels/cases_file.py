@@ -1,7 +1,5 @@
 """Read cases files: JSON Lines with one case per line for a panel to judge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, BinaryIO, TypeAlias
 
@@ -131,7 +129,7 @@ class CheckEntry(Strict):
     negated: bool = Field(default=False, alias="not")
 
     @model_validator(mode="after")
-    def _has_kind(self) -> CheckEntry:
+    def _has_kind(self) -> "CheckEntry":
         if not self.model_fields_set - {"name", "negated"}:
             raise FieldError((), f"has none of {', '.join(KINDS)}", "Give it one.")
         return self

@@ -1,7 +1,5 @@
 """Read and write panel files and prompt files (YAML or TOML): the jurors, and their rule."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -313,7 +311,7 @@ class JurorEntry(PanelPart):
     )
 
     @model_validator(mode="after")
-    def _check_seat(self) -> JurorEntry:
+    def _check_seat(self) -> "JurorEntry":
         if self.vendor is None:
             likely = likely_vendor(self.model)
             hint = f"Add vendor: {likely}, if that is who serves it." if likely else "Add vendor:."

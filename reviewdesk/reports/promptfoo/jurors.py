@@ -4,8 +4,6 @@ Assertions that promptfoo sends to a language model to grade form juries, negate
 Assertions on embeddings, classifiers, moderation services and scripts are checks.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -60,7 +58,7 @@ class GradedAssertion(Struct, frozen=True):
     """
 
     @staticmethod
-    def of(result: JsonObject, declared: JsonObject) -> GradedAssertion:
+    def of(result: JsonObject, declared: JsonObject) -> "GradedAssertion":
         """Read a result with its assertion, which the test declares if the result lacks it."""
         assertion = record(result, "assertion") or declared
         kind = assertion.get("type")
@@ -256,7 +254,7 @@ class Provider(Struct, frozen=True):
     vendor: str | None = None
 
     @staticmethod
-    def of(stated: Any) -> Provider:
+    def of(stated: Any) -> "Provider":
         """Read a provider from an id, or from an object with an ``id`` and perhaps a ``label``.
 
         Anything else gives a provider without a name.

@@ -6,8 +6,6 @@ one of them can run forever. Every other keyword is refused, because JSON Schema
 that do not apply, and the gate would check nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -92,7 +90,7 @@ class Schema:
     _validator: Any = field(repr=False, compare=False)
 
     @staticmethod
-    def of(schema: dict[str, Any]) -> Schema:
+    def of(schema: dict[str, Any]) -> "Schema":
         """Check a schema and return its matcher.
 
         Raises:
