@@ -200,18 +200,25 @@ def unload(conn: sqlite3.Connection) -> None:
     uncover(conn)
 
 
+@contextmanager
+def unguarded(conn: sqlite3.Connection, *, restored: bool = True) -> Iterator[None]:
+    """Take the triggers of a desk away meanwhile, or for good."""
+    guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _ in guards:
+        conn.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, sql in guards if restored else ():
+        conn.execute(sql)
+
+
 def uncover(conn: sqlite3.Connection) -> None:
     """Take the desk's own events out of the log, as an older version wrote none."""
-    guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    for row in guards:
-        conn.execute(f"DROP TRIGGER {row['name']}")
-    conn.execute("DELETE FROM label_events WHERE reviewer = '@desk'")
-    keys = [row["key"] for row in conn.execute("SELECT key FROM label_events ORDER BY key")]
-    conn.executemany("UPDATE label_events SET key = ? WHERE key = ?", list(enumerate(keys, 1)))
-    query = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'label_events'"
-    conn.execute(query, (len(keys),))
-    for row in guards:
-        conn.execute(row["sql"])
+    with unguarded(conn):
+        conn.execute("DELETE FROM label_events WHERE reviewer = '@desk'")
+        keys = [row["key"] for row in conn.execute("SELECT key FROM label_events ORDER BY key")]
+        conn.executemany("UPDATE label_events SET key = ? WHERE key = ?", list(enumerate(keys, 1)))
+        query = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'label_events'"
+        conn.execute(query, (len(keys),))
 
 
 def unmeasure(conn: sqlite3.Connection) -> None:
@@ -265,9 +272,6 @@ def without_counters(path: Path) -> None:
         drawn_by_verdict(conn)
         hashes = dict(map(tuple, conn.execute("SELECT hash, content FROM runs")))
         rows = [dict(row) for row in conn.execute("SELECT * FROM label_events ORDER BY key")]
-        guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall()
-        for guard in guards:
-            conn.execute(f"DROP TRIGGER {guard['name']}")
         ends: dict[str, str] = {}
         for row in rows:
             detail = json.loads(row["detail"])
@@ -276,10 +280,10 @@ def without_counters(path: Path) -> None:
                 detail["content"] = hashes[row["run"]]
             row |= {"detail": json.dumps(detail), "prev_hash": ends.get(row["reviewer"], "")}
             row["hash"] = ends[row["reviewer"]] = event_hash(row)
+        with unguarded(conn):
             query = "UPDATE label_events SET detail = ?, prev_hash = ?, hash = ? WHERE key = ?"
-            conn.execute(query, (row["detail"], row["prev_hash"], row["hash"], row["key"]))
-        for guard in guards:
-            conn.execute(guard["sql"])
+            for row in rows:
+                conn.execute(query, (row["detail"], row["prev_hash"], row["hash"], row["key"]))
         conn.execute("DROP TABLE event_places")
         undraw_contents(conn)
         conn.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))

@@ -13,7 +13,7 @@ from reviewdesk.desk.core import verify
 from reviewdesk.domain.records import Truth, event_hash
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import rebuild
-from tests.helpers import load, mostly_slow, numbered, open_desk
+from tests.helpers import load, mostly_slow, numbered, open_desk, unguarded
 
 GUARDS = ("label_events_next", "label_events_fixed", "label_events_kept")
 Attack = Callable[[sqlite3.Connection], object]
@@ -42,14 +42,8 @@ def tamper(path: Path, attack: Attack, *, restore: bool = True) -> None:
     """Attack with the guards out of the way; a careful attacker puts them back."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
         conn.row_factory = sqlite3.Row
-        guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        kept = {row["name"]: row["sql"] for row in guards}
-        for name in GUARDS:
-            conn.execute(f"DROP TRIGGER {name}")
-        attack(conn)
-        if restore:
-            for sql in kept.values():
-                conn.execute(sql)
+        with unguarded(conn, restored=restore):
+            attack(conn)
 
 
 def sql(*statements: str) -> Attack:

@@ -1,16 +1,14 @@
 """Rough use: tiny terminals under every dialog, random keys, and what a first look shows."""
 
-import random
 from pathlib import Path
 
 import pytest
 from textual.widgets import Tooltip
 
-from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.styled import block, inline
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, open_run, report, seeds, showing, staged, verdict
+from tests.app.appkit import SMALL, open_run, report, showing, staged, verdict
 
 DIALOGS = ("at", "ctrl+p", "question_mark", "backslash", "c")
 
@@ -36,29 +34,6 @@ async def test_no_width_breaks_a_dialog(opened: tuple[Desk, Run]) -> None:
             assert len(stage.app.screen_stack) == 2
             await stage.press("escape")
             await stage.pilot.resize_terminal(*SMALL)
-
-
-@pytest.mark.parametrize("seed", seeds(3))
-async def test_random_keys_leave_a_whole_desk(opened: tuple[Desk, Run], seed: int) -> None:
-    pick = random.Random(seed)  # noqa: S311 - a seeded test, not a secret
-    keys = [
-        key
-        for action in ACTIONS.values()
-        for key in action.keys.split(",")
-        if key and not action.id.startswith("quit")
-    ]
-    async with staged(*opened) as stage:
-        for _ in range(120):
-            if pick.random() < 0.05:
-                await stage.pilot.resize_terminal(pick.randint(1, 180), pick.randint(1, 50))
-            stage.clock.wait(pick.choice((0.01, 0.3)))
-            await stage.pilot.press(pick.choice([*keys, "x", ":"]))
-            if not stage.app.is_running:
-                break
-        await stage.settle()
-        # Enter in the list of keys or in the palette may choose to close the app.
-        assert stage.app.is_running or stage.app.return_code == 0
-        assert stage.desk.verify().ok
 
 
 async def test_a_job_that_reports_after_the_screens_closed_is_not_heard(

@@ -14,8 +14,6 @@ from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, stratified_ratio
 
 Z2 = 1.959963984540054**2
-FOUR = 4 / (4 + Z2)
-"""Wilson's lower end of 4 of 4: n / (n + z²) = 0.5101."""
 
 
 def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Estimate]:
@@ -37,21 +35,6 @@ def ends(found: Estimate) -> tuple[float, float]:
 def agreeing(n: int, confidence: float = 0.8) -> Rows:
     """So many labels that agree with the judge, half passes and half fails."""
     return Rows.of([confidence] * n, [True] * n, passed=[at % 2 == 0 for at in range(n)])
-
-
-def test_four_labels_that_agree_prove_nothing() -> None:
-    found = figures(agreeing(4))
-    assert pytest.approx(0.5101, abs=5e-5) == FOUR
-    assert ends(found["accuracy"]) == pytest.approx((FOUR, 1.0))
-    # Two of two of either class: 2 / (2 + z²) = 0.342.
-    assert ends(found["sensitivity"]) == pytest.approx((2 / (2 + Z2), 1.0))
-    assert ends(found["specificity"]) == pytest.approx((2 / (2 + Z2), 1.0))
-    # Brier is 0.04; with 0.4899 wrong at a loss of 0.64 it would be 0.334.
-    assert found["brier"].estimate == pytest.approx(0.04)
-    assert ends(found["brier"]) == pytest.approx((0.04, FOUR * 0.04 + (1 - FOUR) * 0.64))
-    # 0.8 less an accuracy of 1, or of 0.5101.
-    assert found["gap"].estimate == pytest.approx(-0.2)
-    assert ends(found["gap"]) == pytest.approx((-0.2, 0.8 - FOUR))
 
 
 def test_one_label_has_an_interval_too() -> None:

@@ -69,6 +69,7 @@ def test_the_figures_beside_a_consensus() -> None:
 def test_of_no_ballots_nothing_is_known() -> None:
     found = label_vote([])
     assert found.agreement_pct is found.seated_share is found.avg_confidence is None
+    assert found.disagreement is label_vote([], "unanimous").disagreement is None
     assert label_vote(cast(None)).agreement_pct is None
     # One seat, nobody of it with the consensus.
     assert label_vote(cast(None)).seated_share == 0.0

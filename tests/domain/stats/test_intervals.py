@@ -230,14 +230,6 @@ def test_a_sample_is_less_sure_and_such_items_least() -> None:
         assert other.low < one_.low < one_.high < other.high
 
 
-def test_four_labels_that_agree_prove_nothing() -> None:
-    found = labels(s0=(1, 1), s1=(1, 1), s3=(1, 1), s4=(1, 1))
-    such = panel_intervals(make_rows(found, FIGURES), Target.ITEMS)
-    assert such.accuracy.estimate == 1.0
-    assert such.accuracy.low < 0.5
-    assert such.sensitivity.low < 0.5
-
-
 def test_labels_of_the_flagged_alone_leave_bounds() -> None:
     found = labels(s0=(10, 7), s1=(5, 3))
     here = panel_intervals(make_rows(found, FIGURES))
