@@ -13,7 +13,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.labels.sampling import upper_bound
 from reviewdesk.domain.records import Design, Event, Run, Truth
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, drill
+from reviewdesk.domain.stats.calibration_page import drill
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SHARED, label_row, load, numbered, open_desk, report, traced, verdict
@@ -166,13 +166,6 @@ def test_a_verdict_is_blind_where_all_its_labels_are(tmp_path: Path) -> None:
     assert calibration_page(desk, run).split.blind.n == 2
 
 
-def test_labels_from_a_shell_say_nothing_of_blind(tmp_path: Path) -> None:
-    desk, run = opened(tmp_path)
-    say(desk, run, a="pass", b="fail")
-    split = calibration_page(desk, run).split
-    assert (split.blind.n, split.open.n, split.unsaid) == (0, 2, 2)
-
-
 def test_an_empty_page(tmp_path: Path) -> None:
     desk, run = opened(tmp_path)
     page = calibration_page(desk, run)
@@ -197,44 +190,6 @@ def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
     }
     for text, count in found.items():
         assert len(desk.queue(run, text)) == count
-
-
-# A blind session must not learn of verdicts that have no label
-
-
-def twin(name: str, *, labelled: bool, other: bool) -> dict[str, Any]:
-    """The other run differs in everything that the panels of unlabelled verdicts said."""
-    if labelled or not other:
-        return verdict(name, 0.9, 0.8, 0.4)
-    more = {"decision": "fail", "score": None, "agreement": {"value": -0.4, "metric": "r_wg"}}
-    return verdict(name, 0.1, None, 0.2, 0.3, 0.0, flagged=True, **more)
-
-
-def twins(folder: Path) -> list[CalibrationPage]:
-    pages = []
-    for other in (False, True):
-        names = [f"v{i}" for i in range(12)]
-        some = set(names[::3])
-        bodies = [twin(name, labelled=name in some, other=other) for name in names]
-        desk, run = opened(folder, *bodies, name=str(other))
-        for i, name in enumerate(sorted(some)):
-            say(desk, run, blind=i % 2 == 0, **{name: "fail" if i == 1 else "pass"})
-        pages.append(calibration_page(desk, run))
-        desk.close()
-    return pages
-
-
-def test_twins_are_alike_where_only_labelled_verdicts_speak(tmp_path: Path) -> None:
-    one, two = twins(tmp_path)
-    assert one.alone == two.alone
-    assert one.alone.fit is not None
-    assert one.alone.fit.n == 4
-    assert one.jurors == two.jurors
-    assert one.counts == two.counts
-    # And they are no copies: what rests on all verdicts differs.
-    assert one.calibration.labelled != two.calibration.labelled
-    assert one.strata != two.strata
-    assert one.honest != two.honest
 
 
 # Against the files

@@ -241,10 +241,6 @@ def test_extra_is_part_of_the_hash_only_where_set() -> None:
     assert "meta" not in seat_body(one)
 
 
-def test_google_is_gemini() -> None:
-    assert Juror("a", "gemini-3.8-flash", "google").vendor == "gemini"
-
-
 @pytest.mark.parametrize(
     "extra", [{"model": 1}, {"output_config": {"format": {}}}, {"temperature": 1}]
 )

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.result import SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import (
+    DEEPEST,
     MIXED,
+    MOST,
     ORDERS,
     Filter,
     FilterError,
@@ -185,15 +187,46 @@ def test_which_filters_a_blind_session_hides(text: str, hidden: bool) -> None:
         ("esc ! split", 5, "a condition is missing"),
         ('test~"a b', 5, "a quote is not closed"),
         ('test~"a" id~"b', 12, "a quote is not closed"),
+        ("(esc", 0, "a parenthesis is not closed"),
+        ("esc !(bias|mark", 5, "a parenthesis is not closed"),
+        ("(esc (bias)", 0, "a parenthesis is not closed"),
+        ("((esc", 1, "a parenthesis is not closed"),
+        ("esc)", 3, "no parenthesis is open here"),
+        ("(esc) bias) mark", 10, "no parenthesis is open here"),
+        (")", 0, "no parenthesis is open here"),
+        ("()", 1, "a condition is missing"),
+        ("esc|!( )", 7, "a condition is missing"),
+        ("(|esc)", 1, "a condition is missing"),
+        ("(esc|)", 5, "a condition is missing"),
+        ("esc | bias", 4, "No spaces around |"),
+        ("esc| bias", 4, "No spaces around |"),
+        ("(esc)bias", 5, "a space or | is missing"),
+        ("(esc)(bias)", 5, "a space or | is missing"),
+        ("(esc)!(bias)", 5, "a space or | is missing"),
+        ("(esc nope)", 5, "no flag 'nope'"),
+        ("!(esc|(label:maybe))", 13, "no label 'maybe'"),
+        ("!!(esc)", 1, "no flag '!(esc)'"),
+        ("esc(bias)", 0, "no flag 'esc(bias)'"),
+        # A word that opens a parenthesis has to close it, or to stand in quotes.
+        ("test~f(", 6, "a parenthesis is not closed"),
+        ("(esc test~f(x)", 0, "a parenthesis is not closed"),
+        ("tag:a(b c)", 5, "a parenthesis is not closed"),
+        ("score<(.6", 6, "a parenthesis is not closed"),
+        ("test~x)", 6, "put a text that holds it in quotes"),
     ],
 )
 def test_errors_point_at_their_column(text: str, column: int, words: str) -> None:
-    with pytest.raises(FilterError) as caught:
-        parse_filter(text)
-    assert caught.value.column == column
-    assert words in caught.value.message
-    # For a person, columns count from 1.
-    assert caught.value.message.startswith(f"filter, column {column + 1}: ")
+    # What is saved is looked up before it could stand in a wrong place.
+    readers = (
+        (parse_filter,) if "@" in text else (parse_filter, lambda text: expand_filter(text, {}))
+    )
+    for read in readers:
+        with pytest.raises(FilterError) as caught:
+            read(text)
+        assert caught.value.column == column
+        assert words in str(caught.value)
+        # For a person, columns count from 1.
+        assert caught.value.message.startswith(f"filter, column {column + 1}: ")
 
 
 @pytest.mark.parametrize(
@@ -270,35 +303,52 @@ def _typed(text: str) -> list[str]:
     return [word.replace("\ue000", " ") for word in '"'.join(parts).split(" ") if word]
 
 
+SAVED = {
+    "todo": "esc|bias label:none", "late": 'tag:"late fee"', "old": "a)",
+    "deep": "(" * DEEPEST + "esc" + ")" * DEEPEST,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "expanded"),
     [
         ("", ""),
-        ("@todo", "esc label:none"),
-        ("  @todo   test~x @late ", 'esc label:none test~x tag:"late fee"'),
+        ("@todo", "esc|bias label:none"),
+        ("  @todo   test~x @late ", 'esc|bias label:none test~x tag:"late fee"'),
         ('id~@todo test~"a @todo"', 'id~@todo test~"a @todo"'),
+        ("!(@todo)", "!(esc|bias label:none)"),
+        ("mark|(@todo) kin", "mark|(esc|bias label:none) kin"),
+        ("(mark  @todo)", "(mark esc|bias label:none)"),
+        ('(tag:"@todo")', '(tag:"@todo")'),
     ],
 )
 def test_saved_filters(text: str, expanded: str) -> None:
-    saved = {"todo": "esc label:none", "late": 'tag:"late fee"'}
-    assert expand_filter(text, saved) == expanded
+    assert expand_filter(text, SAVED) == expanded
+    assert bool(parse_filter(expanded).groups) is bool(text)
 
 
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
-        ("esc @nope", 4, "no saved filter 'nope'. Saved filters: todo."),
+        ("esc @nope", 4, "no saved filter 'nope'. Saved filters: deep, late, old, todo."),
+        ("(esc @nope)", 5, "no saved filter 'nope'"),
         ("@", 0, "no saved filter ''"),
         ("@todo|esc", 0, "a saved filter stands alone"),
         ("@nope|esc", 0, "no saved filter 'nope'"),
         ("!@todo", 1, "a saved filter stands alone"),
+        ("(esc|@todo)", 5, "a saved filter stands alone"),
+        ("esc|(mark) @todo|kin", 11, "a saved filter stands alone"),
         # The column is that of the text as it was typed.
         ("@todo nope", 6, "no flag 'nope'"),
+        # What is wrong with what was saved is told where it is named.
+        ("esc (@deep)", 5, f"@deep cannot be used here: filter, column {DEEPEST}: parentheses"),
+        ("esc @old", 4, "@old cannot be used here: filter, column 1: no flag 'a'"),
+        ("(@todo) " * 200, 8 * (MOST // 3) + 1, f"more than {MOST} conditions"),
     ],
 )
 def test_saved_filters_that_are_wrong(text: str, column: int, words: str) -> None:
     with pytest.raises(FilterError) as caught:
-        expand_filter(text, {"todo": "esc label:none"})
+        expand_filter(text, SAVED)
     assert caught.value.column == column
     assert words in str(caught.value)
 

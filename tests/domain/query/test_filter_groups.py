@@ -99,46 +99,6 @@ def test_the_example_of_the_help_is_a_filter() -> None:
     assert isinstance(groups[1][0], Nested)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "words"),
-    [
-        # Columns count from 0, by hand: under each, the sign or the word that is wrong.
-        ("(esc", 0, "a parenthesis is not closed"),
-        ("esc !(bias|mark", 5, "a parenthesis is not closed"),
-        ("(esc (bias)", 0, "a parenthesis is not closed"),
-        ("((esc", 1, "a parenthesis is not closed"),
-        ("esc)", 3, "no parenthesis is open here"),
-        ("(esc) bias) mark", 10, "no parenthesis is open here"),
-        (")", 0, "no parenthesis is open here"),
-        ("()", 1, "a condition is missing"),
-        ("esc|!( )", 7, "a condition is missing"),
-        ("(|esc)", 1, "a condition is missing"),
-        ("(esc|)", 5, "a condition is missing"),
-        ("esc | bias", 4, "No spaces around |"),
-        ("esc| bias", 4, "No spaces around |"),
-        ("(esc)bias", 5, "a space or | is missing"),
-        ("(esc)(bias)", 5, "a space or | is missing"),
-        ("(esc)!(bias)", 5, "a space or | is missing"),
-        ("(esc nope)", 5, "no flag 'nope'"),
-        ("!(esc|(label:maybe))", 13, "no label 'maybe'"),
-        ("!!(esc)", 1, "no flag '!(esc)'"),
-        ("esc(bias)", 0, "no flag 'esc(bias)'"),
-        # A word that opens a parenthesis has to close it, or to stand in quotes.
-        ("test~f(", 6, "a parenthesis is not closed"),
-        ("(esc test~f(x)", 0, "a parenthesis is not closed"),
-        ("tag:a(b c)", 5, "a parenthesis is not closed"),
-        ("score<(.6", 6, "a parenthesis is not closed"),
-        ("test~x)", 6, "put a text that holds it in quotes"),
-    ],
-)  # fmt: skip
-def test_errors_point_at_their_column(text: str, column: int, words: str) -> None:
-    for read in (parse_filter, lambda text: expand_filter(text, {})):
-        with pytest.raises(FilterError) as caught:
-            read(text)
-        assert caught.value.column == column
-        assert words in str(caught.value)
-
-
 @pytest.mark.parametrize("opened", ["(", "!(", "esc|(", "(esc "])
 @pytest.mark.parametrize("count", [DEEPEST + 1, 10_000])
 def test_parentheses_have_a_depth(opened: str, count: int) -> None:
@@ -163,39 +123,3 @@ def test_a_name_with_parentheses_is_written_in_quotes(value: str) -> None:
     assert made == f'tag:"{value}"'
     _, term = parse_filter(f"(esc|{made})").terms()
     assert term.value == value
-
-
-SAVED = {"todo": "esc|bias label:none", "deep": "(" * DEEPEST + "esc" + ")" * DEEPEST, "old": "a)"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expanded"),
-    [
-        ("!(@todo)", "!(esc|bias label:none)"),
-        ("mark|(@todo) kin", "mark|(esc|bias label:none) kin"),
-        ("(mark  @todo)", "(mark esc|bias label:none)"),
-        ('(tag:"@todo")', '(tag:"@todo")'),
-    ],
-)
-def test_a_saved_filter_stands_in_parentheses_too(text: str, expanded: str) -> None:
-    assert expand_filter(text, SAVED) == expanded
-    assert parse_filter(expanded)
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "words"),
-    [
-        ("(esc @nope)", 5, "no saved filter 'nope'"),
-        ("(esc|@todo)", 5, "a saved filter stands alone"),
-        ("esc|(mark) @todo|kin", 11, "a saved filter stands alone"),
-        # What is wrong with what was saved is told where it is named.
-        ("esc (@deep)", 5, f"@deep cannot be used here: filter, column {DEEPEST}: parentheses"),
-        ("esc @old", 4, "@old cannot be used here: filter, column 1: no flag 'a'"),
-        ("(@todo) " * 200, 8 * (MOST // 3) + 1, f"more than {MOST} conditions"),
-    ],
-)
-def test_saved_filters_that_cannot_stand_there(text: str, column: int, words: str) -> None:
-    with pytest.raises(FilterError) as caught:
-        expand_filter(text, SAVED)
-    assert caught.value.column == column
-    assert words in str(caught.value)
