@@ -121,9 +121,9 @@ def target(page: CalibrationPage) -> tuple[Block, ...]:
     """Say what the judge must show: the answer to the run's question, and the default limits."""
     limits = (
         f"Alone means that no person checks it: a gate. That needs {FEWEST} labels that describe "
-        f"the run, at most {_MOST}% of the bad answers passed (upper end of the 95% interval), and "
-        f"confidence close to how often it is right: ECE at most {ECE_LIMIT:.2f}, Brier at most "
-        f"{BRIER_LIMIT:.2f}."
+        f"the run, at most {_MOST}% of the bad answers passed (upper end of the 95% interval on "
+        f"new items), and confidence close to how often it is right: ECE at most {ECE_LIMIT:.2f}, "
+        f"Brier at most {BRIER_LIMIT:.2f}."
     )
     if page.answer is None:
         return (Paragraph(f"{limits} No other target is set: reviewdesk ask sets one."),)
@@ -187,7 +187,8 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
     low = found.specificity.low
     # Rounded up, so that a share over the limit never reads as the limit.
     most = math.ceil(100 * (1 - low) - SLACK)
-    return f"{text} (95%: up to {most}%; the limit is {_MOST}%)", low >= SPECIFICITY_LIMIT - SLACK
+    may = f"new items, 95%: up to {most}%; the limit is {_MOST}%"
+    return f"{text} ({may})", low >= SPECIFICITY_LIMIT - SLACK
 
 
 def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:

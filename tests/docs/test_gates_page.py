@@ -26,7 +26,7 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     assert imported.startswith("40 rows, 40 labelled, 40 of them new, 0 unknown, 0 conflicts")
     assert "every decided verdict is labelled" in imported
     assert figures.startswith(
-        "May this judge decide alone? Not alone: it passes 5 of 13 bad answers (95%: "
+        "May this judge decide alone? Not alone: it passes 5 of 13 bad answers (new items, 95%: "
         "up to 65%; the limit is 20%)."
     )
     assert "ECE 0.057" in " ".join(figures.split())

@@ -56,8 +56,8 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
         (60, ["wrong"] * 60, ("No: its confidence is off (ECE over 0.10); its confidence is "
                              "often wrong (Brier over 0.25)")),
         (60, ["right"] * 60, ("Yes, by the default limits: ECE, Brier, the share that should pass, "
-                             "and it passes 0 of 20 bad answers (95%: up to 17%; the limit "
-                             "is 20%). ")),
+                             "and it passes 0 of 20 bad answers (new items, 95%: up to 17%; "
+                             "the limit is 20%). ")),
     ],
 )  # fmt: skip
 def test_the_answer_and_its_reason(
@@ -86,9 +86,9 @@ def failing_page(folder: Path, caught: int, missed: int) -> CalibrationPage:
     ("caught", "missed", "answer"),
     [
         # Wilson: 8 of 13 begins at 0.3552, 16 of 17 at 0.7302, 15 of 15 at 0.7961.
-        (8, 5, "Not alone: it passes 5 of 13 bad answers (95%: up to 65%; the limit is 20%)"),
-        (16, 1, "Not alone: it passes 1 of 17 bad answers (95%: up to 27%; the limit is 20%)"),
-        (15, 0, "Not alone: it passes 0 of 15 bad answers (95%: up to 21%; the limit is 20%)."),
+        (8, 5, "Not alone: it passes 5 of 13 bad answers (new items, 95%: up to 65%"),
+        (16, 1, "Not alone: it passes 1 of 17 bad answers (new items, 95%: up to 27%"),
+        (15, 0, "Not alone: it passes 0 of 15 bad answers (new items, 95%: up to 21%"),
         # 30 of 31 begins at 0.8381.
         (30, 1, "Yes, by the default limits: "),
     ],
@@ -98,7 +98,7 @@ def test_the_answer_names_false_passes(
 ) -> None:
     found = told(failing_page(tmp_path, caught, missed))
     assert found.startswith(f"May this judge decide alone? {answer}")
-    assert f"it passes {missed} of {caught + missed} bad answers (95%: up to " in found
+    assert f"it passes {missed} of {caught + missed} bad answers (new items, 95%: up to " in found
 
 
 def test_a_fault_does_not_hide_false_passes(tmp_path: Path) -> None:
@@ -108,7 +108,9 @@ def test_a_fault_does_not_hide_false_passes(tmp_path: Path) -> None:
         "May this judge decide alone? No: its confidence is off (ECE over 0.10)"
     )
     # Wilson: 10 of 50 begins at 0.1124.
-    assert "; it passes 40 of 50 bad answers (95%: up to 89%; the limit is 20%)." in found
+    assert (
+        "; it passes 40 of 50 bad answers (new items, 95%: up to 89%; the limit is 20%)." in found
+    )
 
 
 def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -> None:
