@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
@@ -230,6 +231,7 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
 
 
 def _has_columns(text: str) -> bool:
-    lines = [line for line in text.splitlines()[:5] if line.strip()]
-    widths = ([*map(len, csv.reader(lines, delimiter=mark))] for mark in (",", ";", "\t", "|"))
-    return len(lines) > 1 and any(one[0] > 1 and len(set(one)) == 1 for one in widths)
+    lines = [line for line in text.splitlines(keepends=True) if line.strip()]
+    records = (csv.reader(lines, delimiter=mark) for mark in (",", ";", "\t", "|"))
+    widths = ([*map(len, islice(one, 5))] for one in records)
+    return any(one[1:] and one[0] > 1 and len(set(one)) == 1 for one in widths)

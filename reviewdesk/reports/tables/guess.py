@@ -242,8 +242,9 @@ class Guesser(TableShapes):
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
         apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
-        if rules := self.winners(made.get("label", "")) or self.of_others(made["judge"]):
-            made["ballots"] = rules
+        named = made.get("label", "")
+        rules = self.winners(named) if self.names_winner(named) else self.of_others(made["judge"])
+        made |= {"ballots": rules} if rules else {}
         if apart:
             problem = f'has several rows for an item, which "{show_line(apart, 60)}" tells apart'
             return _unsure(_map(made), problem, self.see, made["score"])

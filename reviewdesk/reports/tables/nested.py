@@ -261,7 +261,8 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     first = elements[0] if isinstance(elements[0], dict) else {}
     roles = roles_of(first)
     judge = roles.get("judge") or roles.get("model", "")
-    key = judge or roles.get("dimension", "") or ("worker_id" if "worker_id" in first else "")
+    who = next((one for one in ("worker_id", "name") if one in first), "")
+    key = judge or roles.get("dimension", "") or who
     step = next((one for one in ("step", "turn", "index") if one in first), "")
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
     asked = [one for one in asked if not NO_SCORE.search(one)]
@@ -414,6 +415,10 @@ class TableSample:
             # The raters of a list have no names but those of the list and their numbers.
             role, more = ("judge", " + ^.@key") if unnamed else ("dimension", "")
             role = "judge" if asked else role
+            if all(map(JUDGE.search, alike)) and type(self.inside(rule["each"])[0]["@key"]) is int:
+                # Each column is a judge, with a list of its repeats.
+                alike = {one: {"epoch": "@key", **found} for one, found in alike.items()}
+                role = "judge"
             return {"ballots": [found | {role: f"={one}{more}"} for one, found in alike.items()]}
         if rule.get("judge") != f"={column}":
             return rule

@@ -103,8 +103,8 @@ _FAILS = re.compile(
 )
 _NEGATED = re.compile(r"(?:not?|non|without)[ _-]+(?:an? )?", re.IGNORECASE)
 _NEITHER = re.compile(
-    r"neutral|neither|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium|moderate|fair$"
-    r"|average|unsure|unclear|tie$",
+    r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
+    r"|moderate|fair$|average|unsure|unclear|tie$",
     re.IGNORECASE,
 )
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
@@ -146,10 +146,13 @@ class TableRoles(TableSample):
         self.find_texts(free)
         self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
-        self.find_judges()
         likely = [one for one in free if JUDGE.search(one) and one not in self.roles.values()]
-        likely = [one for one in likely if self.answers(one) or self.has_words(self.cells(one))]
-        if likely[1:] and "label" in self.roles and not {"judge", "human"} & self.roles.keys():
+        self.judged = [
+            one for one in likely if self.answers(one) or self.has_words(self.cells(one))
+        ]
+        """The columns of answers that are named after judges."""
+        self.find_judges()
+        if self.judged[1:] and "label" in self.roles and not {"judge", "human"} & self.roles.keys():
             self.roles["human"] = self.roles.pop("label")
         self.find_human()
 
@@ -204,7 +207,7 @@ class TableRoles(TableSample):
         person = next((one for one in self.columns if _PEOPLE.search(one)), "")
         if person and (again or not {"item", "input", "output"} & self.roles.keys()):
             self.roles.setdefault("judge", person)
-        if {"judge", "dimension"} & self.roles.keys() or self.given:
+        if {"judge", "dimension"} & self.roles.keys() or self.given or self.judged[1:]:
             return
         for column in self.columns:
             cells = [one for one in self.cells(column) if isinstance(one, str)]
@@ -413,8 +416,9 @@ class TableRoles(TableSample):
 
 
 def _is_person(column: str) -> bool:
-    words = re.split(r"[\W\d_]+", stem_of(column).casefold())
-    initials = len(column) == 2 and column.isalpha() and column.isupper() and column != "AI"
+    stem = stem_of(column)
+    words = re.split(r"[\W\d_]+", stem.casefold())
+    initials = len(stem) == 2 and stem.isalpha() and stem.isupper() and stem != "AI"
     return (initials or words[0] in _FIRST_NAMES.split()) and not JUDGE.search(column)
 
 

@@ -481,6 +481,7 @@ TOTALS = (
 )
 """The names of rows and columns that sum up others."""
 _TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
+_SUMMED = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b", re.IGNORECASE)
 _FOOTNOTE = re.compile(
     r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)", re.IGNORECASE
 )
@@ -492,14 +493,14 @@ def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Fou
     for row in rows:
         first = next(filter(None, row[1].values()), None)
         if type(first) is str:
-            sums = _TOTAL.match(first) and not row[2]
+            unnamed = next(iter(row[1].values())) in (None, "")
+            sums = (_SUMMED if unnamed else _TOTAL).match(first) and not row[2]
             explains = _FOOTNOTE.match(first)
             if sums or explains or held:
                 rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
                 sums = sums and all(map(is_answer, map(with_decimal_point, rest[1:])))
                 alone = not rest[1:] and (explains or (held and " " in first))
-                part = alone or (explains and row[2])
-                if sums or part:
+                if sums or alone or (explains and row[2]):
                     held.append(row)
                     continue
         if held:

@@ -122,6 +122,12 @@ class TableShapes(TableRoles):
         if counts and not any(map(JUDGE.search, judges)):
             counted = [one for rule in counts for one in rule["columns"]]
             yield "has numbers of votes, without the names of judges", counts, counted
+        free = [one for one in self.columns if one not in {*self.roles.values(), *self.people}]
+        if won := [*filter(self.names_winner, free)]:
+            rule = self.columns_rule(won)
+            path = str(rule["score"])
+            rules = [{**rule, "score": "", "label": path, **one} for one in self.winners(path)]
+            yield "names the better model for each judge", rules, won
         if self.people_rule and judges and {*judges} <= {*self.people}:
             yield (
                 "has answers of people, unless --judge-columns names them",
@@ -237,6 +243,9 @@ class TableShapes(TableRoles):
         frames = {frame_of([one]) for one in named}
         if len(frames) == 1 < len(named) and ("", "") not in frames:
             judges = [one for one in judges if frame_of([one]) in frames or is_criterion(one)]
+        elif named and all(likely_number(cell) is not None for cell in self.cells(named[0])):
+            # Beside scores, what holds no number is a fact on the row.
+            judges = [one for one in judges if one in named or self.highest([one])]
         top = self.highest(named)
         top = next((one for one in (1, 5, 10, 100) if top <= one), top)
         rest = [one for one in judges if one in named or is_criterion(one)]
@@ -246,12 +255,14 @@ class TableShapes(TableRoles):
         numbers = (likely_number(cell) for one in columns for cell in self.cells(one))
         return max((one for one in numbers if one is not None), default=0)
 
+    def names_winner(self, column: str) -> bool:
+        """Return True if a column holds the name of the better one of two models."""
+        models = [self.roles.get("generator", ""), self.roles.get("rival", "")]
+        return all(models) and bool(self.said_in([column]) & self.said_in(models))
+
     def winners(self, column: str) -> list[JsonObject]:
-        """Return the rules of a column that holds the name of the better one of two models."""
-        first = self.roles.get("generator", "")
-        second = self.roles.get("rival", "")
-        if not second or not self.said_in([column]) & self.said_in([first, second]):
-            return []
+        """Return the rules of a column that names the better one of two models."""
+        first, second = self.roles["generator"], self.roles["rival"]
         return [
             {"where": {column: f"!={first}", f"{column}|": f"!={second}"}},
             {"where": {column: f"!={first}"}, "pass": "=no"},
