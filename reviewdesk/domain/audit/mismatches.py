@@ -396,7 +396,8 @@ def doubtful(found: Verdicts) -> Bools:
         one.policy.strategy is Strategy.TRIMMED_MEAN or one.regime == Regime.IRREVERSIBLE
         for one in sheet.facts
     ]
-    decision |= (made == NOTHING) & (against | sheet.of_policy(other) | (found.labelled > 0))
+    by_label = ~quorum & (found.labelled > 0)
+    decision |= (made == NOTHING) & (against | sheet.of_policy(other) | by_label)
     decision |= found.counts & found.declares & (stated != found.words.decision)
     # The consensus label.
     label = claims.label != sheet.labels.words.code("")

@@ -312,7 +312,8 @@ class Window:
                         yield index, found, data
                     else:
                         try:
-                            value = decode(data.decode(), 0, self._tally)[0]
+                            if (value := decode_clean(data)) is UNCLEAN:
+                                value = decode(data.decode(), 0, self._tally)[0]
                         except (json.JSONDecodeError, NonStandardJsonError):
                             break  # value raises the error
                         yield index, value, None

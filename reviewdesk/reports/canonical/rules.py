@@ -239,6 +239,7 @@ def _is_odd(verdict: VerdictModel, text: bytes) -> bool:
 
 _FREE = frozenset({"meta", "labels", "samples"})
 """The keys whose values are free and are kept unchanged."""
+_HOLDERS = frozenset({dict, list})
 _MEANT = frozenset({"pass", "value"})
 """The keys whose null has a meaning: a withheld vote or an undefined agreement."""
 
@@ -254,7 +255,7 @@ def stored_form(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: one if key in _FREE else stored_form(one)
+        key: stored_form(one) if type(one) in _HOLDERS and key not in _FREE else one
         for key, one in value.items()
         if one is not None or key in _MEANT
     }
