@@ -240,8 +240,7 @@ _VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 def _ballots(
     jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints, words: Words
 ) -> dict[str, npt.NDArray[Any]]:
-    # A value of None becomes NaN.
-    scores = np.array([one.score for one in jurors], np.float64)
+    scores = _floats([one.score for one in jurors])
     given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
     stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
     limit = np.array([number(one.policy.threshold) for one in facts], np.float64)[place]
@@ -266,7 +265,7 @@ def _ballots(
         withheld[at] = one.usable and one.withheld
         unscaled[at] = one.unscaled
         labels[at] = one.label if one.usable else None
-    sure = np.array([one.confidence for one in jurors], np.float64)
+    sure = _floats([one.confidence for one in jurors])
     sure[~((sure >= 0) & (sure <= 1))] = np.nan
     label = np.full(len(jurors), NOTHING, np.int64)
     for at, word in enumerate(labels) if any(labels) else ():
@@ -283,7 +282,7 @@ def _ballots(
     compared = (given != NOTHING) & ~np.isnan(scores) & (plain != NOTHING)
     stands_in = [one.policy.failed_jurors is Strategy.MEDIAN for one in facts]
     failed[np.array(stands_in, np.bool_)[place] & (failed == FAILED)] = REPLACED
-    weights = np.array([one.weight for one in jurors], np.float64)
+    weights = _floats([one.weight for one in jurors])
     if any(one.policy.weights for one in facts):
         for at in np.flatnonzero(np.isnan(weights)).tolist():
             weights[at] = number(facts[place[at]].policy.weights.get(jurors[at].id))
@@ -337,6 +336,13 @@ def _claims(
         per_side=per_side,
         degraded=degraded,
     )
+
+
+def _floats(values: list[float | None]) -> Floats:
+    """Return numbers as a column; NaN for None, which often is all there is."""
+    if values.count(None) == len(values):
+        return np.full(len(values), np.nan)
+    return np.array(values, np.float64)
 
 
 def _codes(values: Sequence[Any], words: Sequence[Any]) -> Ints:

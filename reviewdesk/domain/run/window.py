@@ -251,9 +251,10 @@ def _settled(found: Verdicts, marks: Ints) -> tuple[dict[str, list[Any]], Ints, 
     flags = found.flags
     position_flips = np.zeros(len(verdicts), np.bool_)
     for at, one in enumerate(verdicts):
-        if asked := [juror for juror in one.jurors if juror.samples]:
-            line = None if np.isnan(thresholds[at]) else float(thresholds[at])
-            position_flips[at] = any(position_flip(to_builtins(juror), line) for juror in asked)
+        for juror in one.jurors:
+            if juror.samples:
+                line = None if np.isnan(thresholds[at]) else float(thresholds[at])
+                position_flips[at] |= position_flip(to_builtins(juror), line)
     for flag, where in (
         (Flag.BIAS_WARNING, warned),
         (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),

@@ -392,8 +392,9 @@ class Window:
                 end = data.rfind(mark, gap.end(), end)
                 if end < 0:
                     break
+                whole = b"".join((b"[", memoryview(data)[gap.end() : end], b"]"))
                 try:
-                    return _ELEMENTS.decode(b"[" + data[gap.end() : end] + b"]"), end
+                    return _ELEMENTS.decode(whole), end
                 except (msgspec.MsgspecError, UnicodeError, RecursionError):
                     continue
         self._wait = _REST
