@@ -98,8 +98,11 @@ class Source:
 
     def sha256(self) -> str:
         """Return the hex SHA-256 of the bytes as stored, before any unpacking."""
+        digest = hashlib.sha256()
         with self._raw() as raw:
-            return hashlib.file_digest(raw, "sha256").hexdigest()
+            while block := raw.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
 
     def _raw(self) -> BinaryIO:
         if self._path is None:
