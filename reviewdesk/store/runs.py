@@ -349,7 +349,7 @@ def packed_digest(conn: Connection, key: int, found: RunDigest | None = None) ->
 
 
 def counts_are(conn: Connection, key: int, counts: RunTally) -> bool:
-    """Return True if a run's row holds these counts."""
+    """Return True if a run's row has these counts."""
     made = {
         "verdicts": counts.verdicts,
         "ballots": counts.ballots,

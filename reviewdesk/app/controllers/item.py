@@ -404,7 +404,7 @@ def _shift(core: Core, by: int, *, around: bool = False) -> None:
 def _zoom(core: Core) -> None:
     panes = core.panes
     if not panes.wide and not panes.zoomed:
-        core.say("the pane has the whole screen already", Tone.MUTED)
+        core.say("the pane fills the screen already", Tone.MUTED)
     else:
         core.arrange(replace(panes, zoomed=not panes.zoomed))
 

@@ -395,7 +395,7 @@ class Outbox:
         self._stop.set()
 
     def drain(self, seconds: float) -> bool:
-        """Try for so long to save the waiting writes; return True if all are saved."""
+        """Try for some seconds to save the waiting writes; return True if all are saved."""
         self.stop()
         deadline = monotonic() + seconds
         try:

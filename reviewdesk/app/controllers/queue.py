@@ -252,7 +252,7 @@ def _turn(core: Core, by: int) -> None:
     found = session.found
     if found is None:
         key = core.keys.first("search")
-        core.say(f"nothing was searched for yet: {key} searches", Tone.MUTED)
+        core.say(f"no search yet: {key} searches", Tone.MUTED)
         return
     if not found.places:
         core.say(_search_notice(found, None), Tone.WARN)

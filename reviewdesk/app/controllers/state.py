@@ -125,7 +125,7 @@ def one_page(page: DialogPage) -> PageForm:
 
 
 def choice(title: str, lines: Sequence[str], answers: Mapping[str, int] = {}) -> PageForm:
-    """Return the form of a short list; it, or a key of ``answers``, answers a line's index."""
+    """Return the form of a short list; a line, or a key of ``answers``, answers its index."""
     keys = ("enter", "chooses"), *MOVES_AND_CLOSES
     offered = [Choice(one, at) for at, one in enumerate(lines)]
     return one_page(DialogPage(title, keys, choices=offered, answers=answers))

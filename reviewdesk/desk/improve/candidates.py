@@ -157,7 +157,9 @@ def _changed(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> dict
     key, _, value = (part.strip() for part in change.partition("="))
     jurors = {str(one.get("name") or one["model"]): dict(one) for one in plain["jurors"]}
     if change in {"examples", "weights"} and not labels.tuning:
-        raise UsageError(f"{change} comes from the tuning half, which is empty", "improve split")
+        raise UsageError(
+            f"{change} comes from the tuning half, which is empty", "Run improve split."
+        )
     if change == "examples":
         return {**plain, "rubric": _with_examples(desk, labels, plain.get("rubric"))}
     if change == "weights":

@@ -297,7 +297,7 @@ def adopt(
         return panel, _kept(place, last[0].parent), last[0]
     ready = _opened(desk, run, candidate, place, ended=True)
     if ready.before is None:
-        raise UsageError(f"{candidate}: was not tried on this holdout", "improve try it first.")
+        raise UsageError(f"{candidate}: was not tried on this holdout", "Run improve try first.")
     if ready.before is not TryVerdict.BETTER and not anyway:
         raise UsageError(
             f"{candidate}: its try says {ready.before}, so it is not adopted",

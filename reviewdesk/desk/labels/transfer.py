@@ -94,7 +94,7 @@ class _Batches:
         with self._pace.timed(), writing(desk.conn):
             if self._action and events.is_undone(desk.conn, desk.reviewer, self._action):
                 raise UsageError(
-                    f"the import was taken back after {self.new:,} labels, and has stopped",
+                    f"the import was undone after {self.new:,} labels, and has stopped",
                     "Import the file again.",
                 )
             if made := entries():

@@ -197,7 +197,7 @@ class BatchRun:
         _panel_hosts(self.panel, self.world.environment)
         hosts(dict.fromkeys(self.panel.jurors, 0), {}).check_ceiling(order.max_cost)
         if order.cache and order.in_batches:
-            raise UsageError("--cache is for calls that are made now", "Leave it out, or --batch.")
+            raise UsageError("--cache does not work with --batch", "Leave one of them out.")
         if order.report:
             _check_output(self._path, order)
         if order.cache:

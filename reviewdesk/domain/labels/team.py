@@ -37,7 +37,7 @@ class RatedStratum(Struct, frozen=True):
         return sum(self.items.values())
 
     def of(self, raters: Sequence[int] | None = None) -> "RatedStratum":
-        """Return the items with two or more labels by all raters, or by those at some places."""
+        """Return the items with two or more labels by all raters, or by those at these places."""
         kept: Counter[Labels] = Counter()
         for every, n in self.items.items():
             labels = every if raters is None else tuple(every[at] for at in raters)

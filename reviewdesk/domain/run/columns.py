@@ -156,7 +156,7 @@ Record = TypeVar("Record", bound=Struct)
 
 
 def rows_of(record: Record, rows: Ints) -> Record:
-    """Return a record of columns with only some verdicts; lists and records in it follow."""
+    """Return a record of columns with only these verdicts, in its lists and records too."""
     taken: dict[str, Any] = {}
     for name in record.__struct_fields__:
         column = getattr(record, name)

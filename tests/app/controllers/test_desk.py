@@ -104,7 +104,7 @@ def test_zoom_shows_one_pane_and_keeps_the_place(review: Review) -> None:
     assert review.state.panes.current == "jury"
     review.resize(SMALL)
     review.press("zoom")
-    assert review.notice == "the pane has the whole screen already"
+    assert review.notice == "the pane fills the screen already"
 
 
 def test_help_does_what_was_chosen(review: Review) -> None:
@@ -325,4 +325,4 @@ def test_other_keys_are_told_in_the_texts(tmp_path: Path) -> None:
     settings = Settings(keys={"search": ("F9",), "quit": ()})
     with reviewing(tmp_path, settings=settings) as review:
         review.press("search.next")
-        assert review.notice == "nothing was searched for yet: f9 searches"
+        assert review.notice == "no search yet: f9 searches"

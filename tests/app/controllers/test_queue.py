@@ -185,7 +185,7 @@ def test_what_was_found_in_the_open_is_forgotten_in_a_blind_session(opened: Open
     review.typed("search", "policy")
     assert review.current == "item/005"
     review.press("blind", "search.next")
-    assert review.notice == "nothing was searched for yet: / searches"
+    assert review.notice == "no search yet: / searches"
 
 
 def test_nothing_found_says_so_and_what_is_outside_the_filter_is_counted(opened: Opened) -> None:
