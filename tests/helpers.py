@@ -68,7 +68,7 @@ def mostly_slow(values: Iterable[Any], every: int = 3) -> list[Any]:
     return [
         pytest.param(
             *(value if isinstance(value, tuple) else (value,)),
-            marks=[pytest.mark.slow] * (at % every > 0),
+            marks=pytest.mark.slow if at % every else (),
         )
         for at, value in enumerate(values)
     ]

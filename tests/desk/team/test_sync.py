@@ -112,17 +112,19 @@ def test_a_desk_that_was_put_back_gets_its_own_later_events_again(
     assert state(older) == state(desks["a"])
 
 
+@pytest.mark.parametrize("turn", [1, -1], ids=["the longer last", "the longer first"])
 def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwritten(
-    desks: dict[str, Path], place: SharedFolder, tmp_path: Path
+    desks: dict[str, Path], place: SharedFolder, tmp_path: Path, turn: int
 ) -> None:
     act(desks["a"], "ann", "label", "v0", PASS)
     copy = Path(shutil.copy(desks["a"], tmp_path / "copy.db"))
     act(desks["a"], "ann", "label", "v1", PASS)
     act(copy, "ann", "label", "v1", FAIL)
     act(copy, "ann", "label", "v2", FAIL)
-    exchange(desks["a"], place)
+    first, last = (desks["a"], copy)[::turn]
+    exchange(first, place)
     before = files(Path(place.address))
-    found = exchange(copy, place)
+    found = exchange(last, place)
     (refused,) = found.refused
     assert refused.file == f"chains/{file_name(ChainName(id_of(copy), 'ann'))}"
     assert "event 2: is another event than the one here" in refused.problem
