@@ -182,16 +182,6 @@ def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
     assert plot == "○────2─│──◆"
 
 
-def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:
-    scores = (0.9, 0.8, 0.85, 0.95, 0.1)
-    item = item_of(tmp_path, scores=scores, decision="pass", strategy="trimmed_mean")
-    lines = [content.plain for content in jury_lines(item, 70)]
-    head = next(i for i, text in enumerate(lines) if "juror" in text and "state" in text)
-    assert lines[head + 1].startswith("◆ judge-4")
-    assert "trimmed low · DISSENT" in lines[head + 1]
-    assert lines[head + 2] == "    judge-4 thinks so"
-
-
 def test_jury_pane_says_the_word_or_the_raw_score_of_a_juror_without_a_vote(tmp_path: Path) -> None:
     jurors = [
         {"id": "wordy", "label": "SPLIT INTO TWO", "pass": None},

@@ -8,7 +8,7 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.audit.trail import remarks
 from reviewdesk.domain.jury.scores import closeness
-from reviewdesk.domain.verdict import Band, Decision, Rounding
+from reviewdesk.domain.verdict import Rounding
 from tests.domain.bodies import body, juror, panel, read, values
 
 
@@ -28,46 +28,12 @@ def median(*scores: float) -> float | None:
     return values(scores, [None] * len(scores), 0.2).median
 
 
-def test_two_high_and_one_at_nothing_are_marked_for_a_person() -> None:
-    found = judged(0.9, 0.9, 0.05, quorum=0.5)
-    # Votes two to one: unit alpha 0. Mean .61667, squares 2 * .08028 + .32111; half of it * 12.
-    assert found.agreement.alpha == 0.0
-    assert found.agreement.spread.raw == pytest.approx(1 - 2.89, abs=1e-9)
-    assert found.band is Band.LOW
-    assert found.escalation[0] == "low agreement"
-    assert found.decision is Decision.PASS
-
-
-def test_a_confident_panel_never_warns_of_bias() -> None:
-    seats = [juror(name, 0.9, model=name) for name in ("claude-4", "gpt-4o", "gemini-2.5-pro")]
-    united = assess(read(body(*seats, generator={"model": "claude-3"}), threshold=0.7))
-    assert (united.same_family, united.bias_warning) == (True, None)
-    seats[2]["score"] = 0.05
-    split = assess(read(body(*seats, generator={"model": "claude-3"}), threshold=0.7))
-    assert "claude-4" in (split.bias_warning or "")
-    # A tool's result has no generating model.
-    tool = assess(read(body(*seats), threshold=0.7))
-    assert (tool.same_family, tool.bias_warning) == (None, None)
-
-
-WEIGHTS = {"sonnet": 0.5, "haiku": 0.2, "gpt-4o": 0.3}
-
-
 def test_a_failed_judge_does_not_tank_the_score() -> None:
-    seats = [
-        juror(name, score, weight=WEIGHTS[name])
-        for name, score in (("sonnet", 0.8), ("gpt-4o", 0.7))
-    ]
-    seats.insert(1, juror("haiku", status="timeout", weight=0.2))
-    found = assess(read(body(*seats), threshold=0.7, strategy="weighted_average"))
-    # The median of .8 and .7 takes the place of the average, .7625; as 0 it would drag it to .61.
-    assert (found.rule.strategy, found.rule.used) == ("weighted_average", "median")
-    assert found.score == pytest.approx(0.75)
-    assert found.values.weighted_average == pytest.approx(0.7625)
     # Of .9 .9 .55 .1 with weights 1 1 1 8 the average is .286, and the median, .725, decides.
     seats = [juror(f"j{n}", score) for n, score in enumerate((0.9, 0.9, 0.55))]
     seats += [juror("heavy", 0.1, weight=8), juror("late", status="timeout")]
     found = assess(read(body(*seats), threshold=0.7, strategy="weighted_average"))
+    assert found.score == pytest.approx(0.725)
     assert found.decision == found.decisions.weighted_average == found.decisions.median == "pass"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk import Juror, Panel, UsageError, ballot
+from reviewdesk import Panel, UsageError, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.jury.stopping import reachable
@@ -158,19 +158,14 @@ def test_labels_beside_votes_that_one_of_them_lacks() -> None:
         ({"labels": ["A", "B"], "priority": ["C"]}, "priority has 'C'"),
         ({"passing": ["KEEP"]}, "passing stands without labels"),
         ({"fallback": ""}, "fallback is ''"),
-        ({"strategy": "mean", "labels": ["A", "B"]}, "labels do not go with mean"),
-        ({"regime": "irreversible", "labels": ["A", "B"]}, "labels do not go with median"),
+        ({"strategy": "mean", "labels": ["A", "B"]}, "labels cannot be used with mean"),
+        ({"regime": "irreversible", "labels": ["A", "B"]}, "labels cannot be used with median"),
     ],
 )
 def test_labels_that_no_panel_can_use_are_refused(rule: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as error:
         Panel(**rule)
     assert error.value.message.startswith(told)
-
-
-def test_a_juror_of_an_unknown_vendor_is_refused_at_once() -> None:
-    with pytest.raises(UsageError, match="a: no vendor 'opnai'"):
-        Juror("a", "m", "opnai")
 
 
 def test_labels_without_meanings_take_those_of_their_words() -> None:

@@ -160,10 +160,5 @@ def test_the_band_of_the_warning_is_the_one_of_a_figure() -> None:
     assert _panel(0.9, 0.1, 0.1).bias_warning is not None
 
 
-def test_the_chip_shows_whether_or_not_the_panel_agrees() -> None:
-    for scores in ((0.9, 0.9, 0.9), (0.9, 0.1, 0.1)):
-        assert Flag.SAME_FAMILY in _panel(*scores).flags
-
-
 def _alpha(value: float | None) -> dict[str, Any]:
     return {"value": value, "metric": "krippendorff_alpha"}
