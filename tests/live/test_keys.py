@@ -62,6 +62,8 @@ def spellings(key: str) -> dict[str, str]:
     escaped = "".join(f"\\u{ord(char):04x}" for char in key)
     return {
         "plain": key,
+        "all but the first": key[1:],
+        "twelve of it": key[5:17],
         "upper": key.upper(),
         "JSON": json.dumps(key)[1:-1],
         "JSON in JSON": json.dumps(json.dumps(key))[3:-3],

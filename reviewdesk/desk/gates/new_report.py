@@ -40,6 +40,7 @@ from reviewdesk.reports.suites.matchers import Schema
 from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
 
+_WRONG = {"pass": Decision.FAIL, "fail": Decision.PASS}
 OpenDesk: TypeAlias = Callable[[], "Desk"]
 
 
@@ -154,6 +155,12 @@ def finding(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) ->
     left = f"; {tuned} labels of the tuning half are left out" if tuned else ""
     if not both:
         return skipped(f"no label is of an answer in both reports ({older.name}){left}")
+    worst = change([replace(one, new=_WRONG.get(one.truth or one.old or "")) for one in both])
+    if worst.high >= limit - SLACK:
+        return skipped(
+            f"a panel that is wrong everywhere would not fail a margin of {older.margin:g}: "
+            "give a smaller one, or more labels"
+        )
     found = change(both)
     note = f"{found.apart} of {found.items} decisions differ from {older.name}{left}"
     reading = TargetValue(found.estimate, low=found.low, high=found.high)

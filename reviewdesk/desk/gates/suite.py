@@ -149,7 +149,8 @@ class JuryEntry:
             () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)
         )
         nothing = () if sum(held.counts.values()) or self.error else ("there are no verdicts",)
-        empty = self.report is not None and held.status is GateStatus.SKIP
+        # Without a verdict nothing can fail, whatever the entry expects.
+        empty = held.status is GateStatus.SKIP and (self.report is not None or bool(nothing))
         unshown = ("no check could be made",) if empty else ()
         return EntryResult(
             name=self.gate.name,
@@ -197,6 +198,9 @@ def run_suite(
             if new is None:
                 problem = "--against needs the report of the new panel"
                 raise UsageError(problem, "Add --report FILE.")
+            if report is not None and report.is_same_file(against.parent):
+                problem = f"{report.shown_name}: is compared with itself, which cannot fail"
+                raise UsageError(problem, "Name the report of the panel before with --against.")
             if all(isinstance(gate, JuryGate) for gate in suite.entries):
                 raise UsageError(
                     f"{suite.file}: no calibration entry, by whose labels two panels are compared",

@@ -278,7 +278,8 @@ class BatchRun:
             calls = count * sum(juror.samples for juror in panel.jurors)
             plan = replace(plan, calls=calls)
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
-        self.came = f"0 of {count} cases are complete{at_vendors}"
+        stored = "what came back before is stored"
+        self.came = stored if order.resume else f"0 of {count} cases are complete{at_vendors}"
         spent = journal.spent if journal else 0.0
         meter = Meter(self.store, order.max_cost, spent, self._promised)
         results = Results(panel, held, order.report)

@@ -77,6 +77,12 @@ class Source:
         path = f"{self.name}.map.toml"
         return path if self._path is not None and Path(path).is_file() else None
 
+    def is_same_file(self, other: Source) -> bool:
+        """Return True if both are one file on disk, also by two of its names."""
+        return (
+            self._path is not None and other._path is not None and self._path.samefile(other._path)
+        )
+
     def open(self) -> BinaryIO:
         """Open the bytes from the start; gzip is unpacked once and a UTF-8 BOM is skipped."""
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)

@@ -53,8 +53,11 @@ def changes(done: Any) -> dict[str, str]:
         (lambda bodies: hurt(bodies, 8), 0.08, 0, "pass"),
         (lambda bodies: hurt(bodies, 20), 0.05, 1, "fail"),
         (lambda bodies: silent(bodies, 18), 0.05, 1, "fail"),
+        # Wrong on all of 200, it loses 0.96 for certain: a wider margin could not fail.
+        (lambda bodies: bodies, 0.95, 0, "pass"),
+        (lambda bodies: bodies, 0.99, 3, "skip"),
     ],
-    ids=["the same", "too few labels", "a little", "within", "hurts", "silent"],
+    ids=["the same", "few labels", "a little", "within", "hurts", "silent", "wide", "too wide"],
 )
 def test_a_change_that_hurts_is_refused(
     labelled: Suite, new: Any, margin: float, code: int, status: str
@@ -142,6 +145,7 @@ def test_a_parent_of_other_answers_shows_nothing(labelled: Suite) -> None:
         (["--report", "FILE", "--margin", "0.1"], "without a parent"),
         (["--against", "FILE", "--margin", "0.1"], "Add --report FILE"),
         (["--report", "FILE", "--against", "FILE", "--margin", "1"], "--margin"),
+        (["--report", "FILE", "--against", "FILE", "--margin", "0.1"], "compared with itself"),
         (["--report", "FILE", "--against", "gone.jsonl", "--margin", "0.1"], "gone.jsonl"),
     ],
 )
