@@ -45,7 +45,7 @@ from reviewdesk.store.connect import (
     writing,
 )
 from reviewdesk.store.queue import RunLabels
-from reviewdesk.store.reviewers import check_name
+from reviewdesk.store.reviewers import checked_name
 from reviewdesk.store.schema import is_current, migrate
 
 if TYPE_CHECKING:
@@ -134,9 +134,8 @@ class Desk:
 
         With ``only`` the hash of a run, no other run is found.
         """
-        check_name(reviewer)
         self.path = path
-        self.reviewer = reviewer
+        self.reviewer = checked_name(reviewer)
         self.clock = clock
         self._access = access
         self._only = only

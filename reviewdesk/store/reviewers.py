@@ -1,6 +1,7 @@
 """Each reviewer's settings, labels and open items, and the chains of other reviewers."""
 
 import json
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -33,13 +34,20 @@ from reviewdesk.store.schema import VERSION
 _LONGEST_NAME = 1_000
 
 
-def check_name(name: str, place: str = "") -> None:
-    """Raise UsageError for a name that is too long, or begins like that of the desk's own chain."""
+def checked_name(name: str, place: str = "") -> str:
+    """Return a reviewer's name in one spelling: "ann " and "ann" are one person.
+
+    Raise UsageError for a name that is blank, too long, or begins like the desk's own chain.
+    """
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    if not name:
+        raise UsageError(f"{place}a reviewer's name is blank", "Use another name.")
     if name.startswith("@"):
         raise UsageError(f"{place}{name}: no reviewer's name begins with @", "Use another name.")
     if len(name) > _LONGEST_NAME:
         problem = f"{place}a reviewer's name has {len(name):,} characters"
         raise UsageError(problem, f"Use at most {_LONGEST_NAME:,}.")
+    return name
 
 
 def save_view(conn: Connection, run: int, reviewer: str, state: View) -> None:

@@ -401,9 +401,23 @@ def test_the_layout_hash_is_that_of_the_newest_version(path: Path) -> None:
         assert audit.objects(desk.conn) == audit.layout()
 
 
+def test_a_name_with_other_spaces_is_the_same_person(tmp_path: Path) -> None:
+    with closing(open_desk(tmp_path / "d.db", " Zoe\u0308  B ")) as desk:
+        run = load(desk, report(body("v1", human={"label": "pass", "by": "Zo\xeb B "})))
+        import_human(desk, run)
+        key = desk.queue(run)[0]
+        assert (desk.reviewer, desk.rows([key])[0].label) == ("Zo\xeb B", Truth.PASS)
+        desk.label(key, Truth.FAIL)
+        assert desk.rows([key])[0].label is Truth.FAIL
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("@desk", "@desk: no reviewer's name begins with @"), ("x" * 1001, "name has 1,001 char")],
+    [
+        (" @desk", "@desk: no reviewer's name begins with @"),
+        ("x" * 1001, "name has 1,001 char"),
+        (" ", "a reviewer's name is blank"),
+    ],
 )
 def test_no_name_is_the_desks_own_or_too_long_to_be_exchanged(
     tmp_path: Path, name: str, told: str, monkeypatch: pytest.MonkeyPatch

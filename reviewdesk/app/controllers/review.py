@@ -50,6 +50,7 @@ from reviewdesk.views import glossary
 from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.queue import strip_line
 from reviewdesk.views.verdict import FIGURES
+from reviewdesk.views.words import plural
 
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
@@ -276,6 +277,14 @@ _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 def _export(core: Core, argument: str) -> None:
     """Write the labels or the run, depending on the file's name; ask before replacing a file."""
     path = files.named(argument)
+    session = core.session
+    if waiting := core.desk.apart.waiting(session.run):
+        held = plural(len(waiting), "label")
+        problem = f"the file would hold {held} of others that you are not to see yet"
+        raise UsageError(problem, "Label these items first.")
+    if session.view.blind and (session.withheld or files.run_kind(path) is not None):
+        problem = "the file would hold what the panel said, which blind review hides"
+        raise UsageError(problem, "Leave blind review first.")
     files.check_target(core.desk.path, path, force=True)
     write = _export_labels if files.run_kind(path) is None else _export_run
     if not files.is_taken(path):

@@ -19,7 +19,7 @@ from reviewdesk.store import events, figures, queue, runs, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import LockPace
-from reviewdesk.store.reviewers import check_name
+from reviewdesk.store.reviewers import checked_name
 
 if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import LabelRow
@@ -121,7 +121,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
                 human = stored_body(row["body"]).get("human")
                 if item in marked or human is None:
                     continue
-                check_name(human.get("by") or "", f"{row['id']}: ")
+                by = human.get("by")
                 kept = {name: human[name] for name in ("note", "at") if human.get(name)}
                 made[item] = NewEvent(
                     "label",
@@ -130,7 +130,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
                     verdict=row["id"],
                     item=item,
                     label=Truth(human["label"]),
-                    author=human.get("by"),
+                    author=checked_name(by, f"{row['id']}: ") if by else None,
                     detail={**batches.detail, "imported": True, **kept},
                 )
             return [*made.values()]
@@ -168,8 +168,7 @@ def import_labels(
                 if found is None:
                     unknown.append(row.line)
                     continue
-                author = row.reviewer or desk.reviewer
-                check_name(author, f"line {row.line}: ")
+                author = checked_name(row.reviewer or desk.reviewer, f"line {row.line}: ")
                 slot = "adjudication" if row.adjudicated else "label"
                 place = (found["item"], author, slot)
                 held = given.get(place) or verdicts.held(desk.conn, *place)

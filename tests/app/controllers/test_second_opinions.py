@@ -50,7 +50,16 @@ def test_an_item_for_two_stays_undecided_for_the_second(double: Review) -> None:
     assert double.state.figures.calibration is not None
     assert double.state.figures.calibration.labelled.n == 0
     assert double.current == "item/001"
+    target = double.desk.path.with_name("labels.csv")
+    double.command(f"export {target}")
+    assert "would hold 1 label of others" in double.notice
     double.press("label.pass")
+    double.command(f"export {target}")
+    assert len(target.read_text(encoding="utf-8").splitlines()) == 3
+    double.press("blind")
+    double.command(f"export {target.with_suffix('.html')}")
+    assert "which blind review hides" in double.notice
+    double.press("blind")
     # Both labels are kept, told, and differ; the item is nobody's any more.
     assert double.current == "item/002"
     assert double.session.progress.labelled == 1
