@@ -198,7 +198,7 @@ def run_suite(
             if new is None:
                 problem = "--against needs the report of the new panel"
                 raise UsageError(problem, "Add --report FILE.")
-            if report is not None and report.is_same_file(against.parent):
+            if report is not None and report.stamp and report.stamp == against.parent.stamp:
                 problem = f"{report.shown_name}: is compared with itself, which cannot fail"
                 raise UsageError(problem, "Name the report of the panel before with --against.")
             if all(isinstance(gate, JuryGate) for gate in suite.entries):

@@ -34,7 +34,8 @@ class Source:
     max_size: int = DEFAULT_MAX_SIZE
     _path: Path | None = field(default=None, repr=False)
     _data: bytes = field(default=b"", repr=False)
-    _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
+    stamp: tuple[int, int, int] | None = field(default=None, repr=False)
+    """Which file on disk it is, and when that was changed; ``None`` for bytes in memory."""
 
     @staticmethod
     def from_path(path: str | Path, max_size: int = DEFAULT_MAX_SIZE) -> "Source":
@@ -77,12 +78,6 @@ class Source:
         path = f"{self.name}.map.toml"
         return path if self._path is not None and Path(path).is_file() else None
 
-    def is_same_file(self, other: Source) -> bool:
-        """Return True if both are one file on disk, also by two of its names."""
-        return (
-            self._path is not None and other._path is not None and self._path.samefile(other._path)
-        )
-
     def open(self) -> BinaryIO:
         """Open the bytes from the start; gzip is unpacked once and a UTF-8 BOM is skipped."""
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)
@@ -117,7 +112,7 @@ class Source:
             raw = os.fdopen(os.open(self._path, _OPEN_FLAGS), "rb")
         except OSError as error:
             raise _read_error(self.name, error) from error
-        if _stamp(os.fstat(raw.fileno())) != self._stamp:
+        if _stamp(os.fstat(raw.fileno())) != self.stamp:
             raw.close()
             problem = "was changed while it was being read"
             raise ReportError(self.shown_name, "", problem, "Open it again.")
