@@ -1,4 +1,5 @@
 import pytest
+from textual.widgets import Input
 
 from reviewdesk import file_output
 from tests.live.builders import KEY
@@ -12,6 +13,8 @@ def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
     for name in ("NO_COLOR", "REVIEWDESK_THEME"):
         monkeypatch.delenv(name, raising=False)
+    # The cursor of a field blinks by the wall clock.
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda _field: None)
 
 
 @pytest.fixture(autouse=True)
