@@ -41,19 +41,23 @@ def to_strip(
     base = widget.visual_style if under is None else under
     if base.reverse:
         content = Content(content.plain)
-    segments = [
-        Segment(strip_controls(text), style.rich_style)
+    parts = [
+        (strip_controls(text), style.rich_style)
         for text, style in content.render(
             base, end="", parse_style=lambda ink: app.inks[ink] if isinstance(ink, str) else ink
         )
     ]
-    if margin:
-        segments.insert(0, Segment(" " * margin, base.rich_style))
-    used = sum(cells(segment.text) for segment in segments)
+    used = margin + sum(cells(text) for text, _ in parts)
+    blank = base.rich_style
+    segments: list[Segment] = []
+    # Every segment sends its whole style, so neighbours of one style are one.
+    for text, style in ((" " * margin, blank), *parts, (" " * (width - used), blank)):
+        if segments and segments[-1].style == style:
+            segments[-1] = Segment(segments[-1].text + text, style)
+        elif text:
+            segments.append(Segment(text, style))
     if used > width:
-        return Strip(segments).adjust_cell_length(width, base.rich_style)
-    if used < width:
-        segments.append(Segment(" " * (width - used), base.rich_style))
+        return Strip(segments).adjust_cell_length(width, blank)
     return Strip(segments, width)
 
 
