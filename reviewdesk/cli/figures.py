@@ -274,9 +274,9 @@ def gate(
     steps down are refused too.
 
     With --require-representative, exits 3 also if the labels do not represent a whole run, or if
-    the interval of an expected figure reaches past its limit. The labels of a run represent it if
-    they are weighted by group or if every verdict has one; a file only if it is a full export with
-    rows that have no flag.
+    the interval of an expected figure reaches past its limit. Labels represent a run if they
+    are weighted by group, or if every decided verdict has one. Those of a file represent it only if
+    it is a full export that also has rows without a flag.
     """
     from reviewdesk.desk.gates.new_report import compared_with
     from reviewdesk.desk.gates.suite import run_suite, write_junit, write_markdown

@@ -28,7 +28,7 @@ def normal_tag(text: str) -> str:
     if not tag:
         raise UsageError("a tag is empty", "Write a word, such as wrong-policy.")
     if hidden_count(text):
-        raise UsageError(f"{named} contains hidden characters", "Type it anew.")
+        raise UsageError(f"{named} contains hidden characters", "Type it again.")
     if len(tag) > LONGEST:
         raise UsageError(f"{named} has {len(tag)} characters", f"Shorten it to {LONGEST} or fewer.")
     if "," in tag:
@@ -86,5 +86,5 @@ def reviewer_name(typed: str) -> str:
             f"{show_line(name, 80)}: no reviewer's name begins with @", "Leave it out."
         )
     if len(name) > _LONGEST_NAME or show_line(name, _LONGEST_NAME + 1) != name:
-        raise UsageError(f"a name has up to {_LONGEST_NAME} plain characters", "Type it anew.")
+        raise UsageError(f"a name has up to {_LONGEST_NAME} plain characters", "Type it again.")
     return name

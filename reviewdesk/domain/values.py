@@ -326,7 +326,7 @@ def checked_rules(rules: LabelRules) -> LabelRules:
         declared.append(tuple(label for label in spelled.values() if label))
     passing, failing, first = declared
     if both := [label for label in passing if label in failing]:
-        raise UsageError(f"failing has {both[0]!r}, and so has passing", "Keep it in one of them")
+        raise UsageError(f"{both[0]!r} is in both passing and failing", "Keep it in one of them")
     if not passing and not failing:
         means = {label: LabelRules().decision(label) for label in labels}
         passing = tuple(label for label in labels if means[label] is Decision.PASS)

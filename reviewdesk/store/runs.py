@@ -324,7 +324,7 @@ def facts(conn: Connection, key: int) -> dict[str, Any]:
 
 
 def digest(conn: Connection, key: int) -> RunDigest:
-    """Hash the verdicts of a run as the desk holds them."""
+    """Hash the verdicts of a run as the desk stores them."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = RunDigest()

@@ -154,7 +154,10 @@ def test_labels_beside_votes_that_one_of_them_lacks() -> None:
         ({"labels": ["KEEP", "ERROR"]}, "labels has 'ERROR'"),
         ({"labels": ["KEEP", "x\ny"]}, "labels has 'x\\ny'"),
         ({"labels": ["KEEP", "NO"], "passing": ["KEPT"]}, "passing has 'KEPT'"),
-        ({"labels": ["A", "B"], "passing": ["A"], "failing": ["a"]}, "failing has 'A'"),
+        (
+            {"labels": ["A", "B"], "passing": ["A"], "failing": ["a"]},
+            "'A' is in both passing and failing",
+        ),
         ({"labels": ["A", "B"], "priority": ["C"]}, "priority has 'C'"),
         ({"passing": ["KEEP"]}, "passing stands without labels"),
         ({"fallback": ""}, "fallback is ''"),
