@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
+from tests.helpers import mostly_slow
 
 WITHHELD: dict[str, Any] = {"score": 0.9, "pass": None}
 ABSTAINED: dict[str, Any] = {"status": "abstained", "pass": None, "score": None, "raw_score": 0.9}
@@ -36,7 +37,7 @@ def report(said: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=[WITHHELD, ABSTAINED], ids=["withheld", "abstained"])
+@pytest.fixture(params=mostly_slow([ABSTAINED, WITHHELD]), ids=["abstained", "withheld"])
 def loaded(request: pytest.FixtureRequest, cli: Cli, write: Write) -> Cli:
     assert cli("ingest", write("quiet.json", json.dumps(report(request.param)).encode())).code == 0
     return cli

@@ -90,6 +90,7 @@ def test_a_bad_part_is_named_and_the_rest_is_written(cli: Cli, tmp_path: Path) -
     assert run["verdicts"] == 40 - 14
 
 
+@pytest.mark.slow
 def test_no_desk_is_left_of_an_archive_that_is_interrupted(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

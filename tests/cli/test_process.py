@@ -12,7 +12,7 @@ import pytest
 from reviewdesk import __version__
 from reviewdesk.cli import main
 from tests.cli.terminalkit import on_terminal
-from tests.helpers import POSIX, ROOT, environment, numbered, program, report, verdict
+from tests.helpers import POSIX, ROOT, environment, mostly_slow, numbered, program, report, verdict
 
 
 def start(desk: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -122,7 +122,7 @@ def test_a_stream_that_the_caller_has_closed_is_no_fault(
 
 
 @POSIX
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(("name", "code"), mostly_slow([("SIGTERM", 143), ("SIGHUP", 129)]))
 def test_a_command_that_is_asked_to_end_says_so(desk: Path, name: str, code: int) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "reviewdesk", "ingest", "-"],

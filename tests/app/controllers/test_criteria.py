@@ -14,6 +14,7 @@ from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import SMALL, WIDE, open_run, report, verdict
 from tests.app.controllers.test_label_cost import cost
 from tests.app.reviewkit import Review
+from tests.helpers import mostly_slow
 
 NAMES = ("clarity", "tone", "safety")
 LONG = "\n".join(f"line {number}" for number in range(1, 101))
@@ -171,7 +172,7 @@ def test_ids_without_a_criterion_in_them_are_found_near_each_other(tmp_path: Pat
         assert line(review) == "[clarity] tone safety"
 
 
-@pytest.mark.parametrize("name", ["r{} / {}", "{}{}"], ids=["by id", "by place"])
+@pytest.mark.parametrize("name", mostly_slow(["r{} / {}", "{}{}"]), ids=["by id", "by place"])
 def test_criteria_are_found_as_fast_in_a_larger_run(tmp_path: Path, name: str) -> None:
     found = []
     for count in (60, 600):

@@ -68,6 +68,7 @@ def test_a_file_that_is_no_panel_is_not_kept_as_the_panel(review: Review, tmp_pa
     assert "No split yet" in str(dialog_page(review).document)
 
 
+@pytest.mark.slow
 def test_from_the_figures_to_an_adopted_panel(review: Review, tmp_path: Path) -> None:
     opened(review, tmp_path)
     assert "No split yet" in str(dialog_page(review).document)

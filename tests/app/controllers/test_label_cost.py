@@ -18,7 +18,7 @@ from reviewdesk.store.connect import ExplainedConnection
 from tests.app.appkit import staged
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
-from tests.helpers import label_row
+from tests.helpers import label_row, mostly_slow
 
 FEW, MANY, COUNT = 20, 120, 150
 KEYS = (
@@ -92,7 +92,7 @@ def test_a_label_with_repeats_costs_the_same_after_many_labels(tmp_path: Path) -
         assert steps <= before + 60
 
 
-@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("blind", mostly_slow([False, True]))
 def test_a_key_costs_the_same_after_many_labels(tmp_path: Path, blind: bool) -> None:
     few = costs(tmp_path / "few", FEW, blind=blind)
     many = costs(tmp_path / "many", MANY, blind=blind)

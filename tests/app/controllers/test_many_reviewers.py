@@ -112,6 +112,7 @@ def agrees_with_oracles(desk: Desk, run: Run) -> None:
             assert found.kappa.estimate == pytest.approx(kappa_by_hand(both), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_three_at_once_share_the_items(tmp_path: Path) -> None:
     share = 0.4
     desk, run = open_run(tmp_path / "d.db", report(lone_stratum(24)))

@@ -44,6 +44,7 @@ async def on(stage: Stage, name: str) -> DeskScreen:
     return stage.app.top
 
 
+@pytest.mark.slow
 async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
     async with showing(tmp_path, verdict(1), size=SMALL) as stage:
         for name in SCREENS:

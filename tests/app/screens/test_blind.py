@@ -94,6 +94,7 @@ async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) 
     await same_cells(twins, STEPS, step, size=size, view=View(blind=True))
 
 
+@pytest.mark.slow
 async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
     seen = []
     for other in (False, True):

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from reviewdesk.app.screens.dialogs import PageDialog
 from tests.app.appkit import showing, verdict
 
@@ -17,6 +19,7 @@ async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
         assert len(stage.app.screen_stack) == 1
 
 
+@pytest.mark.slow
 async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
     async with showing(tmp_path, *(verdict(i) for i in range(1, 4)), size=(100, 30)) as stage:
         await stage.press("p", "f", "p", "f4", "e")

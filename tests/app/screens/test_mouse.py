@@ -90,6 +90,7 @@ async def test_a_rule_is_dragged(tmp_path: Path) -> None:
         assert item == dragged.columns["item"]
 
 
+@pytest.mark.slow
 async def test_the_wheel_scrolls_what_is_below_it_and_text_is_copied(tmp_path: Path) -> None:
     async with opened(tmp_path) as stage:
         current, item = stage.current, stage.review.text("item")

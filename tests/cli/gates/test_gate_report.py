@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Cli, Done, once
 from tests.cli.gatekit import FAILS, Write, asking, only_entry, values, xml_of
-from tests.helpers import report, verdict
+from tests.helpers import mostly_slow, report, verdict
 
 STRICT = "--require-representative"
 Body = dict[str, Any]
@@ -325,7 +325,7 @@ def test_the_figures_are_those_of_the_desk(
     assert values(named) == {key: pytest.approx(found[key], abs=1e-9) for key in found}
 
 
-@pytest.mark.parametrize("rest", [0, 12])
+@pytest.mark.parametrize("rest", mostly_slow([12, 0]))
 def test_labels_on_shared_contents_say_the_same_everywhere(
     cli: Cli, write: Write, tmp_path: Path, rest: int
 ) -> None:

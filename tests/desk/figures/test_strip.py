@@ -136,6 +136,7 @@ desk.close()
 """
 
 
+@pytest.mark.slow
 def test_another_process_labels_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     with closing(open_desk(path)) as desk:
