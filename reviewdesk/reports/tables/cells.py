@@ -58,7 +58,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "winner", "preference", "preferred", "choice"),
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
-        "panel_verdict", "majority", "majority_vote", "final",
+        "panel_verdict", "majority", "majority_vote", "final", "mehrheit",
         "overall_verdict", "overall_decision", "final_label", "majority_label", "gesamturteil",
     ),
     "reason": (*REASONS, "judge_reason", "judge_rationale", "judge_reasoning"),
@@ -163,7 +163,7 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
 
 _CRITERION = re.compile(
     r"(?:(?:answer|response|factual|semantic|context|entity|language|writing|overall)_)*"
-    r"(?:[^\W\d_]+(?:ness|heit|keit|idad)|accuracy|factuality|relevanc[ey]|similarity|precision|recall"
+    r"(?:(?!mehrheit|wahrheit)[^\W\d_]+(?:ness|heit|keit|idad)|accuracy|factuality|relevanc[ey]|similarity|precision|recall"
     r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"

@@ -423,8 +423,8 @@ class Guesser(TableShapes):
         known = [
             one
             for one in judges
-            if is_criterion(stem_of(one[start:]).rpartition(".")[2])
-            or (one.endswith("?") and not JUDGE.search(one))
+            if not JUDGE.search(one[start:])
+            and (is_criterion(stem_of(one[start:]).rpartition(".")[2]) or one.endswith("?"))
         ]
         rest = [one for one in judges if one not in known]
         # Beside questions, columns are judges only if their names say so.

@@ -27,8 +27,9 @@ _MARKS = (
     "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
     "|urteil|note|nota|punkte|puntuación"
 )
+_RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]{{1,3}}(?=\w)", re.IGNORECASE)
-_BEHIND = re.compile(rf"(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?\Z", re.IGNORECASE)
+_BEHIND = re.compile(rf"(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?{_RANGES}\Z", re.IGNORECASE)
 """The prefix or suffix that columns of scores add to the names of their judges."""
 MARKED = re.compile(rf"(?:^|[\s_.:/-]|{CAMEL})(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
 """Names of columns of scores."""
@@ -207,7 +208,9 @@ class TableRoles(TableSample):
         person = next((one for one in self.columns if _PEOPLE.search(one)), "")
         if person and (again or not {"item", "input", "output"} & self.roles.keys()):
             self.roles.setdefault("judge", person)
-        if {"judge", "dimension"} & self.roles.keys() or self.given or self.judged[1:]:
+        inner = [one for row in self.sample for one in row.cells.values() if type(one) is dict]
+        within = any(one and all(map(JUDGE.search, one)) for one in inner)
+        if {"judge", "dimension"} & self.roles.keys() or self.given or self.judged[1:] or within:
             return
         for column in self.columns:
             cells = [one for one in self.cells(column) if isinstance(one, str)]
@@ -351,6 +354,8 @@ class TableRoles(TableSample):
             for one in likely:
                 if self.cells(one) and self.recurs([one]) and not self.recurs([one, *keys]):
                     return one
+            if first in free and self.recurs([first]) and not self.answers(first):
+                return first
         cells = self.cells(first)
         named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
