@@ -1,12 +1,20 @@
 """Passages that speak to the judge: what is found, what is left alone, and that it ends."""
 
 import re
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.injection import MAX_PASSAGES, REACH, SIGNS, InjectionKind, passages
+from reviewdesk.domain.jury.injection import (
+    MAX_PASSAGES,
+    REACH,
+    SIGNS,
+    InjectionKind,
+    Sign,
+    passages,
+)
 from reviewdesk.domain.jury.suspects import suspects
 from reviewdesk.domain.report_model import CaseModel, VerdictModel
 
@@ -178,6 +186,19 @@ def test_looking_for_hints_first_changes_nothing(text: str) -> None:
         for sign in SIGNS:
             if re.search(sign.expression, written, re.IGNORECASE | re.MULTILINE):
                 assert all(any(hint in written.lower() for hint in group) for group in sign.hints)
+
+
+@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.hints[0][0])
+@settings(max_examples=20)
+@given(data=st.data(), blank=st.sampled_from(" \n\u00a0\u3000\x1f"))
+def test_every_passage_of_a_sign_is_found_among_many_texts(
+    sign: Any, data: st.DataObject, blank: str
+) -> None:
+    pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
+    text = data.draw(st.from_regex(pattern)).replace(" ", blank)
+    written = text.encode(errors="replace").decode()
+    verdict = VerdictModel(id="v", case=CaseModel(test="t"), jurors=[], output=written)
+    assert suspects([verdict]) == [bool(passages(written))]
 
 
 @pytest.mark.slow
