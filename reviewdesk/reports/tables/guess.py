@@ -316,7 +316,9 @@ class Guesser(TableShapes):
             problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
             return _unsure(self.long().made, problem, self.see, rest[0])
         # Without a column of items, each column is an item.
-        problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
+        what = "question" if self.item else "item"
+        what = what if "judge" in self.roles else "judge, and a row for each question"
+        problem = f"has a column for each {what}: {listed(rest)}"
         again = all(map(AGAIN.match, rest))
         rule = self.columns_rule(rest) | ({"epoch": "=*"} if again else {"dimension": "=*"})
         if "judge" not in self.roles:
