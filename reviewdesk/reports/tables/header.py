@@ -1,6 +1,7 @@
 """Find the names of a table's columns in its first records."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from reviewdesk.reports.tables.cells import REASONS, USUAL, is_answer, likely_number, roles_of
@@ -68,7 +69,8 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
 
 def named_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns; reasons under one name are named by the columns before them."""
-    again = {one for one in names if names.count(one) > 1 and one.casefold() in REASONS}
+    counts = Counter(names)
+    again = {one for one in counts if counts[one] > 1 and one.casefold() in REASONS}
     return tuple(
         f"{names[at - 1]} {one}" if at and one in again else one for at, one in enumerate(names)
     )
