@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.injection import (
-    MAX_PASSAGES,
-    REACH,
-    SIGNS,
-    InjectionKind,
-    Sign,
-    passages,
-)
+from reviewdesk.domain.jury.injection import MAX_PASSAGES, REACH, SIGNS, InjectionKind, passages
 from reviewdesk.domain.jury.suspects import suspects
 from reviewdesk.domain.report_model import CaseModel, VerdictModel
 
