@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.tables.cells import BALLOT, FACTS, Cells, is_criterion, likely_number, name
+from reviewdesk.reports.tables.cells import (
+    BALLOT,
+    FACTS,
+    USUAL,
+    Cells,
+    is_criterion,
+    likely_number,
+    name,
+)
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
     JUDGE,
@@ -222,7 +230,9 @@ class Guesser(TableShapes):
         made = dict(self.made)
         made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
         made |= {role: roles[role] for role in ("reason", "error") if role in roles}
-        if not {*ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
+        of_people = {*self.columns} >= _OF_PEOPLE
+        said = of_people or self.options.criteria_columns
+        if of_people or not ({*ANSWERS, "error"} & roles.keys() or said):
             return self.unnamed(made)
         made |= {
             "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
@@ -293,8 +303,16 @@ class Guesser(TableShapes):
 
     def unnamed(self, made: JsonObject) -> Guess:
         """Return the map of a table of judges whose answers are under other names."""
-        known = {*self.roles.values(), self.item, *filter(NO_SCORE.search, self.columns)}
+        known = {self.item, *(self.roles[one] for one in self.roles if one not in ANSWERS)}
+        known |= {*filter(NO_SCORE.search, self.columns)}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
+        if {*self.columns} >= _OF_PEOPLE:
+            # Their votes are labels, and their ratings are not.
+            rest = [one for one in rest if any(map(USUAL.human, self.cells(one)))]
+            answer = {"columns": rest, "as": "person", "label": "*", "by": made["judge"]}
+            asked = {"dimension": "=*"} if len(rest) > 1 else {}
+            made = {key: path for key, path in made.items() if key not in {"judge", *ANSWERS}}
+            return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
         marked = [one for one in rest if MARKED.search(one)]
         rest = marked if len(marked) == 1 else rest
         named = {made["judge"], self.item, self.roles.get("dimension"), self.roles.get("model")}
@@ -302,11 +320,6 @@ class Guesser(TableShapes):
             if column not in named and self.words([self.cells(column)]):
                 self.roles["score"] = column
                 return self.long()
-        if rest and {*self.columns} >= _OF_PEOPLE:
-            answer = {"columns": rest, "as": "person", "label": "*", "by": made["judge"]}
-            asked = {"dimension": "=*"} if len(rest) > 1 else {}
-            made = {key: path for key, path in made.items() if key != "judge"}
-            return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
         if not rest:
             problem = "has no column with what the judges said"
             return _unsure(_map(made), f"{problem} {self.has}", self.write)
@@ -376,7 +389,8 @@ class Guesser(TableShapes):
         decision = made.pop("decision", "")
         wide = any("columns" in one for one in rules)
         free = [one for one in self.columns if one not in self.roles.values() and not wide]
-        stated = [one for one in (decision, *filter(OF_ITEM.search, free)) if self.answers(one)]
+        stated = [decision] if decision else []
+        stated = [one for one in (*stated, *filter(OF_ITEM.search, free)) if self.answers(one)]
         found = {one: self.columns_rule([one]) | {"dimension": "=*"} for one in stated}
         if decision in found:
             found[decision]["decision"] = found[decision]["score"]

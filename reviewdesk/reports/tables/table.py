@@ -236,6 +236,10 @@ def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
     if layout.outline is not None and layout.outline.keys.get("schema") == FORMAT_NAME:
         as_it_is = f"Open it as it is: reviewdesk open {source.in_command}"
         raise fail("", "is a report of verdicts, in which there are no columns", as_it_is)
+    if layout.orient == "split":
+        # The outline holds only the first names of the list of columns.
+        with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
+            layout = with_columns(layout, islice(rows, 1), fail)
     return layout
 
 
