@@ -360,13 +360,8 @@ class Guesser(TableShapes):
             made["scale"] = [*scale]
         if "repeat" in self.roles:
             made["epoch"] = self.roles["repeat"]
-        frames: dict[tuple[str, str], list[str]] = {}
-        for one in judges:
-            frames.setdefault(frame_of([one]), []).append(one)
-        alike = [judges] if frame_of(judges or ("",)) in frames else frames.values()
-        made["ballots"] = [self.columns_rule(one) for one in alike] if judges else []
-        if criteria:
-            made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
+        made["ballots"] = self.framed(judges)
+        made["ballots"] += [{**rule, "dimension": "=*"} for rule in self.framed(criteria)]
         if faults := self.faults([*criteria] or judges, {"dimension": "=*"} if criteria else {}):
             made["ballots"] = faults
             made["notes"] = ["yes is read as a fail where a column asks for a fault"]
@@ -374,6 +369,14 @@ class Guesser(TableShapes):
         made["ballots"] += [*self.of_row(made, made["ballots"]), *self.people_rule]
         self.told_apart(made, ())
         return _map(made)
+
+    def framed(self, columns: Sequence[str]) -> list[JsonObject]:
+        """Return the rules of columns, one for all whose names begin and end alike."""
+        frames: dict[tuple[str, str], list[str]] = {}
+        for one in columns:
+            frames.setdefault(frame_of([one]), []).append(one)
+        alike = [columns] if columns and frame_of(columns) in frames else frames.values()
+        return [*map(self.columns_rule, alike)]
 
     def of_row(self, made: JsonObject, rules: Sequence[JsonObject]) -> list[JsonObject]:
         """Add the row's outcome and model to a map; return the rules that outcomes need."""

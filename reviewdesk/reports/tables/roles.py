@@ -25,7 +25,7 @@ from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
     "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
-    "|urteil|note|nota|punkte|puntuación"
+    "|urteil|note|nota|punkte|puntuación|correct"
 )
 _RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]{{1,3}}(?=\w)", re.IGNORECASE)

@@ -342,7 +342,10 @@ def _rows_within(row: Cells) -> tuple[str, dict[str, Any]] | None:
         if role := next((one for one in ("output", "item") if one in roles), ""):
             # Texts around a list, and a judge or a question beside a name, are those of ballots.
             texts = role == "item" and {"input", "output"} & around
-            named = roles.get("item") == "name" and {"judge", "dimension"} & roles.keys()
+            flat = "status" in roles and not any(
+                isinstance(one, dict | list) for one in first.values()
+            )
+            named = roles.get("item") == "name" and ({"judge", "dimension"} & roles.keys() or flat)
             return None if role in around or texts or named else (key, first)
     return None
 
