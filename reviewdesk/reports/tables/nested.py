@@ -63,6 +63,7 @@ WHO = ("created_by", "annotator", "author", "user_name", "user_id", "user", "by"
 _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", *ANSWERS}
 """Roles whose cells do not say who answers."""
 _LONGEST_MARK = 40
+STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
 _OF_BALLOT = BALLOT - {"model", "repeat", *ANSWERS}
 _SEAT = ("judge", "dimension", "epoch")
 _OUTCOME = re.compile(
@@ -187,7 +188,9 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
         roles |= {role: f"{key}.{one}" for role, one in deep.items() if role not in roles}
     if (why := roles.get("reason")) in keys and not all(why in one for one in elements):
         roles["reason"] = "|".join(key for key in keys if key.casefold() in REASONS)
-    if passed := next((key for key in ("correct", "met", "satisfied") if key in keys), ""):
+    voted = all(STATED.match(str(one.get("status"))) for one in elements)
+    votes = ("correct", "met", "satisfied", "status" * voted)
+    if passed := next((key for key in votes if key in keys), ""):
         roles.setdefault("pass", passed)
     if "rubric" in roles:
         roles.setdefault("dimension", roles["rubric"])

@@ -19,7 +19,15 @@ from reviewdesk.reports.tables.cells import (
     stated_error,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.nested import ANSWERS, CAMEL, JUDGE, NO_SCORE, WHO, TableSample
+from reviewdesk.reports.tables.nested import (
+    ANSWERS,
+    CAMEL,
+    JUDGE,
+    NO_SCORE,
+    STATED,
+    WHO,
+    TableSample,
+)
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import JsonObject
 
@@ -110,7 +118,6 @@ _NEITHER = re.compile(
 )
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
-_STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
 _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
 """What a status says of a call, which is no answer."""
 _LIKERT = re.compile(
@@ -329,7 +336,7 @@ class TableRoles(TableSample):
         status = self.roles.get("status", "")
         if (named := self.roles.get("decision")) and not isinstance(row.get(named), dict):
             return {}
-        if status and all(_STATED.match(str(one)) for one in self.cells(status)):
+        if status and all(STATED.match(str(one)) for one in self.cells(status)):
             return {"decision": status}
         for column, held in row.items():
             inner = roles_of(held) if isinstance(held, dict) and OF_ITEM.search(column) else {}
