@@ -357,18 +357,10 @@ def _holds_answers(cells: Cells, depth: int = 3) -> bool:
 
 
 def _list_inside(document: Cells, depth: int = 3) -> tuple[str, dict[str, Any]] | None:
-    """Return the path and the first element of the first list of objects inside objects.
-
-    Of lists side by side, it is the first one whose objects hold an answer.
-    """
-    heads = {key: one[0] for key, one in document.items() if isinstance(one, list) and one}
-    heads = {key: first for key, first in heads.items() if isinstance(first, dict)}
-    for key, first in heads.items():
-        if {"score", "pass", "label"} & roles_of(first).keys():
-            return key, first
+    """Return the path and the first element of the first list of objects inside objects."""
     for key, value in document.items():
-        if key in heads:
-            return key, heads[key]
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return key, value[0]
         if isinstance(value, dict) and depth and (found := _list_inside(value, depth - 1)):
             return f"{key}.{found[0]}", found[1]
     return None
