@@ -98,7 +98,8 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "outputs", "prediction", "predicted", "predicted_text", "agent_answer",
         "agent_response", "chosen", "reply", "bot_reply", "bot_response",
         "assistant_response", "llm_response", "model_answer", "generated_answer",
-        "chatbot_response", "attributes.output.value", "transcript", "ausgabe", "salida", "回答", "答案", "ответ", "a",
+        "chatbot_response", "attributes.output.value", "transcript", "ausgabe", "salida",
+        "回答", "答案", "ответ", "a",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
