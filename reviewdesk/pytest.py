@@ -4,8 +4,6 @@ pytest loads this module at every start, so it imports nothing of the project un
 for the fixture.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +35,7 @@ class Gate:
         margin: float | None = None,
         desk: str | Path | None = None,
         require_representative: bool = False,
-    ) -> SuiteResult:
+    ) -> "SuiteResult":
         """Run a suite, fail the test as ``reviewdesk gate`` would, and return what was found.
 
         ``report`` is the report that the panel of today wrote: the suite's labels are joined to it,
@@ -86,7 +84,7 @@ class Gate:
         return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 
-def _desk(stack: ExitStack, named: Path | None) -> Desk:
+def _desk(stack: ExitStack, named: Path | None) -> "Desk":
     """Open the desk that holds the runs; raise NotFoundError rather than create one."""
     from contextlib import closing
 

@@ -3,8 +3,6 @@
 Each has the shape of a command's ``--json``, and the document that the command prints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -43,7 +41,7 @@ class LibraryResult:
     def _rows(self) -> Any:
         return self.to_dict()
 
-    def _document(self) -> Document:
+    def _document(self) -> "Document":
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -59,7 +57,7 @@ class DeskRecord(LibraryResult, Mapping[str, Any]):
         self,
         what: str,
         found: Mapping[str, Any],
-        *documents: Callable[[], Document],
+        *documents: "Callable[[], Document]",
         rows: str = "",
     ) -> None:
         self._what = what
@@ -75,7 +73,7 @@ class DeskRecord(LibraryResult, Mapping[str, Any]):
     def _rows(self) -> Any:
         return self._found[self._key] if self._key else self._found
 
-    def _document(self) -> Document:
+    def _document(self) -> "Document":
         from reviewdesk.views.document import Document
         from reviewdesk.views.queue import records
 
@@ -114,7 +112,7 @@ class DeskRecords(LibraryResult, Sequence[T]):
         read: Callable[[range], list[T]],
         name: Callable[[T], str],
         find: Callable[[str], T] | None = None,
-        document: Callable[[], Document] | None = None,
+        document: "Callable[[], Document] | None" = None,
         whole: Callable[[], list[dict[str, Any]]] | None = None,
     ) -> None:
         self._what = what
@@ -128,15 +126,15 @@ class DeskRecords(LibraryResult, Sequence[T]):
     @classmethod
     def of(
         cls, what: str, rows: Sequence[T], name: Callable[[T], str], **more: Any
-    ) -> DeskRecords[T]:
+    ) -> "DeskRecords[T]":
         """Return the records of a list that is read already."""
         return cls(what, range(len(rows)), lambda at: [rows[one] for one in at], name, **more)
 
     @overload
     def __getitem__(self, at: int | str) -> T: ...
     @overload
-    def __getitem__(self, at: slice) -> DeskRecords[T]: ...
-    def __getitem__(self, at: int | str | slice) -> T | DeskRecords[T]:
+    def __getitem__(self, at: slice) -> "DeskRecords[T]": ...
+    def __getitem__(self, at: int | str | slice) -> "T | DeskRecords[T]":
         """Return the entry at a place or the first with a name, or the entries of a slice."""
         if isinstance(at, slice):
             return DeskRecords(self._what, self._places[at], self._read, self._name)
@@ -170,7 +168,7 @@ class DeskRecords(LibraryResult, Sequence[T]):
         """Return all entries, as the command's ``--json`` has them. This reads the whole list."""
         return self._whole() if self._whole else [one.to_dict() for one in self]
 
-    def _document(self) -> Document:
+    def _document(self) -> "Document":
         from reviewdesk.views.queue import FIRST, records
 
         if self._made:
@@ -186,12 +184,15 @@ class CalibrationRecord(DeskRecord):
     """The calibration of a run's judge: the figures, and their diagram."""
 
     def __init__(
-        self, found: Mapping[str, Any], draw: Callable[[], str], *documents: Callable[[], Document]
+        self,
+        found: Mapping[str, Any],
+        draw: Callable[[], str],
+        *documents: "Callable[[], Document]",
     ) -> None:
         super().__init__("calibration", found, *documents)
         self._draw = draw
 
-    def plot(self) -> Plot:
+    def plot(self) -> "Plot":
         """Return the reliability diagram; raise UsageError if there is no label to draw."""
         return Plot(self._draw())
 

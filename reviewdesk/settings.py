@@ -3,8 +3,6 @@
 Each setting is declared once, in ``Settings``: its type and bounds, its purpose, its default.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -146,7 +144,7 @@ class Settings(Struct, frozen=True):
         """Return the place where a setting or ``keys.ACTION`` was set, or ``default``."""
         return self.sources.get(name, DEFAULT)
 
-    def with_kept(self, values: Mapping[str, Any]) -> Settings:
+    def with_kept(self, values: Mapping[str, Any]) -> "Settings":
         """Return the settings with the values that the desk stores.
 
         They override the file, because they were chosen by hand; the environment and the options of
@@ -155,7 +153,7 @@ class Settings(Struct, frozen=True):
         given = {s.name for s in SETTINGS if self.source(s.name) in {s.variable, f"--{s.name}"}}
         return self.choosing({n: value for n, value in values.items() if n not in given})
 
-    def choosing(self, values: Mapping[str, Any]) -> Settings:
+    def choosing(self, values: Mapping[str, Any]) -> "Settings":
         """Return the settings with the values chosen on the screen; other names are ignored."""
         chosen = {s.name: values[s.name] for s in SETTINGS if s.name in values}
         return replace(self, **chosen, sources={**self.sources, **dict.fromkeys(chosen, KEPT)})

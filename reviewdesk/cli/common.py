@@ -1,7 +1,5 @@
 """What all commands share: options, completion, settings, printing, and finding a run."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def current_settings() -> Settings:
+def current_settings() -> "Settings":
     """Return the settings of this command: options first, then the environment, then the file."""
     from reviewdesk.settings import load_settings
 
@@ -82,7 +80,7 @@ def _formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> I
 
 
 def _of_desk(
-    find: Callable[[Desk, str | None, str], Iterable[str]],
+    find: "Callable[[Desk, str | None, str], Iterable[str]]",
 ) -> Callable[[click.Context, click.Parameter, str], Items]:
     """Return a completer of what ``find`` finds in the desk that the line names.
 
@@ -107,7 +105,7 @@ def _of_desk(
     return complete
 
 
-def _ids(desk: Desk, run: str | None, incomplete: str) -> Iterable[str]:
+def _ids(desk: "Desk", run: str | None, incomplete: str) -> Iterable[str]:
     from reviewdesk.desk.review.items import ids_from
 
     return ids_from(desk, desk.run(run) if run else None, incomplete)
@@ -196,7 +194,7 @@ def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:
 @contextmanager
 def open_desk(
     path: Path | None = None, *, on_screen: bool = False, new: bool = False
-) -> Iterator[Desk]:
+) -> "Iterator[Desk]":
     """Open the desk at ``path``, else that of the options or the settings; close it at the end.
 
     Only a command that fills a ``new`` desk creates one. Unless it is opened ``on_screen``, where
@@ -236,7 +234,7 @@ def say_error(error: ReviewDeskError) -> None:
         say(line)
 
 
-def say_section(section: Section) -> None:
+def say_section(section: "Section") -> None:
     """Print a section on stderr, line by line."""
     for line in section_text(section).splitlines():
         say(line)
@@ -257,7 +255,7 @@ def put_json(value: object) -> None:
     click.echo(dump(value))
 
 
-def put_result(shape: object, document: Document, *, as_json: bool) -> None:
+def put_result(shape: object, document: "Document", *, as_json: bool) -> None:
     """Print a result on stdout: its JSON shape, or its document as plain text."""
     if as_json:
         put_json(shape)
@@ -275,7 +273,7 @@ def put_json_list(values: Iterable[object]) -> None:
     click.echo("]" if mark == ", " else "[]")
 
 
-def chosen_run(desk: Desk, name: str | None) -> Run:
+def chosen_run(desk: "Desk", name: str | None) -> "Run":
     """Return the named run, else the run opened last, and print the latter's name on stderr."""
     run = desk.run(name)
     if name is None:
@@ -321,7 +319,7 @@ class ProgressLine:
         self._draw(f"{self._title} {share:4.0%}  {count:,} {self._unit}", monotonic())
         return True
 
-    def live(self, progress: LiveProgress) -> None:
+    def live(self, progress: "LiveProgress") -> None:
         """Draw the progress of a live run; the title says what is counted."""
         from reviewdesk.views.queue import live_text
 
@@ -346,7 +344,7 @@ class ProgressLine:
             self._drawn = False
 
 
-def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
+def report_event(desk: "Desk", made: "Event | None", *, as_json: bool, nothing: str = "") -> None:
     """Print an event and the item's label after it."""
     from reviewdesk.desk.review.runs import after
     from reviewdesk.views.json import review as shapes

@@ -1,7 +1,5 @@
 """Open and load reports, and print the queue and single verdicts."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -148,7 +146,7 @@ def _one_stdin(files: tuple[str, ...]) -> None:
         raise UsageError("-: standard input can be read only once", "Name it once.")
 
 
-def load_options(given: dict[str, Any]) -> LoadOptions:
+def load_options(given: dict[str, Any]) -> "LoadOptions":
     """Return the options of `loading_options`, or `reading_options`, as the desk takes them."""
     named = {name: value for name, value in given.items() if name not in {"format_", "max_size"}}
     named |= {"format": given["format_"], "audit_share": current_settings().audit_share}
@@ -160,12 +158,12 @@ def size_limit(given: dict[str, Any]) -> int | None:
     return option_values.size_of(given["max_size"])
 
 
-def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+def _load(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
     with ProgressLine(f"loading {file}") as bar:
         return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
 
 
-def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
     """Load a report; on a terminal ask about a table whose columns are not understood."""
     try:
         return _load(desk, file, given)
@@ -228,7 +226,7 @@ def is_on_screen() -> bool:
 
 
 def review_run(
-    desk: Desk,
+    desk: "Desk",
     run: Run,
     filter_: str | None = None,
     order: str | None = None,
@@ -256,7 +254,7 @@ def review_run(
 
 
 def _with_double(
-    desk: Desk, settings: Settings, given: Share | None, opinions: int | None
+    desk: "Desk", settings: Settings, given: Share | None, opinions: int | None
 ) -> Settings:
     """Return the settings with the share of items that several people label, and how many do.
 
@@ -282,7 +280,13 @@ def _share_of(option: str, text: str | None) -> Share | None:
 
 
 def _view(
-    desk: Desk, run: Run, left: View, filter_: str | None, order: str | None, *, blind: bool | None
+    desk: "Desk",
+    run: Run,
+    left: View,
+    filter_: str | None,
+    order: str | None,
+    *,
+    blind: bool | None,
 ) -> View:
     """Return the view to start with: the last one, changed by the options.
 
@@ -375,7 +379,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
 @_order("draw")
 @of_run
 @options("json")
-def queue(desk: Desk, run: Run, *, filter_: str, order: str, as_json: bool) -> None:
+def queue(desk: "Desk", run: Run, *, filter_: str, order: str, as_json: bool) -> None:
     """List a run's verdicts in queue order.
 
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
@@ -400,13 +404,13 @@ def queue(desk: Desk, run: Run, *, filter_: str, order: str, as_json: bool) -> N
         say(told)
 
 
-def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
+def ready(desk: "Desk", run: Run, text: str, order: str = "draw") -> str:
     """Return a filter and check an order, as `reviewdesk.desk.review.filters.ready` does."""
     with ProgressLine(f"indexing {run.name}") as bar:
         return filters.ready(desk, run, text, order, bar)
 
 
-def _print_queue(desk: Desk, run: Run, view: View) -> None:
+def _print_queue(desk: "Desk", run: Run, view: View) -> None:
     from reviewdesk.views.queue import queue_head, queue_row
 
     order = MIXED if view.blind and view.order == "draw" else view.order
@@ -415,7 +419,7 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
         put(one_line(queue_row(row, blind=view.blind)))
 
 
-def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
+def _rows(desk: "Desk", keys: Sequence[int]) -> Iterator[QueueRow]:
     """Read the rows of the queue a few hundred at a time."""
     for start in range(0, len(keys), 500):
         yield from desk.rows(keys[start : start + 500])

@@ -1,7 +1,5 @@
 """The terminal: the app and the line it opens with, questions, and signals that end."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
@@ -64,7 +62,7 @@ def keep_what_is_loaded() -> None:
 
 
 def run_app(
-    opening: Opening | str, settings: Settings, enter: Callable[[str], Opening] | None = None
+    opening: "Opening | str", settings: "Settings", enter: "Callable[[str], Opening] | None" = None
 ) -> None:
     """Run the console until it closes, save what waits, and say what could not be saved.
 
@@ -130,7 +128,7 @@ def agreed(question: str) -> bool:
     return key in {"y", "Y"}
 
 
-def named_keys(settings: Settings) -> dict[str, str]:
+def named_keys(settings: "Settings") -> dict[str, str]:
     """Check the app's settings, and return the keys that messages name, by their actions."""
     from reviewdesk.app.keys.actions import checked
 
@@ -140,7 +138,7 @@ def named_keys(settings: Settings) -> dict[str, str]:
 
 
 def opening_line(
-    kept: View | None, view: View, settings: Settings, keys: dict[str, str], *, asked: bool
+    kept: View | None, view: View, settings: "Settings", keys: dict[str, str], *, asked: bool
 ) -> str | None:
     """Return what the first line under the item says: what to do, or which mode goes on."""
     key = keys["blind"]

@@ -1,7 +1,5 @@
 """The open desk: one connection, one reviewer and one clock."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import os
@@ -167,11 +165,13 @@ class Desk:
         self.recent: tuple[Applied, ...] = ()
 
     @staticmethod
-    def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
+    def open(
+        path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now
+    ) -> "Desk":
         """Open a desk, by default the file and the name of the current user."""
         return Desk(path or default_path(), reviewer or default_reviewer(), clock)
 
-    def reader(self) -> Desk:
+    def reader(self) -> "Desk":
         """Open a second connection to the same desk file, for a worker thread."""
         self.still_there()
         access = Access.READ if self._access is Access.READ else Access.SHARED
@@ -183,7 +183,7 @@ class Desk:
         return found
 
     @contextlib.contextmanager
-    def borrowed(self) -> Iterator[Desk]:
+    def borrowed(self) -> "Iterator[Desk]":
         """Lend a second connection to a worker thread; the next worker gets the same one."""
         self.still_there()
         reader = self._idle.pop() if self._idle else self.reader()
@@ -264,9 +264,9 @@ class Desk:
 
     def load(
         self,
-        source: Source,
-        options: loading.LoadOptions | None = None,
-        progress: loading.ProgressCall | None = None,
+        source: "Source",
+        options: "loading.LoadOptions | None" = None,
+        progress: "loading.ProgressCall | None" = None,
     ) -> Loaded:
         """Load a report in one transaction, or open its run if it is loaded already."""
         from reviewdesk.desk import loading
@@ -292,7 +292,7 @@ class Desk:
         with writing(self.conn):
             runs.remove(self.conn, run.key, self.at())
 
-    def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
+    def queue(self, run: Run, filter: str = "", order: str = "draw") -> "array[int]":  # noqa: A002
         """Return the keys of the run's verdicts that match a filter, in the given order."""
         return queues.keys(self, run, filter, order)
 
@@ -309,7 +309,11 @@ class Desk:
         return self._labels_of(run).decided(self.apart.waiting(run))
 
     def next_undecided(
-        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool | None] | None = None
+        self,
+        run: Run,
+        keys: "array[int]",
+        after: int,
+        again: Mapping[int, bool | None] | None = None,
     ) -> int | None:
         """Return the position in ``keys`` of the next undecided verdict, or ``None``.
 

@@ -1,7 +1,5 @@
 """Load reports from files into the desk, and write runs and labels to files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -32,7 +30,7 @@ def formats() -> tuple[str, ...]:
     return readable()
 
 
-def source(name: str, max_size: int | None = None) -> Source:
+def source(name: str, max_size: int | None = None) -> "Source":
     """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input.
 
     Raise UsageError if it is the desk that is open. Raise ReportError if it cannot be read, or is
@@ -50,7 +48,7 @@ def source(name: str, max_size: int | None = None) -> Source:
     return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
 
 
-def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -> ProposedMap:
+def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None) -> ProposedMap:
     """Return a map for a table, with three verdicts as it reads them.
 
     The strategy and the threshold of the options become part of the map.
@@ -67,7 +65,7 @@ def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -
     return replace(made, text="".join([*stated, made.text]))
 
 
-def labels(name: str) -> list[LabelRow]:
+def labels(name: str) -> "list[LabelRow]":
     """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input.
 
     Raises:
@@ -102,7 +100,12 @@ def run_kind(path: Path) -> str | None:
 
 
 def write_run(
-    desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None, *, force: bool = False
+    desk: "Desk",
+    run: Run,
+    path: Path,
+    progress: "ProgressCall | None" = None,
+    *,
+    force: bool = False,
 ) -> None:
     """Write a run to a file, as report, HTML page or Markdown by the file's name."""
     from reviewdesk.desk.export import report
@@ -135,7 +138,9 @@ def _taken(path: Path) -> UsageError:
     return UsageError(f"{path}: already exists", "Name a new file, or replace it with --force.")
 
 
-def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[str, ExportedRows]:
+def export(
+    desk: "Desk", run: Run, kind: str, source: str | None = None
+) -> "tuple[str, ExportedRows]":
     """Return a run's labels as the text of a file, with the rows that it holds.
 
     The kinds ``mcptest`` and ``yaml`` have two keys per row; ``full`` and ``csv`` hold everything
@@ -166,8 +171,8 @@ def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[
 
 
 def write_suite(
-    desk: Desk, run: Run, folder: Path, source: str | None = None, *, force: bool = False
-) -> SuiteExport:
+    desk: "Desk", run: Run, folder: Path, source: str | None = None, *, force: bool = False
+) -> "SuiteExport":
     """Write ``labels.jsonl``, ``frame.jsonl`` and a ``suite.yml`` with gates for the run's judge.
 
     The suite is written last. If its write fails, an older suite beside new labels is
@@ -185,7 +190,7 @@ def write_suite(
     return found
 
 
-def suite_texts(run: Run, found: SuiteExport) -> dict[str, str]:
+def suite_texts(run: Run, found: "SuiteExport") -> dict[str, str]:
     """Return the files of a suite by their names, the suite last."""
     from reviewdesk.reports.labels.writer import (
         SUITE_FRAME,
@@ -250,7 +255,7 @@ def keep_to_desk() -> None:
 
 
 def write(
-    desk: Desk | None, path: Path, pieces: Iterable[str | bytes], *, force: bool = False
+    desk: "Desk | None", path: Path, pieces: Iterable[str | bytes], *, force: bool = False
 ) -> None:
     """Write a file, with or without a desk; it gets its name once everything is written.
 

@@ -1,7 +1,5 @@
 """Set up a folder from a report in it: a panel file, a suite of gates, and a workflow."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -77,10 +75,10 @@ class FolderSetup(Struct, frozen=True):
     """
 
     report: str
-    run: Run
-    panel: PanelDraft | None
+    run: "Run"
+    panel: "PanelDraft | None"
     missing: str
-    labels: SuiteExport | None
+    labels: "SuiteExport | None"
     floor: float
 
 
@@ -113,7 +111,7 @@ def check_free(folder: Path) -> None:
             )
 
 
-def survey(report: str, own: Desk | None) -> FolderSetup:
+def survey(report: str, own: "Desk | None") -> FolderSetup:
     """Read a report, and find what can be written for it.
 
     Labels are those of the user's ``own`` desk, else those in the file. No desk is changed. Raise
@@ -143,7 +141,7 @@ def survey(report: str, own: Desk | None) -> FolderSetup:
     return FolderSetup(report, found.run, panel, missing, labels, floor)
 
 
-def _labels(desk: Desk | None, run: Run) -> SuiteExport | None:
+def _labels(desk: "Desk | None", run: "Run") -> "SuiteExport | None":
     from reviewdesk.desk.labels.rows import suite_rows
 
     if desk is None:

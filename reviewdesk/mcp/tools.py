@@ -3,8 +3,6 @@
 Results are bounded: what is left out is named, and can be asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -48,7 +46,7 @@ class DeskTools:
     ``open_desk`` opens the desk read-only or, with ``True``, for writing.
     """
 
-    open_desk: Callable[[bool], Desk]
+    open_desk: "Callable[[bool], Desk]"
     folder: Path
     """Suites of gates are read below this folder only."""
     agent: str
@@ -178,7 +176,7 @@ class DeskTools:
             return event(found, made, desk.rows([key])[0].label)
 
     @contextmanager
-    def _desk(self, *, writing: bool = False) -> Iterator[Desk]:
+    def _desk(self, *, writing: bool = False) -> "Iterator[Desk]":
         from reviewdesk.desk.core import damage_explained
 
         with closing(self.open_desk(writing)) as desk, damage_explained(desk.path):

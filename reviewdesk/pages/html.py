@@ -4,8 +4,6 @@ All markup is in ``templates/``. Their environment escapes every expression and 
 characters visible through ``domain/safetext``, so no text from outside is ever markup.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -63,7 +61,7 @@ class RunPage(Struct, frozen=True):
 
     overview: RunOverview
     others: int
-    appendix: tuple[PagePart, ...] = ()
+    appendix: "tuple[PagePart, ...]" = ()
 
 
 class PagePart(Struct, frozen=True):

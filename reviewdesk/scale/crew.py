@@ -1,7 +1,5 @@
 """Workers that run tasks: processes on this machine, or workers of a running scheduler."""
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets
@@ -50,7 +48,7 @@ Task = Callable[[Item], Value | Lost]
 class Crew:
     """Sends out tasks, a few at a time, and collects their results as they arrive."""
 
-    client: Client
+    client: "Client"
     _token: str = field(default_factory=lambda: secrets.token_hex(6))
     _round: int = 0
 
@@ -87,7 +85,7 @@ class Crew:
                 self.client.cancel(list(running))
 
 
-def _result(future: Future[Any]) -> Any:
+def _result(future: "Future[Any]") -> Any:
     """Return the result of a task; ``Lost`` if it has none."""
     from distributed.scheduler import KilledWorker
 
@@ -137,7 +135,7 @@ def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
 
 
 @contextmanager
-def _local(workers: int) -> Iterator[Client]:
+def _local(workers: int) -> "Iterator[Client]":
     """Start workers that only this process can use, without a dashboard.
 
     Ctrl+c reaches only this process, which ends the workers. It waits while workers start or end,

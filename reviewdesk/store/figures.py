@@ -1,7 +1,5 @@
 """Read what the figures of a run need: its labelled verdicts, its question, and its jurors."""
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,7 +50,7 @@ _COLUMNS = {
 """The columns read of labelled verdicts: the type code and the SQL of each."""
 
 
-def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> dict[str, array[Any]]:
+def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> "dict[str, array[Any]]":
     """Return the verdicts that have a mark as columns, given the marks of consecutive keys."""
     keys = array("q", (first + place for place, mark in enumerate(held) if mark))
     made: list[array[Any]] = [array(kind, [0]) * len(keys) for kind, _ in _COLUMNS.values()]

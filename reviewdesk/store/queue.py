@@ -1,7 +1,5 @@
 """Read the columns of a run for its queue, and the facts of the rows on screen."""
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections import Counter
@@ -170,7 +168,7 @@ class RunLabels:
 
     def next_undecided(
         self,
-        keys: array[int],
+        keys: "array[int]",
         after: int,
         again: Mapping[int, bool | None],
     ) -> int | None:
@@ -207,7 +205,7 @@ def count_open(members: bytes | bytearray, marks: bytes | bytearray) -> int:
     return both.bit_count()
 
 
-def _contents(conn: Connection, run: Run) -> array[int] | None:
+def _contents(conn: Connection, run: Run) -> "array[int] | None":
     """Return a number for the content of each verdict of a run; ``None`` if no two share one."""
     if run.contents == run.verdicts:
         return None
@@ -393,7 +391,9 @@ def loaded_runs(conn: Connection) -> tuple[int, ...]:
     return tuple(first_column(conn, query))
 
 
-def read_columns(conn: Connection, of: RunKeys, names: Collection[str]) -> dict[str, array[float]]:
+def read_columns(
+    conn: Connection, of: RunKeys, names: Collection[str]
+) -> "dict[str, array[float]]":
     """Read columns by name, each with an entry for every verdict of the run, in file order."""
     found = {name: _READERS[name](conn, of) for name in names if name in _READERS}
     for is_number in (True, False):
@@ -415,7 +415,7 @@ def read_columns(conn: Connection, of: RunKeys, names: Collection[str]) -> dict[
 
 
 def _fill_codes(
-    conn: Connection, of: RunKeys, query: str, made: Mapping[str, array[float]]
+    conn: Connection, of: RunKeys, query: str, made: "Mapping[str, array[float]]"
 ) -> None:
     """Read columns of whole numbers as one text per piece, twice as fast as row by row."""
     joined = ", ".join(f"group_concat({name})" for name in made)
@@ -431,7 +431,7 @@ def _fill_codes(
             column[at : at + len(values)] = values
 
 
-def filled(made: list[array[float]], rows: Cursor) -> list[array[float]]:
+def filled(made: "list[array[float]]", rows: Cursor) -> "list[array[float]]":
     """Return columns with the values of rows written into them, in the order of both."""
     at = 0
     rows.row_factory = None
@@ -443,7 +443,7 @@ def filled(made: list[array[float]], rows: Cursor) -> list[array[float]]:
     return made
 
 
-def _swing(conn: Connection, of: RunKeys) -> array[float]:
+def _swing(conn: Connection, of: RunKeys) -> "array[float]":
     """Return the range of each item's mean scores over two or more runs."""
     made = array(TYPES["swing"], [NONE]) * of.size
     query = """WITH loaded AS (SELECT key FROM runs WHERE removed_at IS NULL),
@@ -462,7 +462,7 @@ def _swing(conn: Connection, of: RunKeys) -> array[float]:
     return made
 
 
-_READERS: Mapping[str, Callable[[Connection, RunKeys], array[Any]]] = {
+_READERS: "Mapping[str, Callable[[Connection, RunKeys], array[Any]]]" = {
     "draw": lambda conn, of: ingest.read(conn, of.run, "draw"),
     "mix": lambda conn, of: ingest.read(conn, of.run, "mix"),
     "id": lambda conn, of: array("q", (key - of.first for key in keys_in_file(conn, of, "id"))),
@@ -476,7 +476,7 @@ IN_FILE = frozenset({*INDEXED, *ingest.NAMES})
 """The orders of a whole run that are read from the file."""
 
 
-def keys_in_file(conn: Connection, of: RunKeys, order: str) -> array[int]:
+def keys_in_file(conn: Connection, of: RunKeys, order: str) -> "array[int]":
     """Return the keys of a whole run in an order of ``IN_FILE``."""
     name = order.removeprefix("-")
     way = " DESC" if order.startswith("-") else ""

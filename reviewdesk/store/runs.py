@@ -1,7 +1,5 @@
 """Find, count, restore and hide loaded runs."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -114,7 +112,7 @@ def truths(
     return found
 
 
-def tallies(conn: Connection, run: int | None = None) -> dict[int, DecisionCounts]:
+def tallies(conn: Connection, run: int | None = None) -> "dict[int, DecisionCounts]":
     """Count the verdicts of all runs, or of one, by run key."""
     # Imported here because opening a run does not count verdicts.
     from reviewdesk.domain.run.details import DecisionCounts
@@ -166,7 +164,7 @@ def archive_text(conn: Connection, key: int) -> str | None:
     return found
 
 
-def archive_stats(conn: Connection, key: int) -> Stats | None:
+def archive_stats(conn: Connection, key: int) -> "Stats | None":
     """Return the statistics of an archive; ``None`` for any other run."""
     # Imported here because it loads numpy, which commands that only read do not need.
     from reviewdesk.domain.run.stats import Stats
@@ -183,7 +181,7 @@ _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squ
     WHERE name IS NOT NULL AND x IS NOT NULL GROUP BY name ORDER BY name"""
 
 
-def run_means(conn: Connection, run: int) -> RunMeans:
+def run_means(conn: Connection, run: int) -> "RunMeans":
     """Return the mean score of each dimension of a run; a decision without a score is 1 or 0.
 
     Bodies are read only if a dimension is among the first verdicts.
@@ -323,7 +321,7 @@ def facts(conn: Connection, key: int) -> dict[str, Any]:
     return found
 
 
-def digest(conn: Connection, key: int) -> RunDigest:
+def digest(conn: Connection, key: int) -> "RunDigest":
     """Hash the verdicts of a run as the desk stores them."""
     from reviewdesk.domain.run.digest import RunDigest
 
@@ -337,7 +335,7 @@ def digest(conn: Connection, key: int) -> RunDigest:
     return packed_digest(conn, key, found)
 
 
-def packed_digest(conn: Connection, key: int, found: RunDigest | None = None) -> RunDigest:
+def packed_digest(conn: Connection, key: int, found: "RunDigest | None" = None) -> "RunDigest":
     """Hash the packed ballots of a run, after what is already hashed."""
     from reviewdesk.domain.run.digest import RunDigest
 
@@ -348,7 +346,7 @@ def packed_digest(conn: Connection, key: int, found: RunDigest | None = None) ->
     return found
 
 
-def counts_are(conn: Connection, key: int, counts: RunTally) -> bool:
+def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
     """Return True if a run's row has these counts."""
     made = {
         "verdicts": counts.verdicts,

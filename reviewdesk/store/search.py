@@ -1,7 +1,5 @@
 """The full-text index: fill it in batches, search it, and compare it with the bodies."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from array import array
@@ -84,7 +82,7 @@ def find(
     withheld: Withheld = NOT_WITHHELD,
     *,
     blind: bool,
-) -> array[int]:
+) -> "array[int]":
     """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
 
     ``blind`` leaves out jurors' reasons and the notes of others than ``reviewer``; notes of others

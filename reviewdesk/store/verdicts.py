@@ -1,7 +1,5 @@
 """Find stored verdicts by key, id or content, their bodies, and the labels of their items."""
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections.abc import Collection, Iterator
@@ -165,7 +163,7 @@ def window(conn: Connection, run: int, start: int, count: int) -> list[Row]:
     return conn.execute(query, (first, first + count, run)).fetchall()
 
 
-def seats(conn: Connection, run: int) -> array[int]:
+def seats(conn: Connection, run: int) -> "array[int]":
     """Return how many ballots each verdict of a run has, in file order."""
     query = "SELECT seated FROM verdicts WHERE run = ? ORDER BY key"
     return array("q", first_column(conn, query, (run,)))

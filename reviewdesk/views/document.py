@@ -4,8 +4,6 @@ A document states each fact once and has no colour, width or toolkit. The termin
 and Markdown each lay out the same document, and each makes text harmless when it does so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TypeAlias
@@ -101,7 +99,7 @@ class Facts(Struct, frozen=True):
     """The most lines that a terminal gives each of them; 0 means any number."""
 
     @classmethod
-    def of(cls, *pairs: tuple[str, Words], column: int = 13) -> Facts:
+    def of(cls, *pairs: tuple[str, Words], column: int = 13) -> "Facts":
         """Return the facts of pairs of name and text."""
         return cls(tuple(Fact(name, text) for name, text in pairs), column)
 

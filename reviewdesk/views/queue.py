@@ -1,7 +1,5 @@
 """Describe the queue: rows, records, progress, waiting labels, the question, and events."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -280,7 +278,7 @@ def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
     return " · ".join(parts)
 
 
-def said(found: GateQuestion) -> str:
+def said(found: "GateQuestion") -> str:
     """Return an entry's question, its time, and its answer, in the form of a note of gates."""
     at = f" {_minute(found.asked_at)}" if found.asked_at else ""
     known = f", after {plural(found.labels_before, 'label')}" if found.labels_before else ""

@@ -1,7 +1,5 @@
 """Access control of a site: its addresses, the pages that may connect, and the token."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import secrets
@@ -67,7 +65,7 @@ class SignOn:
     proxies: tuple[IPv4Network | IPv6Network, ...]
 
     @classmethod
-    def of(cls, header: str | None, proxies: Sequence[str]) -> SignOn | None:
+    def of(cls, header: str | None, proxies: Sequence[str]) -> "SignOn | None":
         """Return the sign-on of the options, ``None`` without them.
 
         Raises:

@@ -1,7 +1,5 @@
 """What was on screen before a label, when a key counts, and which items came back."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from bisect import bisect_right
@@ -429,7 +427,7 @@ class Repeats:
         found = None if item is None else self.of(item.row.key)
         return 0 if found is None else found.since
 
-    def placed(self, keys: array[int]) -> array[int]:
+    def placed(self, keys: "array[int]") -> "array[int]":
         """Return the queue with each item that came back placed after the item it followed."""
         moves = [
             (one.key, one.after)

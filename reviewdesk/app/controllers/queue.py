@@ -1,7 +1,5 @@
 """The queue: reading it, moves, filter, order, blind review, search, jumps, undo and redo."""
 
-from __future__ import annotations
-
 import contextlib
 from array import array
 from bisect import bisect_left, bisect_right
@@ -169,11 +167,11 @@ def _read(core: Core, view: View, left_at: Item | None = None, notice: str | Non
     """
     run = core.session.run
 
-    def work(desk: Desk) -> tuple[array[int], int]:
+    def work(desk: Desk) -> "tuple[array[int], int]":
         keys = desk.queue(run, view.filter, effective_order(view))
         return keys, queue.kept_back(desk, run, view.filter)
 
-    def there(found: tuple[array[int], int]) -> None:
+    def there(found: "tuple[array[int], int]") -> None:
         session = core.session
         if session.run.hash != run.hash or session.view.blind is not view.blind:
             return

@@ -1,7 +1,5 @@
 """One reviewer's session with one run: the queue, the place in it, and the way back."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -192,7 +190,7 @@ class ReviewSession:
 
     def __init__(
         self, desk: Desk, run: Run, view: View, *, outbox: Outbox, settings: Settings,
-        claims: ItemClaims, earlier: ReviewSession | None = None,
+        claims: ItemClaims, earlier: "ReviewSession | None" = None,
     ) -> None:  # fmt: skip
         """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
         self.claims = claims
@@ -299,7 +297,7 @@ class ReviewSession:
         near = session.keys[first : first + _NEAR]
         return [key for key in near if key not in decided][:_AHEAD]
 
-    def _take(self, view: View, keys: array[int]) -> None:
+    def _take(self, view: View, keys: "array[int]") -> None:
         self._keys = keys
         self._decided = self.desk.decided(self.session.run)
         found = self.session.found
@@ -409,7 +407,7 @@ class ReviewSession:
     def choose(self, keys: frozenset[int]) -> None:
         self.session = replace(self.session, chosen=keys)
 
-    def found(self, found: SearchHits | None, placed: array[int] | None = None) -> None:
+    def found(self, found: SearchHits | None, placed: "array[int] | None" = None) -> None:
         """Store the hits of a search, which may be ``placed`` in a queue; ``None`` clears them."""
         keys = self.session.keys
         here = found if found is None or placed is keys else found.placed(keys)
@@ -424,7 +422,7 @@ class ReviewSession:
         self._take(view, self.desk.queue(self.session.run, view.filter, effective_order(view)))
         self._land(item, stay=stay)
 
-    def arrive(self, view: View, keys: array[int], *, resumes: bool = False) -> None:
+    def arrive(self, view: View, keys: "array[int]", *, resumes: bool = False) -> None:
         """Take the queue of another view, or of the one that the session ``resumes``.
 
         The item stays if the queue has it; another order begins at its first undecided item.

@@ -1,7 +1,5 @@
 """The frozen state of the console, and what it asks of the terminal."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
@@ -211,12 +209,12 @@ class SearchHits(Struct, frozen=True):
 
     text: str
     words: tuple[str, ...]
-    keys: array[int]
-    places: array[int]
+    keys: "array[int]"
+    places: "array[int]"
     share: float
     """The share of the run that was indexed at the time of the search, from 0 to 1."""
 
-    def placed(self, keys: array[int]) -> SearchHits:
+    def placed(self, keys: "array[int]") -> "SearchHits":
         return replace(self, places=places_of(keys, self.keys))
 
 
@@ -225,7 +223,7 @@ class Session(Struct, frozen=True, eq=False):
 
     run: Run
     view: View
-    keys: array[int]
+    keys: "array[int]"
     progress: Progress
     index: int | None = None
     item: Item | None = None
@@ -366,7 +364,7 @@ class Panes(Struct, frozen=True):
         right = between(LEAST["jury"], last, room - LEAST["item"] - left)
         return {"queue": left, "item": room - left - right, "jury": right}
 
-    def sized(self, name: str, columns: int) -> Panes:
+    def sized(self, name: str, columns: int) -> "Panes":
         """Return the panes with this width for queue or jury, kept as a share of the terminal's."""
         made = self
         for _ in range(2):

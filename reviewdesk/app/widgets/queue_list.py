@@ -1,7 +1,5 @@
 """Painters for the lines of the queue and of the list of runs, and the legend of all signs."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -281,7 +279,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._strips: LRUCache[tuple[QueueRow, int, bool, bool], Strip] = LRUCache(512)
         self._failed = False
 
-    def fill(self, keys: array[int], *, blind: bool) -> None:
+    def fill(self, keys: "array[int]", *, blind: bool) -> None:
         if keys is self._keys and blind is self._blind:
             return
         self._keys = keys

@@ -1,7 +1,5 @@
 """Compute the calibration of a labels file, or use the file as the trusted set of another run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -47,7 +45,7 @@ class ObservedDecisions(Struct, frozen=True):
         return self.passed / self.decided if self.decided else None
 
 
-def observed(desk: Desk, run: Run) -> ObservedDecisions:
+def observed(desk: "Desk", run: Run) -> ObservedDecisions:
     """Count the judge's decisions over a whole loaded run."""
     found = figures.run_figures(desk.conn, run.key)
     return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
@@ -62,7 +60,7 @@ class FileRows(Struct, frozen=True):
     rows share a label.
     """
 
-    kept: tuple[ScoreRow, ...]
+    kept: "tuple[ScoreRow, ...]"
     rows: Rows
     strata: tuple[str, ...] | None
     source: str | None
@@ -79,12 +77,12 @@ class FileRows(Struct, frozen=True):
         return as_wrong_and_right(self.rows, self.unanswered)
 
     @property
-    def run(self) -> LabelledRows | None:
+    def run(self) -> "LabelledRows | None":
         """The run that the rows were drawn from, or ``None`` if they do not represent one."""
         return as_run(self.rows, self.strata, self.tests, self.unanswered) if self.drawn else None
 
 
-def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
+def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
     """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence for row in file.rows]
     for at, row in enumerate(file.unanswered):
@@ -102,14 +100,14 @@ def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
         yield UnansweredRow(item, confidence, passed, name, str(row.get("test") or ""))
 
 
-def _all_flagged(frame: Path) -> bool:
+def _all_flagged(frame: "Path") -> bool:
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.suites.suite import read_frame
 
     return all(one.stratum < FIRST_REST for one in read_frame(Source.from_path(frame)))
 
 
-def file_rows(source: Source, frame: Path | None = None) -> FileRows:
+def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
     """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one.
 
     A ``frame`` lists what the rows were drawn from, and is read if no row is of a verdict without a
@@ -206,7 +204,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
     )
 
 
-def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
+def _counted_rows(rows: "Sequence[ScoreRow]") -> "tuple[list[ScoreRow], bool, list[str]]":
     """Return the rows that count, whether to weight them, and warnings; weight 0 drops a row."""
     if not rows:
         return [], False, ["the file has no rows: ECE is 0 by definition, not by merit"]

@@ -1,7 +1,5 @@
 """The tags of a desk, saved filters, the names that complete a filter, and full-text search."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from array import array
@@ -192,7 +190,7 @@ def indexed(desk: Desk, run: Run) -> float:
     return done / total if total else 1.0
 
 
-def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
+def find(desk: Desk, run: Run, text: str, *, blind: bool) -> "array[int]":
     """Return the keys of the verdicts that contain every term of ``text``, in no given order.
 
     With ``blind``, the jurors' reasons and the notes of others are not searched; notes of others on

@@ -1,7 +1,5 @@
 """One item as the screen and the library show it: its verdict, history, other runs and re-runs."""
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,7 +123,7 @@ def assess_ahead(desk: OpenFile, keys: Sequence[int]) -> None:
         _assessed(verdicts.by_key(desk.conn, key, body=True))
 
 
-def ballot_ends(desk: OpenFile, run: Run) -> array[int]:
+def ballot_ends(desk: OpenFile, run: Run) -> "array[int]":
     """Return how many ballots there are up to each verdict of the file, itself included."""
     return array("q", accumulate(verdicts.seats(desk.conn, run.key)))
 

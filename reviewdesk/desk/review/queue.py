@@ -1,7 +1,5 @@
 """The queue of a run: its verdicts by a filter and an order, from columns in memory."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Collection
 from dataclasses import replace
@@ -41,7 +39,7 @@ class HeldColumns:
     def holds(self, run: Run) -> bool:
         return self._held is not None and self._held.run == run.key
 
-    def read(self, desk: OpenFile, run: Run, names: Collection[str]) -> RunColumns:
+    def read(self, desk: OpenFile, run: Run, names: Collection[str]) -> "RunColumns":
         """Return the columns of a run, after reading those of ``names`` that are not held."""
         from reviewdesk.domain.query.run_columns import RunColumns
 
@@ -69,7 +67,7 @@ class HeldColumns:
         return held
 
 
-def _place(held: RunColumns) -> queue.RunKeys:
+def _place(held: "RunColumns") -> queue.RunKeys:
     return queue.RunKeys(held.run, held.first, held.size)
 
 
@@ -83,7 +81,7 @@ _GIVEN = frozenset({"tag", "state", "words"})
 """The kinds of terms that read what people wrote: tags and notes."""
 
 
-def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = False) -> array[int]:
+def keys(desk: QueueFile, run: Run, text: str, order: str, *, whole: bool = False) -> "array[int]":
     """Return the keys of the verdicts that a filter keeps, in an order.
 
     With ``whole``, a filter on labels keeps those of the holdout. Marks and deferrals in the filter
@@ -133,7 +131,7 @@ def kept_back(desk: QueueFile, run: Run, text: str) -> int:
     return max(0, every - shown)
 
 
-def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int]:
+def _query(desk: QueueFile, run: Run, kept: Filter, order: str) -> "array[int]":
     # Imported here because it loads numpy, which a queue in the order of the file spares.
     from reviewdesk.domain.query.run_columns import columns_of, mask_of, ordered
     from reviewdesk.store.search import FilterContext, matching

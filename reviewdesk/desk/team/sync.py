@@ -4,8 +4,6 @@ Each chain is a file that only its own desk writes, so that no two machines ever
 What others wrote is read first, chain by chain; then everything new here is written there.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -99,7 +97,7 @@ class Synced(Struct, frozen=True):
         return sum(one.sent for one in self.chains)
 
 
-def sync(desk: Desk, place: SharedFolder, told: Told, *, with_runs: bool = True) -> Synced:
+def sync(desk: Desk, place: "SharedFolder", told: Told, *, with_runs: bool = True) -> Synced:
     """Read what others put at a place, and write there what is new on this desk.
 
     Raise DeskError if the place cannot be read or written, or the desk is busy or read-only.
@@ -135,14 +133,14 @@ class _Sync:
     """
 
     desk: Desk
-    place: SharedFolder
+    place: "SharedFolder"
     told: Told
     chains: dict[ChainName, SharedChain] = field(default_factory=dict)
     runs: dict[str, SyncedRun] = field(default_factory=dict)
     refused: dict[str, RefusedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def named(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
+    def named(self, folder: str, fits: Callable[[str], object]) -> "list[SharedFile]":
         """Return the files of a folder by name; files that desks do not write are left alone."""
         found = []
         for entry in self.place.entries(folder):
@@ -154,7 +152,7 @@ class _Sync:
         return sorted(found, key=lambda one: one.name)
 
     @contextmanager
-    def refusing(self, entry: SharedFile, hint: str) -> Iterator[None]:
+    def refusing(self, entry: "SharedFile", hint: str) -> Iterator[None]:
         """Note the problem of a file, so that the other files are still taken."""
         try:
             yield
@@ -186,7 +184,7 @@ class _Sync:
             with self.refusing(entry, hint), self.place.copied(entry, MOST) as file:
 
                 def read(
-                    file: BinaryIO = file, entry: SharedFile = entry, number: int = number
+                    file: BinaryIO = file, entry: "SharedFile" = entry, number: int = number
                 ) -> Iterator[ChainEvent]:
                     file.seek(0)
                     lines = iter(partial(file.readline, LINE + 1), b"")
@@ -260,7 +258,7 @@ class _Sync:
             self.runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
-def _run_of(entry: SharedFile) -> str:
+def _run_of(entry: "SharedFile") -> str:
     return entry.name.removeprefix(f"{RUNS}/").partition(".")[0]
 
 

@@ -1,7 +1,5 @@
 """Splits a run's figures by a property of its verdicts, each segment through the draw."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter, defaultdict
@@ -54,7 +52,7 @@ class SegmentFigures(Struct, frozen=True):
 
 
 def segment_table(
-    made: LabelledRows, frame: Sequence[SegmentVerdict], by: str, target: Target = Target.RUN
+    made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str, target: Target = Target.RUN
 ) -> tuple[SegmentFigures, ...]:
     """Return the figures of every segment with a decided verdict, the worst accuracy first.
 
@@ -89,7 +87,7 @@ def segment_table(
 
 
 def worst_low(
-    made: LabelledRows, frame: Sequence[SegmentVerdict], by: str
+    made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
     """Return the lowest lower end of accuracy for such items over all segments, and its segment.
 
@@ -109,21 +107,21 @@ def worst_low(
     return value, f"{by} {show_line(name, 60)}{left}"
 
 
-def should_pass(part: LabelledRows, target: Target) -> Estimate:
+def should_pass(part: "LabelledRows", target: Target) -> Estimate:
     """Return the share of a segment's decided verdicts that should pass, through the draw."""
     effect = part.pass_effect(target)
     return drawn_rate([pass_part(one, effect.deff) for one in part.voted], target, effect.z)
 
 
-def counted_labels(part: LabelledRows) -> int:
+def counted_labels(part: "LabelledRows") -> int:
     """Return how many labels count, each content once."""
     pairs = zip(part.labelled, part.weighing.weights, strict=True)
     return len({one.unit for one, weight in pairs if weight and one.decided})
 
 
 def segment_rows(
-    made: LabelledRows, mine: Sequence[SegmentVerdict], places: Mapping[int, int]
-) -> LabelledRows:
+    made: "LabelledRows", mine: Sequence[SegmentVerdict], places: Mapping[int, int]
+) -> "LabelledRows":
     """Return the labels of a segment as those of a run; strata have their sizes in the segment.
 
     ``places`` are those of the labelled verdicts in ``made``, by key.
@@ -190,7 +188,7 @@ class Composite(Struct, frozen=True):
 
 
 def composites(
-    made: LabelledRows,
+    made: "LabelledRows",
     frame: Sequence[SegmentVerdict],
     dimensions: Mapping[int, str],
     weights: Mapping[str, float],
@@ -224,7 +222,7 @@ def composites(
 
 
 def _composite(
-    made: LabelledRows,
+    made: "LabelledRows",
     verdicts: Mapping[str, Sequence[SegmentVerdict]],
     weights: Mapping[str, float],
     target: Target,

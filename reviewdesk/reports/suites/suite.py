@@ -1,7 +1,5 @@
 """Read suites of gates from YAML, checked completely before any gate is run, and their labels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -194,13 +192,13 @@ class MatcherModel(SuitePart):
     what = "a matcher"
 
     exact: Any = None
-    negated: MatcherModel | None = Field(None, alias="not")
+    negated: "MatcherModel | None" = Field(None, alias="not")
     schema_: Annotated[dict[str, Any], Wanted("a mapping")] = Field(
         default_factory=dict, alias="schema"
     )
 
     @model_validator(mode="after")
-    def _is_one(self) -> MatcherModel:
+    def _is_one(self) -> "MatcherModel":
         if len(self.model_fields_set) != 1:
             problem = f"must hold one of exact, not, schema, found {len(self.model_fields_set)}"
             raise FieldError((), problem)
@@ -261,7 +259,7 @@ class ExpectationModel(SuitePart):
         return target
 
     @model_validator(mode="after")
-    def _fits(self) -> ExpectationModel:
+    def _fits(self) -> "ExpectationModel":
         span = self.spans[self.target]
         matcher = self.matcher.matcher(self.target, span)
         tries = filter(span.holds, [*_scalars(matcher.written), *_VALUES])
@@ -287,7 +285,7 @@ class CalibrationExpectationModel(ExpectationModel):
     """The subject whose composite is checked; the worst one by default."""
 
     @model_validator(mode="after")
-    def _splits(self) -> CalibrationExpectationModel:
+    def _splits(self) -> "CalibrationExpectationModel":
         if self.subject is not None:
             if self.target != COMPOSITE:
                 problem = f"has subject beside {self.target}, which is of all subjects"
@@ -332,7 +330,7 @@ class Entry(SuitePart):
     _node: Node = PrivateAttr()
 
     @model_validator(mode="after")
-    def _has_one_source(self) -> Entry:
+    def _has_one_source(self) -> "Entry":
         if bool(self.file) is bool(self.run):
             key = self.file_key
             text = f"has both {key} and run" if self.run else f"has neither {key} nor run"
@@ -406,7 +404,7 @@ class CalibrationGate(Entry):
     )
 
     @model_validator(mode="after")
-    def _has_inputs(self) -> CalibrationGate:
+    def _has_inputs(self) -> "CalibrationGate":
         if self.frame is not None and self.run is not None:
             problem = "has frame beside run, and a run has its own draw"
             raise FieldError(("frame",), problem, "Leave it out.")
@@ -480,7 +478,7 @@ class SuiteModel(SuitePart):
     calibration: Annotated[list[CalibrationGate] | None, Field(min_length=1)] = None
 
     @model_validator(mode="after")
-    def _has_gates(self) -> SuiteModel:
+    def _has_gates(self) -> "SuiteModel":
         if self.jury is None and self.calibration is None:
             raise FieldError((), "holds no gates", "Write a list under jury: or calibration:.")
         return self

@@ -4,8 +4,6 @@ Bodies, tags and packed ballots are written as they are read. The narrow rows de
 run (the draw does), so they wait as columns in a temporary file and are written last.
 """
 
-from __future__ import annotations
-
 import json
 import marshal
 import sqlite3
@@ -36,7 +34,7 @@ SIZE = 4096
 """The number of places in a row; the last of an order may have fewer."""
 
 
-def pieces(run: int, name: str, places: array[int]) -> Iterator[tuple[int, str, int, bytes]]:
+def pieces(run: int, name: str, places: "array[int]") -> Iterator[tuple[int, str, int, bytes]]:
     """Yield the rows that hold an order."""
     for first in range(0, len(places), SIZE):
         yield run, name, first, places[first : first + SIZE].tobytes()
@@ -49,7 +47,7 @@ def put(conn: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> No
 
 def read(
     conn: sqlite3.Connection, run: int, name: str, start: int = 0, end: int | None = None
-) -> array[int]:
+) -> "array[int]":
     """Return the places of a run's verdicts in one of its orders, from ``start`` up to ``end``."""
     most = sys.maxsize if end is None else end
     query = """SELECT places FROM orders WHERE run = ? AND name = ? AND first > ? AND first < ?
@@ -77,7 +75,7 @@ def problems(conn: sqlite3.Connection, run: int) -> Iterator[str]:
             yield f"its order {name} is not that of its verdicts"
 
 
-def _sorted(conn: sqlite3.Connection, run: int, name: str) -> array[int]:
+def _sorted(conn: sqlite3.Connection, run: int, name: str) -> "array[int]":
     query = f"SELECT pos FROM verdicts WHERE run = ? ORDER BY {name}"
     return array("i", first_column(conn, query, (run,)))
 
@@ -119,9 +117,9 @@ class ReadReport(Struct, frozen=True):
     """A report whose bodies are in the desk and whose rows wait: its counts, draw and notes."""
 
     new: NewRun
-    counts: Counts
-    measures: RunMeasures
-    drawn: Draw
+    counts: "Counts"
+    measures: "RunMeasures"
+    drawn: "Draw"
     columns: Sequence[Any]
     """The columns ``_DRAWN`` of the rows."""
     seed: str
@@ -163,7 +161,7 @@ class Ingest:
 
     def read(
         self,
-        bodies: Iterable[Written],
+        bodies: "Iterable[Written]",
         position: Callable[[], float],
         notes: Callable[[], tuple[list[str], int]],
     ) -> ReadReport:
@@ -205,7 +203,7 @@ class Ingest:
         told = with_undecided(noted, tally)
         return ReadReport(new, tally, found, drawn, columns, seed, told, skipped)
 
-    def keep(self, window: VerdictWindow, position: float) -> None:
+    def keep(self, window: "VerdictWindow", position: float) -> None:
         """Write the bodies of the next window, except those that an earlier load has left.
 
         Its rows wait until the run is drawn.
@@ -253,7 +251,7 @@ class Ingest:
             yield marshal.loads(self._spool.read(sizes[part]))  # noqa: S302 - our own
             at += sum(sizes)
 
-    def draw(self, flags: Any, strata: Any, seed: str, share: float) -> tuple[Draw, list[Any]]:
+    def draw(self, flags: Any, strata: Any, seed: str, share: float) -> "tuple[Draw, list[Any]]":
         """Draw the verdicts that were kept, and return the draw with the columns ``_DRAWN``."""
         from reviewdesk.domain.labels.draw import draw
 
@@ -317,7 +315,7 @@ _UNDECIDED = (
 _VOTELESS = "without a decision: no juror cast a vote"
 
 
-def with_undecided(notes: list[str], counts: Counts) -> list[str]:
+def with_undecided(notes: list[str], counts: "Counts") -> list[str]:
     """Return the notes of a run, ending in how many of its verdicts have no decision and why."""
     kept = [note for note in notes if not note.endswith((_UNDECIDED, _VOTELESS))]
     reasons = ((counts.undecidable, _UNDECIDED), (counts.voteless, _VOTELESS))
