@@ -5,7 +5,7 @@ The header is read when the report is opened; the verdicts are streamed.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.json import decode
@@ -13,10 +13,10 @@ from msgspec.json import decode
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
-from reviewdesk.errors import ReportError
+from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
-from reviewdesk.reports.bytes.window import Outline, Window, read_lines, together
+from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import (
@@ -36,6 +36,25 @@ _ANSWER_HINT = (
 )
 _COUNT_AT_MOST = 20_000
 """The number of verdicts after a bad one that are searched to count other bad ones."""
+
+
+_Item = TypeVar("_Item")
+_TOGETHER = 64
+
+
+def together(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield items in groups, which saves time; an error is raised after the items before it."""
+    some: list[_Item] = []
+    try:
+        for item in items:
+            some.append(item)
+            if len(some) == _TOGETHER:
+                yield some
+                some = []
+    except ReviewDeskError:
+        yield some
+        raise
+    yield some
 
 
 class ReportVerdict(NamedTuple):

@@ -7,13 +7,13 @@ import string
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.dense import occurrences
-from reviewdesk.errors import InputFileError, ReviewDeskError
+from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import (
     MAX_ITEM,
     UNCLEAN,
@@ -65,25 +65,6 @@ def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
 
 def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
     return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
-
-
-_Item = TypeVar("_Item")
-_TOGETHER = 64
-
-
-def together(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    """Yield items in groups, which saves time; an error is raised after the items before it."""
-    some: list[_Item] = []
-    try:
-        for item in items:
-            some.append(item)
-            if len(some) == _TOGETHER:
-                yield some
-                some = []
-    except ReviewDeskError:
-        yield some
-        raise
-    yield some
 
 
 class TextLine(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
+from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import LabelWords
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import must_be
@@ -182,6 +183,12 @@ def _plain(column: str) -> str:
     return _SEPARATORS.sub("_", _IN_BRACKETS.sub("", column.strip())).casefold()
 
 
+TOTALS = (
+    r"average|averages|avg\.?|mean|median|totals?|grand total|sum|overall|pass rate|pass %|% pass"
+    r"|accuracy|consensus|majority|aggregate|sd|std|stdev|std dev|min|max|count|summe|gesamt"
+    r"|mittelwert|mittel|durchschnitt|moyenne|total général|promedio|media"
+)
+"""The names of rows and columns that sum up others."""
 _IN_BRACKETS = re.compile(r"(?:\s*\([^()]*\)|/v\d+)\Z")
 """A remark behind the name of a column, such as ``(1-5)`` or ``/v1``."""
 
@@ -358,6 +365,17 @@ def likely_number(value: Any) -> float | int | None:
         return number(value, "")
     except CellError:
         return None
+
+
+def likely_amount(value: Any, factor: float = 1) -> float | int | None:
+    """Return the number of a cell times a factor, if it is a number of at least 0."""
+    return values.amount(likely_number(value), factor)
+
+
+def likely_whole(value: Any) -> float | None:
+    """Return the number of a cell, if it is a whole number of at least 0."""
+    amount = likely_amount(value)
+    return amount if amount is not None and amount == int(amount) else None
 
 
 def name(value: Any) -> str:

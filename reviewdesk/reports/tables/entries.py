@@ -24,7 +24,9 @@ from reviewdesk.reports.tables.cells import (
     Cells,
     blank,
     is_criterion,
+    likely_amount,
     likely_number,
+    likely_whole,
     name,
     with_decimal_point,
     without_remark,
@@ -60,23 +62,14 @@ _CELLS = {
 """The paths and roles of the cells that make a ballot; most ballots agree in them."""
 
 
-def _amount(value: Any, factor: float = 1) -> float | int | None:
-    return values.amount(likely_number(value), factor)
-
-
-def _whole(value: Any) -> float | None:
-    amount = _amount(value)
-    return amount if amount is not None and amount == int(amount) else None
-
-
 _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "reason": ("reason", values.text),
     "raw": ("raw", values.text),
-    "latency_s": ("latency_ms", lambda value: _amount(value, 1000)),
-    "latency_ms": ("latency_ms", _amount),
-    "cost_usd": ("cost_usd", _amount),
-    "tokens_in": ("tokens_in", _whole),
-    "tokens_out": ("tokens_out", _whole),
+    "latency_s": ("latency_ms", lambda value: likely_amount(value, 1000)),
+    "latency_ms": ("latency_ms", likely_amount),
+    "cost_usd": ("cost_usd", likely_amount),
+    "tokens_in": ("tokens_in", likely_whole),
+    "tokens_out": ("tokens_out", likely_whole),
     "at": ("at", values.time),
     "temperature": ("temperature", likely_number),
     "raw_score": ("raw_score", likely_number),
@@ -325,7 +318,7 @@ class MapReader:
             for name, key in of_rule.items()
             if name not in {"decision", "output"} and (value := getattr(self.made, name))
         }
-        self._whole = False
+        self.likely_whole = False
         """Whether a row of this tool holds a whole panel, so that rows of an id are not joined."""
         for raw in [shared | one for one in self.made.ballots] or [shared]:
             rule = convert(raw, BallotRule)
@@ -347,7 +340,7 @@ class MapReader:
             if not (rule.each or rule.columns):
                 continue
             if self.made.name and ("*" in raw.get("judge", "*") or rule.each):
-                self._whole = True
+                self.likely_whole = True
             texts = " + ".join([*(raw.get(path, "") for path in _PATHS), *rule.where])
             known = self._known.setdefault(rule.each, set())
             known.update(one.split(".")[0] for one in _WAYS.split(texts))
@@ -425,7 +418,7 @@ class MapReader:
             inputs = self._of_row(row.cells)
             first = row.number == 1 or not self._last_items
             below = self._below and not first and all(map(blank, inputs))
-            if self._whole or first or (inputs != self._last and not below):
+            if self.likely_whole or first or (inputs != self._last and not below):
                 self._last = inputs
                 self._last_items = {"": self._new_item(row, remarks)}
             items = self._last_items
@@ -468,7 +461,7 @@ class MapReader:
         group = item
         if len(item) > _TITLE:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
-        if self._whole:
+        if self.likely_whole:
             group = f"{group}\0{row.number}"
         title = names_in(": ", cells, self._title, _TITLE) if self._title else ""
         return TableItem((group, rubric), item, rubric, "", title, facts)

@@ -9,6 +9,7 @@ from typing import Any
 from reviewdesk.reports.tables.cells import (
     BALLOT,
     REASONS,
+    TOTALS,
     CellError,
     Cells,
     is_answer,
@@ -20,7 +21,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     roles_of,
 )
-from reviewdesk.reports.tables.rows import TOTALS, TableRow, flat_names
+from reviewdesk.reports.tables.rows import TableRow, flat_names
 from reviewdesk.reports.tables.table_map import at_path, elements
 from reviewdesk.reports.wording import JsonObject
 

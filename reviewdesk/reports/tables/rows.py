@@ -24,6 +24,7 @@ from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import (
+    TOTALS,
     Cells,
     is_answer,
     likely_number,
@@ -477,12 +478,6 @@ def _csv_layout(text: str) -> Layout | None:
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
-TOTALS = (
-    r"average|averages|avg\.?|mean|median|totals?|grand total|sum|overall|pass rate|pass %|% pass"
-    r"|accuracy|consensus|majority|aggregate|sd|std|stdev|std dev|min|max|count|summe|gesamt"
-    r"|mittelwert|mittel|durchschnitt|moyenne|total général|promedio|media"
-)
-"""The names of rows and columns that sum up others."""
 _TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
 _SUMMED = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b", re.IGNORECASE)
 _FOOTNOTE = re.compile(

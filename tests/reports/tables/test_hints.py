@@ -47,7 +47,8 @@ def _options(words: list[str]) -> dict[str, Any]:
 def _outcome(name: str, options: Mapping[str, Any]) -> str:
     """Return an empty text if a file opens, else the message."""
     try:
-        list(read(Source.from_bytes(name, FILES[name]), ReadOptions(**options)).verdicts())
+        known = {key: options[key] for key in options.keys() & ReadOptions.__struct_fields__}
+        list(read(Source.from_bytes(name, FILES[name]), ReadOptions(**known)).verdicts())
     except ReviewDeskError as error:
         return str(error)
     return ""
