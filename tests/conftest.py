@@ -47,7 +47,7 @@ sys.dont_write_bytecode = False
 os.environ["TEXTUAL_FPS"] = "1"
 
 # The same examples on every run and every machine, and none that fails for being slow.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=15)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=10)
 settings.load_profile("default")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk import file_output
 from reviewdesk.file_output import whole_file, whole_path
-from tests.helpers import open_desk
+from tests.helpers import mostly_slow, open_desk
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
 
@@ -180,7 +180,7 @@ with file_output.whole_file(Path(sys.argv[1]), replace={replace}) as out:
 """
 
 
-@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("replace", mostly_slow([True, False]))
 def test_a_kill_leaves_nothing_under_the_name(tmp_path: Path, replace: bool) -> None:
     path = tmp_path / "a"
     if replace:

@@ -152,6 +152,7 @@ def edited(review: Review, old: str = "", new: str = "") -> None:
     review.after()
 
 
+@pytest.mark.slow
 def test_a_panel_that_cannot_be_used_may_be_edited_again(review: Review, tmp_path: Path) -> None:
     opened(review, tmp_path)
     key(review, "s")

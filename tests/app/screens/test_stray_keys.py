@@ -47,7 +47,8 @@ async def burst(stage: Stage, *keys: str) -> None:
     await stage.settle()
 
 
-@pytest.mark.parametrize("size", [WIDE, pytest.param(SMALL, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
 async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -13,7 +13,7 @@ from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent, append
 from reviewdesk.store.figures import QUESTION as KIND
 from tests.cli.conftest import Cli
-from tests.helpers import numbered, open_desk, report, verdict
+from tests.helpers import mostly_slow, numbered, open_desk, report, verdict
 
 
 @pytest.fixture
@@ -105,15 +105,17 @@ def test_a_label_that_was_undone_before_the_question_does_not_change_the_draw(
 
 @pytest.mark.parametrize(
     "detail",
-    [
-        {"question": 5},
-        {"question": {"figure": "kappa", "op": ">=", "limit": 0.5}},
-        {"question": {"figure": "accuracy", "op": ">=", "limit": 7}},
-        {"question": {"figure": "accuracy", "op": ">=", "limit": 0.5, "guesses": {"0": 9}}},
-        {"question": {"figure": "accuracy", "width": 0.5, "planned": 10**9}},
-        {"question": {"figure": "accuracy", "width": 0.5, "of": ["panel", "nobody"]}},
-        {"question": {"figure": "accuracy", "width": 0.5, "of": ["a", "b", "c"]}},
-    ],
+    mostly_slow(
+        [
+            {"question": 5},
+            {"question": {"figure": "kappa", "op": ">=", "limit": 0.5}},
+            {"question": {"figure": "accuracy", "op": ">=", "limit": 7}},
+            {"question": {"figure": "accuracy", "op": ">=", "limit": 0.5, "guesses": {"0": 9}}},
+            {"question": {"figure": "accuracy", "width": 0.5, "planned": 10**9}},
+            {"question": {"figure": "accuracy", "width": 0.5, "of": ["panel", "nobody"]}},
+            {"question": {"figure": "accuracy", "width": 0.5, "of": ["a", "b", "c"]}},
+        ]
+    ),
 )
 def test_a_question_that_another_desk_made_up_is_none(
     run: Cli, desk_path: Path, detail: dict[str, object]

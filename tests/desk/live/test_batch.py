@@ -103,13 +103,19 @@ def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
 
 @pytest.mark.parametrize(
     ("more", "decision", "why"),
-    [
-        ("strategy_for: {red: unanimous}\n", "inconclusive", "did not answer, and its vote could"),
-        ("strategy_for: {red: lowest}\n", "inconclusive", "1 of 5 jurors did not answer"),
-        ("strategy_for: {red: mean}\n", "pass", None),
-        ("strategy_for: {red: majority}\n", "pass", None),
-        ("min_answered: 5\n", "error", "4 of 5 jurors answered, and the panel needs 5"),
-    ],
+    mostly_slow(
+        [
+            (
+                "strategy_for: {red: unanimous}\n",
+                "inconclusive",
+                "did not answer, and its vote could",
+            ),
+            ("strategy_for: {red: lowest}\n", "inconclusive", "1 of 5 jurors did not answer"),
+            ("strategy_for: {red: mean}\n", "pass", None),
+            ("strategy_for: {red: majority}\n", "pass", None),
+            ("min_answered: 5\n", "error", "4 of 5 jurors answered, and the panel needs 5"),
+        ]
+    ),
 )
 def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
     desk: Desk, room: Room, more: str, decision: str, why: str | None
@@ -228,18 +234,20 @@ def test_only_what_has_changed_is_asked_anew(room: Room) -> None:
 
 @pytest.mark.parametrize(
     ("status", "body", "kind", "calls"),
-    [
-        (401, b'{"error": {"message": "bad key"}}', "unauthorized", 1),
-        (404, b'{"error": {"message": "no such model"}}', "not_found", 1),
-        (400, b'{"error": {"message": "Your credit balance is too low"}}', "spent_credit", 1),
-        (400, b'{"error": {"message": "too long"}}', "bad_request", 1),
-        (500, b"", "server_error", 4),
-        (200, b"<html>log in", "not_json", 4),
-        (200, b'{"error": {"message": "sorry"}}', "error_in_200", 4),
-        (200, b'{"choices": [{"message": {"content": "I pass it."}}]}', "no_object", 1),
-        (200, CUT, "truncated", 1),
-        (None, b"", "timeout", 4),
-    ],
+    mostly_slow(
+        [
+            (401, b'{"error": {"message": "bad key"}}', "unauthorized", 1),
+            (404, b'{"error": {"message": "no such model"}}', "not_found", 1),
+            (400, b'{"error": {"message": "Your credit balance is too low"}}', "spent_credit", 1),
+            (400, b'{"error": {"message": "too long"}}', "bad_request", 1),
+            (500, b"", "server_error", 4),
+            (200, b"<html>log in", "not_json", 4),
+            (200, b'{"error": {"message": "sorry"}}', "error_in_200", 4),
+            (200, b'{"choices": [{"message": {"content": "I pass it."}}]}', "no_object", 1),
+            (200, CUT, "truncated", 1),
+            (None, b"", "timeout", 4),
+        ]
+    ),
 )
 def test_whatever_holds_no_answer_is_asked_again_on_resume(
     room: Room, status: int | None, body: bytes, kind: str, calls: int

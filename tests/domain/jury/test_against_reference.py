@@ -94,6 +94,7 @@ def test_one_verdict_is_a_column_of_length_one(verdicts: list[Verdict]) -> None:
         near(alone.score, [None if one != one else one for one in together.score[[at]].tolist()])  # noqa: PLR0124
 
 
+@pytest.mark.slow
 @given(VERDICTS)
 def test_values_that_are_not_exact_decide_the_same(verdicts: list[Verdict]) -> None:
     exact: Verdicts = verdicts_of(verdicts)

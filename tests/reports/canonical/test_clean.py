@@ -14,7 +14,7 @@ from reviewdesk.reports import Source, read
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, ImportTally, decode_clean, decode_whole
 from reviewdesk.reports.canonical.rules import clean_verdicts, stored_form
 from tests.domain.bodies import bodies
-from tests.helpers import SAMPLES
+from tests.helpers import SAMPLES, mostly_slow
 
 PLAIN = '{"id": "a", "case": {"test": "t"}, "jurors": [{"id": "j", "score": 1}]}'
 
@@ -87,7 +87,7 @@ LAYOUTS: list[Any] = [{}, {"separators": (",", ":")}, {"indent": 2}, {"ensure_as
 
 @pytest.mark.parametrize(
     ("name", "layout"),
-    [*(("hostile.json", layout) for layout in LAYOUTS), ("code-review.json", LAYOUTS[2])],
+    mostly_slow([*(("hostile.json", one) for one in LAYOUTS), ("code-review.json", LAYOUTS[2])]),
 )
 def test_every_layout_of_a_report_gives_the_same_verdicts(name: str, layout: Any) -> None:
     whole = json.loads((SAMPLES / name).read_text())

@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, formats, read
-from tests.helpers import SHARED
+from tests.helpers import SHARED, mostly_slow
 
 HEADER = {"schema": "reviewdesk.report/1", "title": "T", "generator": {"model": "m"}}
 
@@ -319,7 +319,7 @@ REFUSED = {"jury5-llmbar.csv", "jury5-llmbar.junit.xml", "wide.csv"}
 
 @pytest.mark.parametrize(
     "path",
-    sorted((SHARED / "formats").glob("*/*")),
+    mostly_slow(sorted((SHARED / "formats").glob("*/*"))),
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_real_and_broken_files_open_or_are_refused_in_one_line(path: Path) -> None:

@@ -196,6 +196,7 @@ def test_generated_and_published_schema_accept_the_same(step: int) -> None:
         assert fits == validator.is_valid(document), json.dumps(document)
 
 
+@pytest.mark.slow
 @STEPS
 def test_header_definitions_agree(step: int) -> None:
     if not PUBLISHED.exists():
