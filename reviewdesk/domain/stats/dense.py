@@ -57,8 +57,13 @@ class Moments(Struct, frozen=True):
         return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
+_LONG = 8192
+
+
 def occurrences(data: bytes, byte: bytes) -> int:
-    """Count a byte, in a tenth of the time that ``bytes.count`` takes."""
+    """Count a byte, in long data in a tenth of the time that ``bytes.count`` takes."""
+    if len(data) < _LONG:
+        return data.count(byte)
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
