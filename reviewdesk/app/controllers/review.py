@@ -280,7 +280,7 @@ def _export(core: Core, argument: str) -> None:
     session = core.session
     if waiting := core.desk.apart.waiting(session.run):
         held = plural(len(waiting), "label")
-        problem = f"the file would hold {held} of others that you are not to see yet"
+        problem = f"the file would hold {held} of others that you may not see yet"
         raise UsageError(problem, "Label these items first.")
     if session.view.blind and (session.withheld or files.run_kind(path) is not None):
         problem = "the file would hold what the panel said, which blind review hides"

@@ -281,8 +281,7 @@ class Assessment(Struct, frozen=True):
     @property
     def split(self) -> bool:
         """Whether the jurors differ: in labels if they answered by label, else in pass and fail."""
-        votes = 0 < self.votes.passes < self.votes.answered
-        return len(self.labels) > 1 if self.labels else votes
+        return len(self.labels) > 1 if self.labels else self.votes.split
 
     @property
     def stopped_early(self) -> bool:

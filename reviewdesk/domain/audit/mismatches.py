@@ -257,7 +257,7 @@ class AuditedVerdict:
             return f"escalation: reported, but {words} is {own}"
         # A vote that depends on an unknown threshold may have split the panel too.
         waiting = any(one.undetermined for one in verdict.ballots)
-        split = 0 < self.votes.passes < self.votes.answered or len(set(self.labels)) > 1
+        split = self.votes.split or len(set(self.labels)) > 1
         if waiting or split or "threshold" in verdict.set_by_you:
             return None
         return f"escalation: reported, but {words} is {own} and the votes agree"

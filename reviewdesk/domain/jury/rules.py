@@ -230,6 +230,10 @@ class Votes(Struct, frozen=True):
         return self.answered - self.passes
 
     @property
+    def split(self) -> bool:
+        return 0 < self.passes < self.answered
+
+    @property
     def known(self) -> bool:
         """Whether votes were cast, and every juror that answered cast or withheld its vote."""
         return self.answered > 0 and not self.unknown
