@@ -281,7 +281,7 @@ class Assessment(Struct, frozen=True):
     @property
     def split(self) -> bool:
         """Whether the jurors differ: in labels if they answered by label, else in pass and fail."""
-        return len(self.labels) > 1 if self.labels else self.votes.split
+        return Flag.SPLIT in self.flags
 
     @property
     def stopped_early(self) -> bool:
