@@ -22,7 +22,7 @@ from reviewdesk.cli.common import (
     say,
     say_section,
 )
-from reviewdesk.cli.live.options import check_terminal, limit_options, require_consent
+from reviewdesk.cli.live import check_terminal, limit_options, require_consent
 from reviewdesk.cli.plain import document_text
 from reviewdesk.cli.terminal import can_ask
 from reviewdesk.desk import files

@@ -34,7 +34,7 @@ GROUPS = {
         review.queue review.show labels.label labels.labels export.export""",
     "Figures and gates": """figures.calibrate figures.ask figures.compare figures.whatif
         figures.gate start.explain""",
-    "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun improve.improve",
+    "Ask jurors": "live.panel live.judge live.rerun improve.improve",
     "Desk and program": """desk.desk servers.serve servers.mcp config.config
         start.completion""",
 }

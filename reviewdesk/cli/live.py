@@ -1,0 +1,516 @@
+"""Ask jurors, after consent and within a ceiling: panels, cases to judge, verdicts once more.
+
+`improve try` shares the options of calls, and the consent to them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import click
+from msgspec.structs import replace
+
+from reviewdesk.cli.common import (
+    ProgressLine,
+    complete_verdicts,
+    current_settings,
+    desk_path,
+    dump,
+    file_argument,
+    flag,
+    leave,
+    open_desk,
+    option,
+    options,
+    put,
+    put_json,
+    put_result,
+    say,
+    say_section,
+)
+from reviewdesk.cli.plain import document_text, section_text
+from reviewdesk.cli.terminal import agreed, can_ask
+from reviewdesk.errors import Cancelled, ExitCode, UsageError
+from reviewdesk.views.document import Facts, Section
+from reviewdesk.views.words import money
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.desk.live.batch import Order
+    from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
+    from reviewdesk.domain.panel.rerun import RerunSummary
+    from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, ConsentPlan
+    from reviewdesk.domain.verdict import CanonicalBallot
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Amount(click.FloatRange):
+    """A finite number in a range, with or without a dollar sign."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Parse the number; not a number at all, ``nan`` and ``inf`` are refused."""
+        text: Any = str(value).removeprefix("$")
+        found: float = super().convert(text, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
+
+
+def _allowance(_ctx: click.Context, _param: click.Parameter, text: str) -> Allowance:
+    """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
+    from reviewdesk.domain.panel.turnout import Allowance
+
+    is_percent = text.endswith("%")
+    is_share = is_percent or "." in text
+    try:
+        value = float(text.removesuffix("%")) / (100 if is_percent else 1)
+    except ValueError:
+        value = math.nan
+    if not (0 <= value <= 1 if is_share else text.isdecimal() and text.isascii()):
+        hint = "Write a whole number such as 3, or a share such as 5% or 0.05."
+        raise click.BadParameter(f"{text!r} is neither a count nor a share of ballots. {hint}")
+    return Allowance(value, is_share)
+
+
+_CALLS = click.IntRange(1, 1000)
+_SECONDS = _Amount(0, 86_400, min_open=True)
+_LIMITS = (
+    option("--max-cost", "USD", "Stop before spending more.", type=_Amount(0)),
+    option("--concurrency", "N", "Simultaneous calls; 16 by default.", type=_CALLS, default=16),
+    option("--per-host", "N", "Simultaneous calls to one host.", type=_CALLS),
+    option(
+        "--deadline", "SECONDS", "Seconds to keep trying for each ballot; 600 by default.",
+        type=_SECONDS,
+    ),
+    option(
+        "--max-wait", "SECONDS",
+        "Longest pause of a model before its jurors are skipped; 600 by default.", type=_SECONDS,
+    ),
+    option(
+        "--max-failed", "N", "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
+        default="0", callback=_allowance,
+    ),
+)  # fmt: skip
+
+
+def limit_options(command: F) -> F:
+    """Add the options of what a run may spend, open, wait for and lose: the fields of an order."""
+    for add in reversed(_LIMITS):
+        command = add(command)
+    return command
+
+
+def ask_consent(section: Section, *, yes: bool, note: str = "") -> bool:
+    """Show what would be sent; return whether it may be, as agreed in advance or now."""
+    say_section(section)
+    if note:
+        say(note)
+    return yes or agreed("send?")
+
+
+def require_consent(section: Section, *, yes: bool) -> None:
+    """Show what would be sent; unless that is agreed to, end the command."""
+    if not ask_consent(section, yes=yes):
+        say("nothing was sent")
+        leave(ExitCode.INTERRUPTED)
+
+
+def check_terminal() -> None:
+    """Raise UsageError, before anything is read, if there is no terminal to ask on."""
+    if not can_ask():
+        raise UsageError(
+            "nothing is sent without consent, and there is no terminal to ask on", "Give --yes."
+        )
+
+
+@click.group()
+def panel() -> None:
+    """Create and check panels of LLM jurors."""
+
+
+@panel.command(epilog="Example: reviewdesk panel check panel.yaml")
+@file_argument("path", metavar="PANEL")
+@option("--generator", "MODEL", "Model whose responses are judged.")
+@options("json")
+def check(*, path: str, generator: str | None, as_json: bool) -> None:
+    """Check a panel file.
+
+    Shows jurors, families, weights, what the panel tolerates, cost and keys. Sends nothing.
+    """
+    from reviewdesk.desk.live.panel_new import check_panel
+    from reviewdesk.domain.verdict import Generator
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import panel as composition
+
+    current_settings()  # they may name the keys
+    found = check_panel(path, generator=Generator(generator) if generator else None)
+    document = composition(found.panel, found.missing, found.malformed)
+    put_result(shapes.check(found), document, as_json=as_json)
+
+
+_NEW = """\b
+Examples:
+  reviewdesk panel new panel.yaml
+  reviewdesk panel new panel.yaml --from report.jsonl --probe
+  reviewdesk panel new p.yaml --juror claude-haiku-5-5 --juror ollama/qwen3:8b"""
+
+
+@panel.command(epilog=_NEW)
+@file_argument("path", metavar="FILE")
+@option("--from report", "FILE", "Report whose jurors and rule to take.")
+@option("--juror jurors", "VENDOR/MODEL", "Model to add; repeatable.", multiple=True)
+@option("--rubric", "TEXT", "Rubric for cases without one.")
+@flag("--probe", "Try each juror with one call.")
+@flag("--yes", "Send without asking.")
+@flag("--force", "Replace FILE.")
+@options("json")
+def new(
+    *, path: str, report: str | None, jurors: tuple[str, ...], rubric: str | None, probe: bool,
+    yes: bool, force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Write a panel file.
+
+    Without --from and --juror, takes a current model of each vendor whose key is set. Shows what a
+    case costs. Only --probe sends anything; it exits 1 if a juror gives no answer.
+    """
+    from reviewdesk.desk.live import panel_new
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import panel as composition
+
+    if report and jurors:
+        raise UsageError("--from and --juror choose different jurors", "Give one of them.")
+    if probe and not yes:
+        check_terminal()
+    current_settings()  # they may name the keys and the prices
+    if report:
+        draft = panel_new.from_report(report, rubric=rubric)
+    elif jurors:
+        draft = panel_new.from_models(jurors, rubric=rubric)
+    else:
+        draft = panel_new.from_environment(rubric=rubric)
+    panel_new.write_panel(draft, Path(path), force=force)
+    found = panel_new.check_panel(path)
+    if as_json:
+        put_json({**shapes.check(found), "notes": list(draft.notes)})
+    else:
+        put(document_text(composition(found.panel, found.missing, found.malformed)))
+        for note in draft.notes:
+            put(f"note      {note}")
+        put(f"written   {path}")
+    if probe:
+        _probe(path, yes=yes)
+
+
+def _probe(path: str, *, yes: bool) -> None:
+    import asyncio
+
+    from reviewdesk.desk.live import panel_new
+    from reviewdesk.desk.live.rerun import panel_from
+    from reviewdesk.views.panel import consent
+
+    spec = panel_from(path)
+    require_consent(consent(panel_new.probe_plan(spec)), yes=yes)
+    ballots = asyncio.run(panel_new.probe(spec))
+    for ballot in ballots:
+        cost = ballot.get("cost_usd")
+        seconds = (ballot.get("latency_ms") or 0) / 1000
+        price = "" if cost is None else f" · ${cost:.2g}"
+        say(f"{plain_ballot(ballot)} · {seconds:.1f} s{price}")
+    if not all(ballot.get("status") in {"ok", "abstained"} for ballot in ballots):
+        leave(ExitCode.FAILED)
+
+
+_JUDGE = """\b
+Examples:
+  reviewdesk judge cases.jsonl --panel panel.yaml --dry-run
+  reviewdesk judge cases.jsonl --panel panel.yaml -o out.jsonl
+  reviewdesk judge cases.jsonl --panel panel.yaml -o out.jsonl --max-cost 5
+  reviewdesk judge cases.jsonl --panel panel.yaml -o out.jsonl --yes --resume"""
+
+
+@click.command(epilog=_JUDGE)
+@file_argument("cases")
+@option("--panel", "FILE", "Panel file, YAML or TOML.", required=True)
+@option("-o --output report", "REPORT", "Report to write; .jsonl means JSON Lines.")
+@flag("--resume", "Continue a run that was stopped.")
+@limit_options
+@flag("--stop-when-decided", "Ask jurors only while they can change the decision.")
+@flag("--batch", "Use the vendors' batch interfaces, at half the price.")
+@option("--cache", "DIR", "Keep and reuse replies in DIR.")
+@flag("--yes", "Send without asking.")
+@flag("--dry-run", "Print what would be sent; send nothing.")
+@options("force", "json")
+def judge(
+    *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
+    stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
+    as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Ask a panel about every case of CASES; write a report.
+
+    CASES is JSON Lines: {"id", "output", "input", "rubric",
+    "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
+    come first: a case that fails one asks no juror. Nothing is sent before you agree.
+
+    Every reply is on disk, in REPORT.replies.db or the desk that --desk names, before it is used.
+    --resume continues a run that was stopped. Exits 1 if more ballots fail than
+    --max-failed allows.
+
+    With --stop-when-decided, asks the next juror only while an answer could change the decision, so
+    the decision is that of the full panel. Prints how many calls that saved.
+
+    With --batch, OpenAI, Anthropic, Gemini and Mistral are asked by their batch interfaces, and the
+    command ends; --resume fetches the answers, asks other jurors live, and writes the report.
+
+    --max-cost needs a price for each juror, and counts every open call at its worst case.
+    """
+    settings = current_settings()  # they may name the keys
+    stdin = sys.stdin.buffer if cases == "-" else None
+    from reviewdesk.desk.live.batch import Order
+
+    order = Order(
+        cases=cases, panel=panel, report=report or "", resume=resume, force=force, yes=yes,
+        stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
+        desk=desk_path() if settings.source("desk") == "--desk" else None, **given,
+    )  # fmt: skip
+    if dry_run:
+        from reviewdesk.desk.live.batch import preview
+        from reviewdesk.views.panel import hosts
+
+        plan, sent = preview(order, stdin=stdin)
+        say_section(Section("", (Facts(tuple(hosts(plan.hosts, plan.missing_keys))),)))
+        for one in sent:
+            click.echo(dump(one))
+        return
+    if report is None or report == "-":
+        raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
+    _judge(order, stdin, as_json=as_json)
+
+
+def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
+    from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import consent
+
+    if not order.yes:
+        check_terminal()
+    line = ProgressLine("cases")
+
+    def agreed(plan: ConsentPlan) -> bool:
+        return ask_consent(consent(plan), yes=order.yes, note="see it all with --dry-run")
+
+    try:
+        found = judge_cases(order, BatchListener(agreed, line.live, line.note), stdin=stdin)
+        problem = found.problem
+        failed = bool(problem)
+    except CallsPendingError as told:
+        found = None
+        pending = told.pending
+        problem = told.message
+        failed = bool(pending.unsent)
+    finally:
+        line.done()
+    if as_json:
+        put_json(shapes.pending(pending) if found is None else shapes.batch(found))
+    elif found is not None:
+        _put_plain(found)
+    if problem:
+        say(problem)
+    if failed:
+        leave(ExitCode.FAILED)
+
+
+def _put_plain(found: BatchSummary) -> None:
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import turnout
+
+    figures = shapes.figures(found)
+    cost = figures.pop("cost_usd")
+    figures.pop("calls_saved", None)
+    put(figures.pop("report"))
+    put(f"  cost: {'unknown' if cost is None else money(cost)}")
+    if found.saved is not None:
+        every = found.calls + found.reused + found.spared
+        put(
+            f"  calls saved: {found.spared} of {every} ({found.saved:.1%}); "
+            "no answer of a juror that was not asked could have turned a decision"
+        )
+    for name, value in figures.items():
+        put(f"  {name.replace('_', ' ')}: {value}")
+    for text in section_text(Section("", turnout(found.turnouts))).splitlines():
+        put(f"  {text}")
+
+
+_RERUN = """\b
+Examples:
+  reviewdesk rerun support/017 --panel panel.yaml
+  reviewdesk rerun support/017 --missing --yes
+  reviewdesk rerun --filter 'esc label:none' --panel panel.yaml --max-cost 2
+  reviewdesk rerun --resume"""
+
+
+@click.command(epilog=_RERUN)
+@click.argument("verdicts", nargs=-1, metavar="[VERDICT]...", shell_complete=complete_verdicts)
+@option("--filter filter_", "FILTER", "Ask about every verdict that matches.")
+@option("--panel", "FILE", "Panel file to ask, or @jurors; the report's own if omitted.")
+@option("--juror jurors", "NAME", "Ask only this juror.", multiple=True)
+@flag("--missing", "Ask only jurors that gave no answer.")
+@flag("--resume", "Finish interrupted re-runs.")
+@flag("--give-up", "End interrupted re-runs; keep what arrived.")
+@limit_options
+@flag("--yes", "Send without asking.")
+@flag("--dry-run", "Print what would be sent; send nothing.")
+@options("run", "json")
+def rerun(
+    *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
+    missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
+    as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Ask jurors again, about verdicts or a filter.
+
+    The new verdicts are shown beside the old ones. Labels stay as they are. Nothing is sent without
+    --yes or your `y`. Every reply is in the desk before it is used: a re-run that was killed or
+    stopped continues with --resume, and pays for no answer twice. --max-cost needs a price for each
+    juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
+    --max-failed allows.
+    """
+    from reviewdesk.desk.live.rerun import RerunOrder, survey
+    from reviewdesk.desk.review.items import unfinished
+    from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
+
+    if jurors and missing:
+        raise UsageError("--juror and --missing ask different jurors", "Give one of them.")
+    if len(set(jurors)) > 1:
+        raise UsageError(
+            "--juror asks one juror, and more than one is named", "Ask them one after the other."
+        )
+    scope = RerunScope.MISSING if missing else RerunScope.JUROR if jurors else RerunScope.PANEL
+    wish = RerunRequest(scope, *jurors[:1])
+    if sum((bool(verdicts), filter_ is not None, resume, give_up)) != 1:
+        raise UsageError(
+            "rerun takes verdicts, --filter, --resume or --give-up",
+            "Give one of them; --filter '' is the whole run.",
+        )
+    if not (yes or dry_run or give_up):
+        check_terminal()
+    order = RerunOrder(wish=wish, source=panel or "", yes=yes, **given)
+    with open_desk() as desk:
+        if give_up:
+            _give_up(desk)
+            return
+        found = (
+            [survey(desk, order, resumes=record) for record in unfinished(desk)]
+            if resume
+            else [_chosen(desk, order, verdicts, filter_, run_name)]
+        )
+        if not found:
+            hint = "Begin one with --filter, or name verdicts."
+            raise UsageError("no re-run was interrupted", hint)
+        for one in found:
+            if dry_run:
+                _print_payloads(desk, one)
+            else:
+                _carry_out(desk, one, as_json=as_json)
+
+
+def _chosen(
+    desk: Desk, order: RerunOrder, names: tuple[str, ...], filter_: str | None, run_name: str | None
+) -> ReadyRerun:
+    from reviewdesk.cli.review import ready
+    from reviewdesk.desk.live.rerun import survey
+    from reviewdesk.desk.review.runs import named_verdict
+
+    if filter_ is None:
+        keys = [named_verdict(desk, name, run_name)[1] for name in dict.fromkeys(names)]
+        return survey(desk, replace(order, keys=keys))
+    run = desk.run(run_name)
+    text = ready(desk, run, filter_)
+    keys = list(desk.queue(run, text, "file"))
+    if not keys:
+        raise UsageError(f"{run.name}: no verdict passes the filter", "Try it with queue --filter.")
+    return survey(desk, replace(order, keys=keys, shown=text))
+
+
+def _give_up(desk: Desk) -> None:
+    from reviewdesk.desk.live.rerun import give_up
+    from reviewdesk.desk.review.items import unfinished
+    from reviewdesk.views.verdict import unfinished_text
+
+    for one in unfinished(desk):
+        give_up(desk, one)
+        say(f"given up: {unfinished_text(one.extent)}")
+
+
+def _print_payloads(desk: Desk, ready: ReadyRerun) -> None:
+    for body in ready.payloads(ready.prepared(desk, key) for key in ready.keys):
+        click.echo(dump(body))
+
+
+def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
+    import asyncio
+
+    from reviewdesk.desk.live.rerun import RerunListener, carry_out
+    from reviewdesk.views.panel import consent, turnout
+    from reviewdesk.views.verdict import asked
+
+    section = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    require_consent(section, yes=ready.order.yes)
+    many = len(ready.keys) > 1
+    line = ProgressLine("verdicts")
+    ends: list[RerunSummary] = []
+    if many:
+        listener = RerunListener(told=line.live, ended=ends.append, noted=line.note)
+    else:
+        came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
+        listener = RerunListener(came, ended=ends.append, noted=line.note)
+    try:
+        found = asyncio.run(carry_out(desk, ready, listener))
+    except KeyboardInterrupt:
+        kept = f": {ends[0].text}" if many and ends else ": the answers are kept"
+        hint = "Continue with rerun --resume." if many else ""
+        raise Cancelled(f"stopped{kept}", hint) from None
+    finally:
+        line.done()
+    _report(desk, ready, found, as_json=as_json)
+    say_section(Section("", turnout(found.turnouts)))
+    if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
+        leave(ExitCode.FAILED)
+
+
+def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool) -> None:
+    """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
+    from reviewdesk.desk.review.items import of_item
+    from reviewdesk.views import verdict as views
+    from reviewdesk.views.json import review as shapes
+
+    records = (
+        (item, next(one for one in of_item(desk, item) if one.plan == done.plan))
+        for key in ready.keys
+        if (done := found.done.get(key))
+        for item in [desk.item(key)]
+    )
+    if as_json:
+        put_json([shapes.rerun(item, made) for item, made in records])
+        return
+    if ready.order.shown is None:
+        for item, made in records:
+            put(section_text(views.result(item, made)))
+        return
+    put(found.text)
+    for item, made in records:
+        if line := views.turned(item, made):
+            put(line)
+
+
+def plain_ballot(ballot: CanonicalBallot) -> str:
+    """Return a ballot as one line of text, for printing as it arrives."""
+    from reviewdesk.views.document import plain
+    from reviewdesk.views.verdict import answer_text
+
+    return f"{ballot['id']}: {plain(answer_text(ballot))}"

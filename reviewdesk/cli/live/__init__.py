@@ -1,1 +1,0 @@
-"""Commands that ask jurors: judge, rerun and panel."""
