@@ -108,7 +108,7 @@ class _Opened:
     @contextmanager
     def use(self, *, writing: bool = False) -> Iterator[Desk]:
         if writing and self.in_memory:
-            hint = "Open the report on a desk of yours: reviewdesk.open(REPORT)."
+            hint = "Open the report on your own desk: reviewdesk.open(REPORT)."
             raise UsageError("a desk in memory keeps no labels", hint)
         with self._lock:
             if not self._end.alive:

@@ -228,7 +228,7 @@ def quoted(text: str) -> str:
 
 def _text_of(path: Path, *, named: bool) -> str | None:
     """Return the text of the settings file; None if it is missing and ``named`` is False."""
-    hint = f"Mend it, or name another file with {_VARIABLE}."
+    hint = f"Fix it, or name another file with {_VARIABLE}."
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -314,7 +314,7 @@ def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
             # Somebody may have written the key itself.
             found = "" if name.startswith("api_key") else f", found {_toml_text(value)}"
             problem = f"{name} must be {_KNOWN[name].wanted}{found}"
-            raise SettingsError(name, problem, "Mend it, or take the line out.") from None
+            raise SettingsError(name, problem, "Fix it, or remove the line.") from None
     return values
 
 

@@ -242,7 +242,7 @@ def test_a_desk_in_memory_computes_and_keeps_nothing(tmp_path: Path) -> None:
         assert desk.run.calibration()["n"] == 1
         assert desk.notes == ("support-bot: 1 label taken from the file",)
         for change in (lambda: desk.run.label("late-fee", "pass"), desk.undo):
-            with pytest.raises(rd.UsageError, match=r"keeps no labels\. Open the report on a desk"):
+            with pytest.raises(rd.UsageError, match=r"keeps no labels\. Open the report on your"):
                 change()
         folder = desk.path.parent
         assert folder.is_dir()

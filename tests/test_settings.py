@@ -157,7 +157,7 @@ def test_a_value_that_is_wrong(file: Path, text: str, said: str) -> None:
     told = refusal(file, text)
     assert told.startswith("config.toml: line ")
     assert said in told
-    assert told.endswith(". Mend it, or take the line out.")
+    assert told.endswith(". Fix it, or remove the line.")
 
 
 @pytest.mark.parametrize(

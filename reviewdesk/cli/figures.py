@@ -46,7 +46,7 @@ _MOST_KEPT = 100
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
 @file_argument("labels", required=False)
-@choice("--confidence", SOURCES, "What to read as confidence.")
+@choice("--confidence", SOURCES, "Figure to use as confidence.")
 @flag("--full", "All figures, by question.")
 @flag("--jurors", "Compare each juror with the labels, and over time.")
 @choice("--by", BY, "Split the figures, the worst first.")
@@ -126,9 +126,9 @@ def _of_run(
 
 @click.command(epilog='Example: reviewdesk ask "accuracy >= 0.9"')
 @click.argument("question", required=False)
-@click.option("--width", type=float, help="How wide the interval may be at the end, e.g. 0.1.")
+@click.option("--width", type=float, help="Target width of the interval, e.g. 0.1.")
 @click.option(
-    "--labels", "planned", type=click.IntRange(1), default=100, help="How many labels you plan."
+    "--labels", "planned", type=click.IntRange(1), default=100, help="Number of labels planned."
 )
 @click.option("--level", type=float, default=0.95, help="The level of the interval.")
 @flag("--close closing", "Close the question that is open.")
@@ -246,7 +246,7 @@ def whatif(
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="How much less often it may be right, such as 0.02.",
+    help="Loss of accuracy that is allowed, such as 0.02.",
 )
 @option("--baseline", "FILE", "Report of the first panel, if not the one that was labelled.")
 @option("--junit", "FILE", "Also write JUnit XML to FILE.")

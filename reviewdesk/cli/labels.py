@@ -143,8 +143,8 @@ def labels() -> None:
     default="mcptest",
     show_default=True,
 )
-@choice("--for tool", _TOOLS, "Write what this tool's API takes.")
-@choice("--confidence", SOURCES, "What to write as confidence.")
+@choice("--for tool", _TOOLS, "Write labels for this tool's API.")
+@choice("--confidence", SOURCES, "Figure to write as confidence.")
 @output_option("File to write; with suite, a folder.", folders=True)
 @force_option
 @of_run
@@ -253,7 +253,7 @@ def agreement(desk: "Desk", run: Run, *, as_json: bool) -> None:
 @labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
 @verdict_argument
 @click.argument("truth", type=click.Choice(GIVEN))
-@click.option("--note", help="Reason to keep with it.")
+@click.option("--note", help="Reason to record with it.")
 @options("run", "json")
 def adjudicate(
     *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool

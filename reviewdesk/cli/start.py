@@ -100,16 +100,16 @@ def put_next_steps() -> None:
 @click.option(
     "--floor",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Least agreement of the jurors, if under 30 labels count.",
+    help="Least agreement of the jurors that passes, with fewer than 30 labels.",
 )
-@choice("--ci", _CI, "Where the gate runs.")
+@choice("--ci", _CI, "CI service to write a workflow for.")
 @flag("--yes", "Ask nothing: take the newest report and the defaults.")
 @options()
 def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) -> None:
     """Write a panel, gates and a CI workflow for a report.
 
     Finds the reports and tables in this folder, asks at most three questions, and writes panel.yml,
-    judge/suite.yml and .github/workflows/reviewdesk.yml. If one of them is there, writes nothing.
+    judge/suite.yml and .github/workflows/reviewdesk.yml. If one of them exists, writes nothing.
     With 30 labels, the gates are those of `labels export --format suite`; with fewer, one on how
     far the jurors agree.
     """

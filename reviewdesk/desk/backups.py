@@ -237,7 +237,7 @@ def repair_desk(
     for path in (target, labels, *older):
         check_target(desk, path, force=replaced)
     if not target.parent.is_dir():
-        raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
+        raise DeskError(f"{target}: there is no such folder", "Name a file in an existing folder.")
     at = clock().isoformat(timespec="milliseconds")
     with (
         explained(target),
@@ -305,5 +305,5 @@ def _give_up(conn: Connection, broken: Sequence[int], target: Path, *, replaced:
             with whole_file(path, replace=replaced, private=True) as out:
                 out.writelines(piece.encode() for piece in pieces)
             kept = f"; {path} has the {len(bodies):,} of its verdicts that could be read"
-        lost.append(f"run {name}: is not whole; load its report again{kept}")
+        lost.append(f"run {name}: is incomplete; load its report again{kept}")
     return lost

@@ -313,7 +313,7 @@ def checked_rules(rules: LabelRules) -> LabelRules:
     if not rules.labels:
         for name in ("passing", "failing"):
             if getattr(rules, name):
-                raise UsageError(f"{name} stands without labels", "List all labels under labels")
+                raise UsageError(f"{name} is given without labels", "List all labels under labels")
         return replace(rules, priority=priority)
     labels = _listed("labels", rules.labels)
     _check_labels(labels)

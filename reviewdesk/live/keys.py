@@ -153,7 +153,7 @@ SECONDS: Final = 30
 """How long a command may take; a password manager may ask for a passphrase in a window."""
 
 MARK: Final = "@"
-UNKNOWN: Final = "is not among your settings' api keys"
+UNKNOWN: Final = "is not in the api keys of your settings"
 
 
 class KeyReferenceError(KeyError):
@@ -289,7 +289,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
         if not value:
             return Key(problem=f"{name} is not set")
         if _USABLE.fullmatch(value) is None:
-            return Key(problem=f"{name} has characters that no key has")
+            return Key(problem=f"{name} has characters that keys cannot have")
         found[name] = value
     headers = {header: found[name] for header, name in place.headers}
     return Key(found[place.key_env] if place.key_env else None, headers=headers)

@@ -104,14 +104,14 @@ class BatchClient:
             try:
                 made |= self._wire.answers(await self._text(path, limit=MAX_ANSWERS))
             except (ValueError, RecursionError):
-                raise TransportError("batch", "the answers of the batch are no JSON") from None
+                raise TransportError("batch", "the answers of the batch are not JSON") from None
         return made
 
     async def _json(self, sent: Upload | str, *, is_paid: bool = False) -> dict[str, Any]:
         found = decoded(await self._text(sent, is_paid=is_paid, limit=MAX_ANSWERS))
         if isinstance(found, dict):
             return found
-        raise TransportError(UNSURE if is_paid else "batch", "the vendor's answer is no JSON")
+        raise TransportError(UNSURE if is_paid else "batch", "the vendor's answer is not JSON")
 
     async def _text(
         self, sent: Upload | str, *, is_paid: bool = False, limit: int = MAX_BODY

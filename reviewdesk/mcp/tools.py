@@ -110,7 +110,7 @@ class DeskTools:
     def calibrate(
         self,
         run: RunName = None,
-        jurors: Annotated[bool, Field(description="Each juror against the labels too.")] = False,
+        jurors: Annotated[bool, Field(description="Compare jurors with the labels.")] = False,
         at: At = "",
         offset: Offset = 0,
     ) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _of_package(entry: EntryPoint) -> Dialect:
                 deque(found.read(stream), maxlen=0)
         except ValueError as error:
             raise failing(source)(
-                "", f"is no file for the reader {entry.name}: {error}", ""
+                "", f"is not a file for the reader {entry.name}: {error}", ""
             ) from error
         producer = {"name": entry.name, "format": entry.name}
         header = {"schema": FORMAT_NAME, "producer": producer}

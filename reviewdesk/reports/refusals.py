@@ -162,7 +162,7 @@ def of_bytes(source: Source, head: bytes) -> InputFileError | None:
         if re.match(start, head):
             return refused(source, f"is {code[:6]} text", _RECODE.format(code))
     line = f"line {head.count(10, 0, zero) + 1}"
-    return refused(source, f"holds a NUL byte (byte {zero}) and is no text", _WRITE, line)
+    return refused(source, f"contains a NUL byte (byte {zero}) and is not text", _WRITE, line)
 
 
 def not_utf8(source: Source, head: bytes, byte: int) -> InputFileError:
@@ -196,7 +196,7 @@ def of_json(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
     more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
     listed = f" (its keys: {', '.join(names[:_MOST_KEYS])}{more})" if names else ""
     where = "list" if outline.kind == "array" else "object"
-    what = f"is JSON, but no report this version knows: no jury in the {where}{listed}"
+    what = f"is JSON, but not a report that this version knows: no jury in the {where}{listed}"
     return refused(source, what, _MAP if names else _WRITE)
 
 

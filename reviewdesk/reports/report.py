@@ -351,7 +351,7 @@ def records(
     else:
         yield Record(window.value("$"))
     if window.peek():
-        raise fail("", f"holds something behind the end of the {what}", "Remove it.")
+        raise fail("", f"continues after the end of the {what}", "Remove it.")
 
 
 def elements(window: Window, path: Path) -> Iterator[Record]:

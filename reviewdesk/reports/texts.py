@@ -14,7 +14,7 @@ from reviewdesk.reports.tables.cells import Cells, blank, roles_of
 from reviewdesk.reports.tables.rows import layout_of
 
 _KEPT = ("input", "output", "reference")
-_HINT = "Name its columns as in id, input, output; a column of messages will do, too."
+_HINT = "Name its columns as in id, input, output; or a column of messages."
 _PLACES = ("observation", "span", "run", "record", "task", "result", "trace", "session")
 """The tool's ids that a row of texts may name, the most specific first."""
 

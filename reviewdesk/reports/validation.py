@@ -28,7 +28,7 @@ from reviewdesk.reports.wording import (
     names_a_secret,
 )
 
-MEND = "Mend it, or take it out."
+MEND = "Fix it, or leave it out."
 KEY_FOR_A_NAME = "has an API key for a name (not shown)"
 _TYPO_SIMILARITY = 0.9
 """How similar a key such as ``max_token`` must be to a known one to be a typo, not a secret."""
@@ -168,7 +168,7 @@ def _unknown_key(model: type[Strict], path: Path) -> FieldProblem:
     typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
     secret = model.secret_hint and names_a_secret(key) and not typo
     hint = model.secret_hint if secret else nearest(key, known)
-    return FieldProblem(path, f"is no key of {model.what}", hint)
+    return FieldProblem(path, f"is not a key of {model.what}", hint)
 
 
 def _in_file(value: Any, loc: Path) -> Path:

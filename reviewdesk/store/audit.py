@@ -150,7 +150,7 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
     except ReviewDeskError as error:
         problems.append(str(error))
     except Exception as error:  # noqa: BLE001 - each kind of value fails in its own way
-        problems.append(f"a value of a wrong kind stands in the desk: {error}")
+        problems.append(f"the desk contains a value of a wrong kind: {error}")
 
 
 def objects(conn: Connection) -> Objects:
@@ -281,7 +281,7 @@ def _kind_problems(conn: Connection) -> Iterator[str]:
             try:
                 conn.execute(f"SELECT * FROM {table}").fetchall()
             except DeskError as error:
-                yield f"{table} holds what is no text: {error}"
+                yield f"{table} contains a value that is not text: {error}"
 
 
 def _chain_problems(conn: Connection) -> list[str]:
@@ -298,7 +298,7 @@ def _chain_problems(conn: Connection) -> list[str]:
         elif row["prev_hash"] != previous:
             problems.append(f"{place}: does not follow the event before it")
         elif row["key"] <= key:
-            problems.append(f"{place}: stands before the event that it follows")
+            problems.append(f"{place}: comes before the event that it follows")
         elif row["counter"] <= counter:
             problems.append(f"{place}: its counter does not follow that of the event before it")
         if event_hash(dict(row)) != row["hash"]:

@@ -44,7 +44,7 @@ def back_up(
     if not replace and os.path.lexists(target):
         raise DeskError(f"{target}: already exists", "Name a new file.")
     if not target.parent.is_dir():
-        raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
+        raise DeskError(f"{target}: there is no such folder", "Name a file in an existing folder.")
     with explained(target), whole_path(target, replace=replace, of_desk=True) as part:
         copy = sqlite3.connect(part)
         try:

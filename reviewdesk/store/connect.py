@@ -182,7 +182,7 @@ _SENTENCES = (
 )
 
 
-_NO_TEXT = "bytes that are not UTF-8 stand where a text should"
+_NO_TEXT = "a text contains bytes that are not UTF-8"
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -473,7 +473,7 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
     if head and not head.startswith(b"SQLite format 3\0"):
         raise DeskError(f"{path}: not a desk file", "Name another with --desk.")
     if head and head[68:72] != APPLICATION_ID.to_bytes(4, "big"):
-        raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
+        raise DeskError(f"{path}: a SQLite file of another program", "Name another with --desk.")
 
 
 def still_there(conn: ExplainedConnection) -> None:

@@ -52,7 +52,7 @@ _FLAG_TEXTS = {
     Flag.DERIVED_LOW: "agreement recomputed from the ballots is low",
     Flag.SPLIT: "votes on both sides",
     Flag.SAME_FAMILY: "a juror is of the generator's own model family, and may be lenient",
-    Flag.SINGLE_JUROR: "one ballot only, so no agreement to speak of",
+    Flag.SINGLE_JUROR: "one ballot only, so there is no agreement",
     Flag.POSITION_FLIP: "a juror's vote follows the order of the pair",
 }
 
@@ -189,13 +189,13 @@ SIGNS = {
     "≠": "a rule that decides otherwise, or a vote against its score",
     "●": "a juror's score that counted",
     "○": "a juror's score that was trimmed",
-    "2..9": "so many scores in one place",
+    "2..9": "that many scores in one place",
     "│ ▲": "the threshold",
     "✓": "a check that passed; something saved",
     "✗": "a check that failed",
     "–": "a check without a result",
-    "⚠": "characters in the text that would not be seen",
-    "×": "so many verdicts share this content, and its label",
+    "⚠": "invisible characters in the text",
+    "×": "that many verdicts share this content and its label",
     "…": "cut to fit",
     "↵": "the enter key, on a narrow screen",
 }

@@ -66,7 +66,7 @@ def improve(labels: SplitLabels, offers: Mapping[str, int | None] = {}) -> Docum
             ]
             for one in wrong[:_MOST]
         ]
-        columns = ("item", Column("panel", right=False), Column("said of it", right=False))
+        columns = ("item", Column("panel", right=False), Column("why", right=False))
         blocks.append(table(columns, rows, "Wrong items"))
     if len(wrong) > _MOST:
         blocks.append(Paragraph(f"{len(wrong) - _MOST:,} more are wrong.", Tone.MUTED))
@@ -113,21 +113,21 @@ def _split(labels: SplitLabels) -> Section:
 def _gain(gain: float | None) -> str:
     if gain is None:
         return "too few to show any gain"
-    return f"can show a gain of {100 * gain:.1f} points at least"
+    return f"can show a gain of {100 * gain:.1f} points or more"
 
 
 def candidate(found: WrittenCandidate) -> Document:
     """Return the changes of a candidate, line by line, and the path of its file."""
     tones = {"+": Tone.PASS, "-": Tone.FAIL}
     lines = [Paragraph(outside(one, 300, tones.get(one[:1], Tone.MUTED))) for one in found.diff]
-    asks = "asks both panels anew" if found.asks else "needs no calls"
-    end = Paragraph((outside(str(found.path), 400), f": to try it {asks}"))
+    asks = "asks both panels again" if found.asks else "needs no calls"
+    end = Paragraph((outside(str(found.path), 400), f": trying it {asks}"))
     return Document((Section("Candidate", (*lines, end)),))
 
 
 def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section:
     """Describe a try before it starts; ``k`` is the number of earlier tries."""
-    anew = "both panels anew, about the same items"
+    anew = "both panels again, about the same items"
     facts = Facts.of(
         ("holdout", plural(items, "item")),
         ("gain", _gain(gain)),
@@ -149,7 +149,7 @@ def adoption(panel: str, kept: str, adopted: PanelAdopted) -> Document:
     alone = f"the new panel alone is right on {made.gained:,}, the old one on {made.lost:,}"
     rows = (
         Fact("panel", outside(panel, 400)),
-        Fact("before it", outside(kept, 400)),
+        Fact("parent", outside(kept, 400)),
         Fact("tries", f"{adopted.tries:,} on this holdout; this one: {adopted.verdict}"),
         Fact("accuracy", f"{made.before:.3f} before, {made.after:.3f} after, through the draw"),
         Fact("gain", f"{made.gain:+.3f} {ends} ({made.level:.2%} interval, new items)"),

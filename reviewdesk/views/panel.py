@@ -59,7 +59,7 @@ def panel(
     facts += [Fact("warning", outside(text, 1000), Tone.WARN) for text in found.warnings]
     facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in missing]
     facts += [
-        Fact("key", f"{name} has characters that no key has", Tone.WARN) for name in malformed
+        Fact("key", f"{name} has characters that keys cannot have", Tone.WARN) for name in malformed
     ]
     blocks: tuple[Block, ...] = (
         Paragraph(f"{words.plural(len(found.seats), 'juror')}, of {kinds}: {families}"),

@@ -264,6 +264,6 @@ def _attacks(found: Sequence[tuple[Variant, Sequence[Attack]]]) -> list[Section]
         if made:
             rows.append([*cells, *[""] * (most - len(made))])
     heads = ["rule", *(f"{n} bought" for n in range(1, most + 1))]
-    text = "the largest change of the value that so many bought jurors force; !: the decision turns"
+    text = "the largest change that this many bought jurors can force; !: the decision turns"
     blocks = (table(heads, rows, "What bought jurors could force"), Paragraph(text, Tone.MUTED))
     return [Section("Attack", blocks)]

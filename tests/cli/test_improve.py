@@ -85,7 +85,7 @@ def test_a_draft_is_written_edited_and_taken_without_a_terminal(
     assert (same.code, "nothing differs" in same.err) == (2, True)
     Path("draft.yaml").write_text(text.replace("Every statement", "Each statement"), "utf-8")
     done = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
-    assert "p+edit.yaml: to try it asks both panels anew" in done.out
+    assert "p+edit.yaml: trying it asks both panels again" in done.out
     assert "people say" not in Path("p+edit.yaml").read_text(encoding="utf-8")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert "a try asks every juror of both panels" in desk("improve", "try", "p+edit.yaml").err

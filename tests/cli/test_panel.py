@@ -94,7 +94,7 @@ def test_a_bad_file_is_exit_2_and_one_line(cli: Cli, write: Write) -> None:
     done = cli("panel", "check", path)
     assert (done.code, done.out) == (2, "")
     (line,) = done.lines
-    assert line.startswith(f'{path}:4: $.jurors[0].wieght: is no key of a juror. Did you mean "we')
+    assert line.startswith(f'{path}:4: $.jurors[0].wieght: is not a key of a juror. Did you mean "')
 
 
 def test_what_a_file_says_is_made_harmless(cli: Cli, write: Write) -> None:
@@ -120,7 +120,9 @@ def test_a_key_with_a_blank_in_it_is_reported_and_not_told(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "two words-and-more")
     done = cli("panel", "check", HOSTED)
-    assert "key       ANTHROPIC_API_KEY has characters that no key has" in done.out.splitlines()
+    assert (
+        "key       ANTHROPIC_API_KEY has characters that keys cannot have" in done.out.splitlines()
+    )
     assert "ANTHROPIC_API_KEY is not set" not in done.out
     assert "words" not in done.out
     assert cli("panel", "check", HOSTED, "--json").json["malformed_keys"] == ["ANTHROPIC_API_KEY"]

@@ -201,7 +201,10 @@ PLANTED: list[tuple[str, list[str]]] = [
             "indexed_runs.verdicts holds a value of a wr",
         ],
     ),
-    ("UPDATE filters SET text = CAST(x'80' AS TEXT)", ["filters holds what is no text"]),
+    (
+        "UPDATE filters SET text = CAST(x'80' AS TEXT)",
+        ["filters contains a value that is not text"],
+    ),
     # JSON that is too deep for its parser.
     (f"UPDATE runs SET options = '{'[' * 2000}'", ["its header, counts, strata or figures"]),
     ("DROP TRIGGER label_events_fixed; UPDATE label_events SET seq = 'x'", ["is gone"]),

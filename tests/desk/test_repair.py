@@ -149,7 +149,7 @@ def test_the_readable_verdicts_of_a_run_that_is_not_whole_go_into_a_report(
     assert found.runs == ("second",)
     (line,) = found.lost
     kept = tmp_path / "new-run-1.json"
-    assert line.startswith(f"run run: is not whole; load its report again; {kept} has the ")
+    assert line.startswith(f"run run: is incomplete; load its report again; {kept} has the ")
     with closing(open_desk(tmp_path / "new.db")) as desk:
         left = load(desk, kept.read_bytes())
         # A body has more than 300 bytes, so a page of 16,384 has fewer than 55 of them.
@@ -187,8 +187,8 @@ def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> N
     ("change", "lost"),
     [
         ("UPDATE meta SET value = 'ffff' WHERE key = 'desk_id'", ""),
-        ("UPDATE runs SET name = 'other' WHERE name = 'run'", "run other: is not whole"),
-        ("UPDATE verdicts SET pos = 7 WHERE pos = 3 AND run = 1", "run run: is not whole"),
+        ("UPDATE runs SET name = 'other' WHERE name = 'run'", "run other: is incomplete"),
+        ("UPDATE verdicts SET pos = 7 WHERE pos = 3 AND run = 1", "run run: is incomplete"),
         ("INSERT INTO reruns VALUES (1, 1, '2025-01-31', 0, '{}')", "re-run 1: is not as it was"),
         ("UPDATE sqlite_master SET sql = 'x' WHERE name = 'drafts'", "drafts: not all rows could"),
     ],

@@ -245,7 +245,7 @@ def test_a_command_is_run_once_and_its_first_line_is_the_key(tmp_path: Path) -> 
     [
         (f"import sys; print({KEY!r}); sys.exit({KEY!r})", "its command ended with 1", 60),
         ("pass", "its command printed nothing", 60),
-        ("print('two words')", "has characters that no key has", 60),
+        ("print('two words')", "has characters that keys cannot have", 60),
         ("import time; time.sleep(60)", "took over 0.01 s", 0.01),
     ],
 )
@@ -268,7 +268,7 @@ async def test_planning_reads_no_key_and_asking_does(tmp_path: Path) -> None:
     assert key_problem(place, known) is None
     assert not made.exists()
     assert (await read_key(place, known)).value == KEY
-    assert key_problem(place, KeyEnvironment({})) == "@work is not among your settings' api keys"
+    assert key_problem(place, KeyEnvironment({})) == "@work is not in the api keys of your settings"
 
 
 def test_no_shell_reads_the_command(tmp_path: Path) -> None:

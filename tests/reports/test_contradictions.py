@@ -63,7 +63,7 @@ def test_a_pass_that_contradicts_its_score_is_flagged_and_counted() -> None:
         "nopass: stated pass with score 0",
         "contra75: stated fail with score 0.75 against threshold 0.5",
     )
-    assert notes[0] == "a grader's pass contradicts its own score; both stand, and are flagged (3x)"
+    assert notes[0] == "a grader's pass contradicts its own score; both are kept, and flagged (3x)"
 
 
 @pytest.mark.parametrize("name", ["promptfoo", "unmeasured"])

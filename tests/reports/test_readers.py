@@ -67,7 +67,7 @@ def test_a_reader_of_another_package_is_recognised_and_named() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_reader_that_fails_says_whose_it_is() -> None:
-    with pytest.raises(ReportError, match="is no file for the reader nemo: line of bad"):
+    with pytest.raises(ReportError, match="is not a file for the reader nemo: line of bad"):
         _read(TEXT + b"bad 1\n")
     with pytest.raises(UsageError, match=r"the reader gone \(nemo_gone\) cannot be loaded"):
         _read(TEXT, format="gone")

@@ -89,10 +89,10 @@ def test_a_value_that_does_not_fit(value: Any, path: tuple[str | int, ...], text
 def test_an_unknown_key_is_told_first_and_knows_its_neighbours() -> None:
     # Without the rule, the missing name, which the slip explains, would be told.
     found = problem({"nam": "x", "inner": {"share": 2}})
-    assert (found.path, found.text) == (("nam",), "is no key of an outer")
+    assert (found.path, found.text) == (("nam",), "is not a key of an outer")
     assert found.hint.startswith('Did you mean "name"? Known: name, inner, some,')
     found = problem({"name": "x", "some": [{"shema": 1}]})
-    assert (found.path, found.text) == (("some", 0, "shema"), "is no key of an inner")
+    assert (found.path, found.text) == (("some", 0, "shema"), "is not a key of an inner")
     assert found.hint == 'Did you mean "schema"? Known: share, word, schema.'
 
 

@@ -87,7 +87,7 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
         "event 3 of ann: does not follow the event before it",
     ),
     "forged hash": (forge, "event 4 of ann: does not follow the event before it"),
-    "reordered": (reverse, "event 2 of ann: stands before the event that it follows"),
+    "reordered": (reverse, "event 2 of ann: comes before the event that it follows"),
     "cut tail": (
         sql("DELETE FROM label_events WHERE key = 9"),
         "9 events were written and 8 are there",

@@ -140,7 +140,7 @@ def test_a_database_of_something_else(tmp_path: Path, journal: str) -> None:
     other.commit()
     other.close()
     before = snapshot(tmp_path)
-    assert refusal(path).startswith("a SQLite file of something else")
+    assert refusal(path).startswith("a SQLite file of another program")
     assert snapshot(tmp_path) == before
 
 
@@ -157,7 +157,7 @@ def test_a_foreign_log_that_was_left_behind_is_not_folded(tmp_path: Path) -> Non
     other.close()
     before = snapshot(left)
     assert before["x.db-wal"]
-    assert refusal(left / "x.db").startswith("a SQLite file of something else")
+    assert refusal(left / "x.db").startswith("a SQLite file of another program")
     assert snapshot(left) == before
 
 

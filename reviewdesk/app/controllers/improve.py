@@ -102,7 +102,7 @@ def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
 
     if not said:
         core.say(f"reading what {show_line(panel.name, 80)} gets wrong …", Tone.MUTED)
-    core.background("improve", read, there, fault="nothing to improve by")
+    core.background("improve", read, there, fault="nothing to improve")
 
 
 def _pages(found: _Read) -> tuple[DialogPage, ...]:
@@ -158,7 +158,7 @@ def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = Fa
             _again(core, found, at=0)
         elif found.labels.left_out and not open_labels:
             again = partial(_split, core, found, open_labels=True)
-            core.ask_yes("Split labels given in the open too?", f"{_OPEN}{error.message}.", again)
+            core.ask_yes("Split labels not given blind, too?", f"{_OPEN}{error.message}.", again)
         else:
             core.complain(error)
 

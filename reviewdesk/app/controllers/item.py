@@ -240,7 +240,7 @@ def _mark(core: Core) -> None:
         return replace(item, marked=on, row=replace(item.row, marked=on))
 
     act = edits.mark(item.row.key, on)
-    _put(core, "mark" if on else "unmark", item, text if on else "mark taken away", act, shown)
+    _put(core, "mark" if on else "unmark", item, text if on else "mark removed", act, shown)
 
 
 def _reveal(core: Core) -> None:
@@ -318,7 +318,7 @@ def _diff(core: Core) -> None:
     if item is None:
         return
     if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it tells the panel's answers")
+        core.say_here("hidden until the item is labelled: it shows the panel's answers")
         return
     records = items.of_item(core.desk, item)[::-1]
     found = items.other_runs(core.desk, item.row.key)
@@ -462,7 +462,7 @@ def what_if(core: Core) -> None:
     if core.item("apply other rules to") is None:
         return
     if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it tells the panel's answers")
+        core.say_here("hidden until the item is labelled: it shows the panel's answers")
         return
     opened = core.reading.open_sections
     folds = WHAT_IF in opened and core.panes.current == "jury"

@@ -360,7 +360,7 @@ def follow_claims(core: Core, *, rested: bool = False) -> None:
     rest = {show_line(who, 40) for key, who in claims.open_with.items() if key in keys}
     if rest and core.session.progress.left:
         names = ", ".join(sorted(rest))
-        text = f"what is left is open with {names}: {core.keys.first('next')} looks again"
+        text = f"the others are open with {names}: {core.keys.first('next')} looks again"
         core.say(text, Tone.NOTE, where=REVIEW)
 
 

@@ -230,11 +230,11 @@ class CalibrationController:
         if not self.page.drills:
             return
         if self.page.read_as not in self.found or core.session.withheld:
-            core.say_here("there are no figures to look behind yet")
+            core.say_here("there are no figures yet")
             return
         drills = self._drills()
         if not drills:
-            kept = "blind: which verdicts these are would tell of the panel"
+            kept = "blind: this list would show the panel's answers"
             none = "no pass or fail labels yet: no verdict is behind it"
             core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
             return
@@ -367,7 +367,7 @@ class RunsController:
         if chosen is None:
             return
         if chosen.hash == core.session.run.hash:
-            core.say_here("this run is under review: turn to another one first", Tone.WARN)
+            core.say_here("this run is under review: switch to another one first", Tone.WARN)
             return
 
         def remove() -> None:

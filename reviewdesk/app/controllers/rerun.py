@@ -56,7 +56,7 @@ def open_dialog(core: Core) -> None:
     if item is None:
         return
     if core.session.hidden:
-        core.say_here("hidden until the item is labelled: it tells the panel's answers")
+        core.say_here("hidden until the item is labelled: it shows the panel's answers")
         return
     core.calm()
     form = RerunForm(core, item)
@@ -238,7 +238,7 @@ class RerunForm:
         except ReviewDeskError as error:
             # The error of the report's own panel has a hint that is meant for the shell.
             reason = show_line(str(error) if self.path else error.message, 400).removesuffix(".")
-            self.problem = f"{reason}; p names a panel file, b asks its jurors by your keys"
+            self.problem = f"{reason}; p names a panel file, b asks its jurors with your keys"
 
     def offers(self) -> list[tuple[str, RerunRequest | UnfinishedRerun]]:
         """Return the lines to choose from, likeliest first, and the re-runs that were cut off."""

@@ -73,7 +73,7 @@ _ITEM = (
     Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "adjudicate"),
     Action("note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW),
     Action("tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW),
-    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW),
+    Action("mark", ITEM, "Mark, or remove the mark", "m", REVIEW),
     Action("history", ITEM, "History of the item", "at", REVIEW),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW),
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW),

@@ -180,7 +180,7 @@ class _Reading:
             if len(self.names) == len(parts):
                 return chosen, stats
         some = next(iter(self.bad.values()))
-        raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
+        raise UsageError(f"no part can be read; the first: {some}", "Fix them.")
 
     def seed(self) -> str:
         """Return the seed that was given, else the sha256 over the parts' own seeds, sorted."""

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 _UNFLAGGED_STRATA = {*STRATA[FIRST_REST:]}
-UNEVEN = "the rows weigh differently, and the interval takes raw counts"
+UNEVEN = "the rows have weights, and the interval needs raw counts"
 UNDECIDED = "not every row says what the judge decided, so there is no confusion"
-SAME_RUN = "the labels are of this very run: calibrate it without a file"
+SAME_RUN = "the labels are of this run: calibrate it without a file"
 NO_RUN = "the judge decided nothing in this run"
 
 
@@ -207,7 +207,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
 def _counted_rows(rows: "Sequence[ScoreRow]") -> "tuple[list[ScoreRow], bool, list[str]]":
     """Return the rows that count, whether to weight them, and warnings; weight 0 drops a row."""
     if not rows:
-        return [], False, ["the file has no rows: ECE is 0 by definition, not by merit"]
+        return [], False, ["the file has no rows, so its ECE of 0 says nothing"]
     heavy = [row for row in rows if row.weight is not None and row.weight > 0]
     if not heavy:
         return [*rows], False, []

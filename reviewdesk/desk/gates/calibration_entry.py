@@ -58,7 +58,7 @@ OTHER_SET = "reliability of another set"
 INDEPENDENCE = "independence unknown"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
-UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
+UNEVEN = "the rows have weights and were not drawn from a run: give reliability"
 NO_BAND = (
     "the accuracy of the run is not known, or no items drawn for it (open --double) have two "
     "labels of different people"
@@ -326,7 +326,7 @@ def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Estimat
     if not other and found.own is not None:
         return found.own
     if not found.decided:
-        return Estimate(None, reason="the judge decided nothing, or nobody says how much")
+        return Estimate(None, reason="the judge decided nothing, or how much is not known")
     cells = gate.reliability or _own_cells(found)
     if cells is None:
         return Estimate(None, reason=NO_SET)

@@ -136,7 +136,7 @@ class JuryEntry:
         if self.matches:
             some = ", ".join(f'"{show_line(name, 80)}"' for name in self.named)
             problem = f'case: "{case}" names {self.matches} verdicts of {source}: {some}'
-            hint = "Give the id of one that is no other's test."
+            hint = "Give an id that is not another verdict's test."
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
             hint = "Give an id or a test as the report has it."

@@ -104,11 +104,11 @@ def make_split(
     usable = (*found.tuning, *found.holdout, *found.later)
     if len({one.group for one in usable}) < TELLING:
         is_open = open_labels or known.open_labels
-        hint = "" if is_open else " Labels given in the open count with --open."
+        hint = "" if is_open else " --open adds labels not given blind."
         raise UsageError(
             f"{run.name}: {len(usable)} {'labels' if is_open else 'blind labels'} of different "
             "inputs are too few to split",
-            f"Give {TELLING} at least; open --blind begins them.{hint}",
+            f"Give at least {TELLING}: reviewdesk open --blind.{hint}",
         )
     chosen = seed or known.seed or known.rubric[:16]
     # What a panel was tuned on under another rubric may be in its prompt, and tests no change.

@@ -154,7 +154,7 @@ def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iter
         if not (case.rubric or panel.rubric):
             where = f'case "{show_line(case.id, 60)}"'
             hint = "Give it a rubric, or the panel one for all."
-            raise PanelError(name, where, "has no rubric, nor has the panel", hint)
+            raise PanelError(name, where, "has no rubric, and the panel has none", hint)
         results: tuple[CheckResult, ...] = ()
         if case.checks:
             # Imported here, because most cases have none and the libraries are heavy.
@@ -351,7 +351,7 @@ def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPla
         try:
             endpoint(juror)
         except TransportError as error:
-            raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
+            raise UsageError(f"juror {juror.name}: {error.message}", "Fix the panel.") from error
     return hosts(dict.fromkeys(panel.jurors, 0), environment)
 
 

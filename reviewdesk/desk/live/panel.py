@@ -225,7 +225,7 @@ class Panel(PanelSpec):
                 wrong = error.problem
                 raise UsageError(f"{spell_path(wrong.path)}: {wrong.text}", wrong.hint) from None
             if not (case.rubric or self.rubric):
-                problem = f"case {case.id!r} has no rubric, nor has the panel"
+                problem = f"case {case.id!r} has no rubric, and the panel has none"
                 raise UsageError(problem, "Give one of them")
             cases.append(case)
         if not cases:

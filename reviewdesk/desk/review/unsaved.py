@@ -247,7 +247,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     run = runs.by_hash(desk.conn, run_hash)
     key = 0 if run is None else verdicts.find(desk.conn, run, verdict)
     if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
-        raise ValueError("holds an edit of an item that this desk has not")
+        raise ValueError("contains an edit of an item that is not in this desk")
     once = {ONCE: facts[ONCE]}
     others = [
         _edit(desk, {**one, "facts": {**one["facts"], **once}}).edit
@@ -255,7 +255,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     ]
     together = [one for one in others if isinstance(one, Edit) and one.kind == kind == "label"]
     if len(together) < len(others) or any(one.others for one in together):
-        raise ValueError("holds edits together that no key gives")
+        raise ValueError("contains a group of edits that no key makes")
     edit: Kept = Edit(kind, key, facts, label, others=together)
     if kind == "draft":
         edit = NoteDraft(key, facts["text"], facts.get("since", 0))

@@ -44,7 +44,7 @@ from reviewdesk.store.reviewers import own_word
 ASK = "Nothing of it was taken; ask for another copy."
 _FORKED = "is another event than the one here"
 _HINTS = {
-    _FORKED: "One of both desks is a copy or an older backup that was written to, or was changed.",
+    _FORKED: "One of the desks is a copy or an older backup that was written to, or was changed.",
     NEWER: "Update reviewdesk.",
 }
 

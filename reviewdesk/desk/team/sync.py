@@ -148,7 +148,7 @@ class _Sync:
             if fits(name):
                 found.append(entry)
             elif not name.rpartition("/")[2].startswith("."):
-                self.notes.append(f"{entry.name}: is no file of a desk, left alone")
+                self.notes.append(f"{entry.name}: not a file of a desk, left alone")
         return sorted(found, key=lambda one: one.name)
 
     @contextmanager

@@ -194,7 +194,7 @@ def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...
     if waiting:
         reasons.append(unscaled(waiting))
     if used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
-        reasons.append(f"the trim rule wants five answers, this panel gave {answers}")
+        reasons.append(f"the trim rule needs five answers, this panel gave {answers}")
     if verdict.trim.degraded and not reasons:
         reasons.append("the report says that jurors are missing")
     return tuple(reasons)
@@ -280,7 +280,7 @@ def _notes(
         Flag.SAME_FAMILY: f"of the generator's family: {kin}"
         if kin
         else "reported by the producer",
-        Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of",
+        Flag.SINGLE_JUROR: "one ballot only, so there is no agreement",
     }
     return tuple(
         FlagNote(flag, str(reason))

@@ -31,7 +31,7 @@ COMPOSITE_OF = "composite_low of "
 """The beginning of the target for the composite of one subject, whose name follows."""
 ASKED = ("question_low", "question_high")
 """The ends, valid at every look, of the figure that a run was asked about."""
-_OF_A_RUN = "only the labels of a loaded run tell it"
+_OF_A_RUN = "only the labels of a loaded run give it"
 _SHARE = Span("a number from 0 to 1", lambda one: is_number(one) and 0 <= one <= 1, numeric=True)
 _SIGNED = Span("a number from -1 to 1", lambda one: is_number(one) and -1 <= one <= 1, numeric=True)
 _COUNT = Span("a number from 0", lambda one: is_number(one) and one >= 0, numeric=True)

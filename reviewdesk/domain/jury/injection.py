@@ -20,9 +20,9 @@ class InjectionKind(StrEnum):
     OVERRIDE = "asks to ignore the instructions"
     ADDRESS = "speaks to its judge"
     DEMAND = "asks for a verdict"
-    VERDICT = "holds a ready-made verdict"
-    MARKS = "holds marks of a chat's turns"
-    HIDDEN = "holds characters that nobody sees"
+    VERDICT = "contains a ready-made verdict"
+    MARKS = "contains marks of a chat's turns"
+    HIDDEN = "contains invisible characters"
 
 
 class Passage(Struct, frozen=True):

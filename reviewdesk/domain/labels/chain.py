@@ -159,7 +159,7 @@ def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
         timed = datetime.fromisoformat(event.at).tzinfo is not None
     except ValidationError as error:
         _, _, name = str(error).partition("`$.")
-        why = f"its {name[:-1]} is not one" if name else "has other fields than an event"
+        why = f"its {name[:-1]} is not valid" if name else "has other fields than an event"
         raise ChainProblem(seq, why) from error
     except ValueError:
         timed = False
@@ -177,7 +177,7 @@ def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
         or (event.target or 0) >= event.seq,
     }
     for name in (name for name, found in wrong.items() if found):
-        raise ChainProblem(seq, f"its {name} is not one")
+        raise ChainProblem(seq, f"its {name} is not valid")
     return event
 
 
@@ -265,7 +265,7 @@ def read_events(lines: Iterable[bytes]) -> Iterator[ChainEvent]:
         item = values.get("item")
         if item is not None:
             if not isinstance(item, str) or not HASH.fullmatch(item):
-                raise ChainProblem(seq, "its item is not one")
+                raise ChainProblem(seq, "its item is not valid")
             values["item"] = bytes.fromhex(item)
         yield checked(values, seq)
 

@@ -347,7 +347,7 @@ def both_lines(
     shown = population or line
     warnings = []
     if shown.n == 0:
-        warnings.append("no labels yet: ECE is 0 by definition, not by merit")
+        warnings.append("no labels yet, so the ECE of 0 says nothing")
     if design is Design.ESCALATED_ONLY:
         warnings.append(coverage_text(weighing.empty, figures))
     if design is Design.AD_HOC:

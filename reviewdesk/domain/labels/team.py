@@ -19,7 +19,7 @@ from reviewdesk.domain.verdict import SLACK, Decision
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
 
-SAME = "everybody gave one and the same label throughout"
+SAME = "all labels are the same"
 FEW = "no item has two labels"
 
 

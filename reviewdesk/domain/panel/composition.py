@@ -193,7 +193,7 @@ def _generator_warnings(seats: Sequence[PanelPlace], generator: Generator) -> It
     own = family(generator.model, generator.vendor)
     kin = [one.juror.name for one in seats if own and one.family and one.family.name == own.name]
     if own is None:
-        yield "the generator is of no known family, so no juror can be held against it"
+        yield "the generator's family is not known, so jurors cannot be compared with it"
     elif kin:
         yield f"of the generator's own family ({own.name}): {', '.join(kin)}"
 

@@ -64,7 +64,7 @@ def complete_order(text: str, cursor: int) -> Completion:
     typed = text[: max(0, cursor)]
     orders = words.ORDERS
     if typed.startswith("-"):
-        orders = {f"-{name}": f"{note}, turned round" for name, note in orders.items()}
+        orders = {f"-{name}": f"{note}, reversed" for name, note in orders.items()}
     return Completion(0, len(text), tuple(_matches(typed, orders.items())))
 
 

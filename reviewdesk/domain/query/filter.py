@@ -310,7 +310,7 @@ class _Reader:
         if (opened := self._take(Piece.OPEN)) is not None:
             column = opened.end - 1
             if depth >= DEEPEST:
-                deep = f"parentheses stand more than {DEEPEST} deep"
+                deep = f"parentheses are nested more than {DEEPEST} deep"
                 raise FilterError(deep, column, "Use fewer of them.")
             found = self._filter(depth + 1)
             if (closed := self._take(Piece.CLOSE)) is None:

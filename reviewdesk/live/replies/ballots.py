@@ -176,7 +176,7 @@ def _answer_objects(value: Any) -> list[dict[str, Any]]:
     """
     if isinstance(value, list):
         if any(_answer_objects(child) for child in value if isinstance(child, dict)):
-            raise UnreadableReply("not_a_verdict", "the verdict stands in a list")
+            raise UnreadableReply("not_a_verdict", "the verdict is in a list")
         return []
     return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
 
@@ -184,7 +184,7 @@ def _answer_objects(value: Any) -> list[dict[str, Any]]:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise UnreadableReply("doubled_key", "a key of the reply's JSON stands there twice")
+        raise UnreadableReply("doubled_key", "the reply's JSON has a key twice")
     return found
 
 

@@ -70,7 +70,7 @@ def _wire_url(base: str, wire: Wire) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise TransportError("endpoint", "the base_url is no http or https address")
+        raise TransportError("endpoint", "the base_url is not an http or https address")
     if "@" in parts.netloc:
         raise TransportError(
             "endpoint", "the base_url holds a user name or password; give a key variable"

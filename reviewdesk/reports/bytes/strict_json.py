@@ -30,7 +30,7 @@ _SYNTAX = {
     "Expecting property name": "a key in double quotes is missing here",
     "Expecting ':'": "a colon is missing here",
     "Expecting ','": "a comma or a closing bracket is missing here",
-    "Illegal trailing comma": "a comma stands before a closing bracket",
+    "Illegal trailing comma": "there is a comma before a closing bracket",
     "Invalid control character": "a text holds an unescaped control character",
     "Invalid \\escape": "a text holds an unknown backslash escape",
     "Invalid \\uXXXX": "a text holds a broken \\u escape",

@@ -50,7 +50,7 @@ _SAMPLES = 3
 _OF_ROWS = "results"
 """The object around the rows of a promptfoo export."""
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
-_BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
+_BAD_LINE = "Fix the line or remove it; --skip-bad leaves out verdicts, not lines."
 """What to do with a line of a report; other files are read without that option."""
 TOO_LONG = "is over 8 MiB long"
 

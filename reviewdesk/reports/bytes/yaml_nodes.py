@@ -187,7 +187,7 @@ class _Reader:
             problem = f"is not YAML: {show_line(message, 160)}"
             hint = "Check quotes, colons and the indentation."
             if "'\\t'" in message:
-                problem = "is not YAML: a tab stands where only spaces may"
+                problem = "is not YAML: a tab is where only spaces may be"
                 hint = "Indent with spaces."
             raise SuiteError(self._name, line, problem, hint) from error
         except (ValueError, OverflowError) as error:
@@ -229,7 +229,7 @@ class _Reader:
         while layer:
             self._repeats_left -= len(layer)
             if self._repeats_left < 0:
-                problem = "repeats more by aliases than such a file would"
+                problem = "repeats too much by aliases"
                 raise self._error(event, problem, self._form.too_large)
             layer = [child for each in layer for child in _children(each)]
         return node

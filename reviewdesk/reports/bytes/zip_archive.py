@@ -164,12 +164,12 @@ def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, t
     try:
         import zstandard
     except ImportError:
-        hint = "Read it after: pip install 'reviewdesk[inspect]'"
+        hint = "To read it: pip install 'reviewdesk[inspect]'"
         raise fail("", "is packed with zstd", hint) from None
     stream.seek(info.header_offset)
     signature, name, extra = _LOCAL.unpack(stream.read(_LOCAL.size))
     if signature != b"PK\x03\x04":
-        raise zipfile.BadZipFile("no member where the directory says")
+        raise zipfile.BadZipFile("a member is not where the directory says")
     start = info.header_offset + _LOCAL.size + name + extra
     packed = io.BufferedReader(_PackedBytes(stream, start, info.compress_size), _BLOCK)
     unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)

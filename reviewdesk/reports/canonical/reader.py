@@ -18,7 +18,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
     outline = look.outline
     fail = failing(source)
     if outline.goes_on:
-        raise fail("", "holds something behind the end of the report", "Remove it.")
+        raise fail("", "continues after the end of the report", "Remove it.")
     keys = dict(outline.keys)
     verdicts = keys.pop("verdicts")
     if "verdicts" not in outline.lengths:

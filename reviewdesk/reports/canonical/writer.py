@@ -117,7 +117,7 @@ class ReportWriter:
 
     def _unwritable(self, error: OSError) -> ReportError:
         reason = (error.strerror or str(error)).lower()
-        hint = "The replies stay. Mend that, then continue with --resume."
+        hint = "The replies are kept. Fix that, then continue with --resume."
         return ReportError(show_line(str(self._path), 200), "", reason, hint)
 
 

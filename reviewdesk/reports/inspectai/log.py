@@ -363,7 +363,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             "$.eval", "is missing, or says nothing of a run", "An Inspect log begins with it."
         )
     if look.outline.goes_on:
-        raise fail("", "holds something behind the end of the log", "Remove it.")
+        raise fail("", "continues after the end of the log", "Remove it.")
     run = LogHeader.of(keys)
     scales = LateFacts()
     # A note on a run that did not succeed counts its samples, which takes a survey.

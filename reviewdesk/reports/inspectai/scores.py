@@ -73,7 +73,7 @@ class GradeReader:
             return {"score": ballot.get("score"), "decision": decision.value}
         label = ballot.get("label")
         if label is not None:
-            self._remarks.count(f'the grade "{label[:40]}" is no decision: {_HINT}')
+            self._remarks.count(f'the grade "{label[:40]}" is not a decision: {_HINT}')
         word = label if label not in _GRADES else None
         return {"score": ballot.get("score"), "label": word}
 

@@ -89,7 +89,7 @@ def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[in
     layout = layout_of(look)
     if layout is None:
         hint = "Labels are read from CSV, TSV, JSON Lines, JSON and YAML."
-        raise fail("", "is no table of labels: its first line names no columns", hint)
+        raise fail("", "is not a table of labels: its first line names no columns", hint)
     columns = reversed(layout.columns)
     plain = {column.strip().lower().replace(" ", "_"): column for column in columns}
     keys = {
@@ -165,7 +165,7 @@ _KEPT = ("pi", "weight", "selection", "stratum")
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
 
-_BAD_LINE = "Mend the line or remove it."
+_BAD_LINE = "Fix the line or remove it."
 _HEAD = 1 << 16
 _TABLES = (b"PK", b"PAR1", b"ARROW1")
 _COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
@@ -360,7 +360,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
             line = window.line
             yield line, window.value(f"$[{index}]")
         if window.peek():
-            raise fail(f"line {window.line}", "holds something behind the end of the list", "")
+            raise fail(f"line {window.line}", "continues after the end of the list", "")
 
 
 def _is_yaml(head: bytes) -> bool:

@@ -70,7 +70,7 @@ class Models:
         """Return notes on names that no juror has, and on names with another model in the file."""
         lines = unmet_models(self._given, self._met)
         if self._stated:
-            lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
+            lines.append(f"--models: the file's own model is used for {', '.join(self._stated)}")
         return lines
 
     def chosen(self, *names: str) -> str | None:

@@ -98,7 +98,7 @@ def _check_schema(schema: Any) -> None:
     except RecursionError as error:
         raise _UndecidedError("the schema is nested too deeply") from error
     if wrong is not None:
-        raise _UndecidedError(f"is no JSON schema: {_short(wrong.message)}")
+        raise _UndecidedError(f"is not a JSON schema: {_short(wrong.message)}")
 
 
 _META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
@@ -112,7 +112,7 @@ def _compile_regex(pattern: Any) -> Any:
     try:
         return regex.compile(pattern)
     except (regex.error, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise _UndecidedError(f"is no regular expression: {_short(error)}") from error
+        raise _UndecidedError(f"is not a regular expression: {_short(error)}") from error
 
 
 def _matches(pattern: Any, text: str) -> bool:

@@ -41,7 +41,7 @@ def _slots(context: dict[str, str]) -> dict[str, str]:
     for name in context:
         if not SLOT_NAME.match(name):
             hint = "Use 1 to 80 characters and no braces, so that a template can say {name}."
-            raise FieldError((name,), "is no name for a slot", hint)
+            raise FieldError((name,), "is not a name for a slot", hint)
         if name in CASE_SLOTS:
             text = "is a slot that the case itself fills"
             raise FieldError((name,), text, "Choose another name.")
@@ -66,7 +66,7 @@ def _check_operand(check: Check) -> None:
     from reviewdesk.reports.panels.case_checks import check_problem
 
     if problem := check_problem(check):
-        raise FieldError((), problem, "Mend it.")
+        raise FieldError((), problem, "Fix it.")
 
 
 def _references(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -215,7 +215,7 @@ def read_cases(source: Source) -> Iterator[Case]:
     try:
         with source.open() as stream:
             for line, value in read_lines(
-                stream, fail, ImportTally(), "Mend the line or remove it."
+                stream, fail, ImportTally(), "Fix the line or remove it."
             ):
                 try:
                     case = validated(CaseEntry, value).case()

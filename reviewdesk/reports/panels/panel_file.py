@@ -103,7 +103,7 @@ def _headers(value: object) -> object:
         raise FieldError((), problem, KEY_HINT)
     for name, named in value.items():
         if not isinstance(name, str) or keylike(name) or not _HEADER.match(name):
-            raise FieldError((), "has a name that no header has (not shown)", MEND)
+            raise FieldError((), "has a name that a header cannot have (not shown)", MEND)
         if name.lower() in RESERVED_HEADERS:
             hint = "Name the variable of a key with api_key_env, and leave the rest out."
             raise FieldError((name,), "is a header that the program writes", hint)
@@ -154,7 +154,7 @@ def _line(limit: int) -> AfterValidator:
 
 def _template(text: str) -> str:
     if "output" not in slots_in(text):
-        hint = "Write {output} where the response under test is to stand."
+        hint = "Write {output} where the response under test belongs."
         raise FieldError((), "has no {output}, so the juror would not see the response", hint)
     return text
 
@@ -167,7 +167,7 @@ def _base_url(text: str) -> str:
         host = parts.hostname
         _ = parts.port
     except ValueError:
-        raise FieldError((), "is no address", _URL_HINT) from None
+        raise FieldError((), "is not an address", _URL_HINT) from None
     start = "must be an address with http:// or https:// and a host (the value is not shown)"
     for wrong, problem in (
         (parts.scheme not in {"http", "https"} or not host, start),
@@ -175,7 +175,7 @@ def _base_url(text: str) -> str:
         ("?" in text or "#" in text, "has a query or a fragment (not shown)"),
         (
             len(text) > 500 or not _ADDRESS.fullmatch(text),
-            "has characters that no address has, or too many (not shown)",
+            "has characters that are not allowed, or too many (not shown)",
         ),
         (keylike(text), "has what looks like an API key in it (not shown)"),
     ):

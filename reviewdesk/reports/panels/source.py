@@ -56,7 +56,7 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
         # The readers of bytes raise errors about suites and reports; this is a panel or prompt.
         problem = error.problem
         if keylike(problem):
-            problem = "has what looks like an API key where none can stand (not shown)"
+            problem = "has what looks like an API key where none is allowed (not shown)"
         raise PanelError(error.file, "", problem, error.hint) from None
     try:
         yield node

@@ -363,7 +363,7 @@ def ballots(
         # A pass of a score of 0, or a fail of a score that reaches the threshold.
         contrary = score <= 0 and (line is None or line > 0)
         if contrary if passed else score >= (1 if line is None else line):
-            remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
+            remarks.count("a grader's pass contradicts its own score; both are kept, and flagged")
     return bodies
 
 

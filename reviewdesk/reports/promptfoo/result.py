@@ -456,7 +456,7 @@ def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[Jso
     if outline.kind != "object" or "results" not in outline.keys:
         raise fail("$.results", "is missing", _AS_JSON)
     if outline.goes_on:
-        raise fail("", "holds something behind the end of the result", "Remove it.")
+        raise fail("", "continues after the end of the result", "Remove it.")
     return outline.keys, lambda stream, tally: _envelope_rows(Window(stream, fail, tally))
 
 

@@ -101,7 +101,7 @@ class Schema:
                 raise _keyword_problem(path, keyword)
         wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
         if wrong is not None:
-            raise FieldError(list(wrong.absolute_path), f"is no JSON schema: {_message(wrong)}")
+            raise FieldError(list(wrong.absolute_path), f"is not a JSON schema: {_message(wrong)}")
         return Schema(schema, _SlackValidator(schema, registry=Registry()))
 
     @property
@@ -164,7 +164,7 @@ def _keyword_problem(path: Path, keyword: str) -> FieldError:
         return FieldError(path, f"has {name}, which is not read", hint)
     close = get_close_matches(keyword, _KEYWORDS, 1)
     hint = f'Did you mean "{close[0]}"?' if close else f"Known: {', '.join(sorted(_KEYWORDS))}."
-    return FieldError(path, f"has {name}, which says nothing of a single value", hint)
+    return FieldError(path, f"has {name}, which does not apply to a single value", hint)
 
 
 def _message(error: ValidationError) -> str:

@@ -221,7 +221,7 @@ class MatcherModel(SuitePart):
             wrong = error.problem
             raise FieldError((*path, *wrong.path), wrong.text, wrong.hint) from error
         if check.of_numbers and not span.numeric:
-            problem = f"{target} is {span.words}, of which {check.of_numbers} says nothing"
+            problem = f"{target} is {span.words}, to which {check.of_numbers} does not apply"
             raise FieldError(path, problem, "Use exact, or enum in the schema.")
         return check
 
@@ -436,7 +436,7 @@ class CalibrationGate(Entry):
                 raise FieldError(("composite",), problem, "Name a run, or leave it out.")
             if abs(total - 1) > _ROUNDED:
                 problem = f"the weights must sum to 1, found {total:.6g}"
-                raise FieldError(("composite",), problem, "Change them; none is scaled for you.")
+                raise FieldError(("composite",), problem, "Change them, as they are not scaled.")
         for at, one in enumerate(self.expected or ()):
             if one.target == COMPOSITE and self.composite is None:
                 problem = "composite_low needs composite, the weight of each dimension"

@@ -103,7 +103,7 @@ class BallotNotes(Remarks):
             lines.append(f"{_LABELS} ({self._word_count}x): {named}{more}")
         lines += unmet_models(models, judges)
         if self._stated:
-            lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
+            lines.append(f"--models: the file's own model is used for {', '.join(self._stated)}")
         return lines
 
 
@@ -289,7 +289,7 @@ class BallotMaker:
         weight = likely_number(vote.cells.get("weight"))
         body["confidence"] = values.unit(sure)
         body["weight"] = weight if weight and weight > 0 else None
-        for role, what in (("confidence", "no number from 0 to 1"), ("weight", "not above 0")):
+        for role, what in (("confidence", "not a number from 0 to 1"), ("weight", "not above 0")):
             if body[role] is None and not blank(vote.cells.get(role)):
                 self._count(f"a {role} that is {what} is left out")
         self._add_failure(body, vote.cells)
@@ -404,7 +404,7 @@ class BallotMaker:
             body.update(stated_label)
         else:
             body["pass"] = None
-            self._count(f"a vote that is no word, such as {found(word)}, is left out")
+            self._count(f"a vote that is not a word, such as {found(word)}, is left out")
 
     def _add_certainty(self, body: JsonObject, sure: float | None) -> None:
         """Read how sure a juror is of its vote; for a fail, the score is 1 minus that."""

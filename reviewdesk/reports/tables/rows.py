@@ -570,7 +570,7 @@ class _Lines:
                 held = rest + block
                 zero = held.find(b"\0")
                 bad = number + 1 + held.count(b"\n", 0, max(zero, 0))
-                what = "holds a NUL byte and is no text"
+                what = "contains a NUL byte and is not text"
                 if zero < 0:
                     what = "is part of a record of over 8 MiB"
                 raise self._fail(f"line {bad}", what, "")

@@ -92,7 +92,7 @@ def read_map(name: str) -> TableMap:
         value = tomllib.loads(map_text(name))
     except tomllib.TOMLDecodeError as error:
         problem = f"--map: {show_line(name, 100)} is not TOML: {show_line(str(error), 100)}"
-        raise UsageError(problem, "Mend it, or make one: reviewdesk map FILE") from error
+        raise UsageError(problem, "Fix it, or make one: reviewdesk map FILE") from error
     try:
         return checked(value)
     except FieldError as error:
@@ -235,7 +235,7 @@ def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
         raise of_kind(source, look, unclear)
     if layout.outline is not None and layout.outline.keys.get("schema") == FORMAT_NAME:
         as_it_is = f"Open it as it is: reviewdesk open {source.in_command}"
-        raise fail("", "is a report of verdicts, in which there are no columns", as_it_is)
+        raise fail("", "is a report of verdicts, which has no columns", as_it_is)
     if layout.orient == "split":
         # The outline holds only the first names of the list of columns.
         with closing(layout.read(source, fail, ImportTally(lenient=True))) as rows:
@@ -265,7 +265,7 @@ def _read_by(
         layout = _at_rows(layout, named.rows)
     if tool is not None and not _fitting_maps(layout, tool):
         what = next(one["about"] for one in maps.packaged().values() if one["name"] == tool)
-        raise fail("", f"has not the columns of {what}", "Leave out --format.")
+        raise fail("", f"does not have the columns of {what}", "Leave out --format.")
     own = [] if named or options.format else _own_maps(layout)
     fits = [] if named or options.format == "table" else own or _fitting_maps(layout, tool)
     if len(fits) > 1:

@@ -224,7 +224,7 @@ class VerdictMaker:
                 self._notes.remark("word", value, draft.row.at)
                 return
         if found is None:
-            self._notes.count(f"a {role} that cannot be one is left out")
+            self._notes.count(f"a {role} that is not valid is left out")
             return
         draft.stated[role] = value
         if role not in facts:
@@ -378,6 +378,4 @@ def verdicts(
     ballot_notes = remarks.ballot_notes(options.models, survey.judges)
     tally.notes.extend([*survey.panel_note(), *ballot_notes, *remarks.notes(LEFT_OUT)])
     if survey.apart:
-        tally.notes.append(
-            f"rows of one item that stand apart were brought together ({survey.apart}x)"
-        )
+        tally.notes.append(f"rows of one item that were apart were joined ({survey.apart}x)")

@@ -84,7 +84,7 @@ def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(review: 
     review.controller.safely(lambda: job.ended(None, DeskError("gone")))
     assert review.notice == "gone"
     review.press("drill")
-    assert review.notice == "there are no figures to look behind yet"
+    assert review.notice == "there are no figures yet"
     review.press("section.next", "section.next")
     assert review.notice == ""
 
@@ -170,7 +170,7 @@ def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(blind: R
     assert "RELIABILITY" in text(blind)
     assert blind.hint("drill") is False
     blind.press("drill")
-    assert "would tell of the panel" in blind.notice
+    assert "would show the panel" in blind.notice
     assert blind.dialogs == []
 
 

@@ -207,7 +207,7 @@ def test_each_screen_has_a_notice_of_its_own(review: Review) -> None:
     review.press("screen.runs")
     assert review.notice == ""
     review.press("run.remove")
-    assert review.notice == "this run is under review: turn to another one first"
+    assert review.notice == "this run is under review: switch to another one first"
     review.press("screen.calibration")
     assert review.notice == ""
     review.press("leave")

@@ -92,7 +92,7 @@ def test_a_mark_is_set_filtered_for_and_taken_away(review: Review) -> None:
     assert review.current == first
     review.press("mark")
     assert not review.item.marked
-    assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
+    assert (review.notice, review.state.saved) == ("mark removed", "saved ✓ unmark")
 
 
 def test_history_tells_of_the_item(review: Review) -> None:

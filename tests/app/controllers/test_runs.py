@@ -123,7 +123,7 @@ def test_details_that_cannot_be_read_are_one_line(review: Review) -> None:
 def test_a_run_is_removed_after_a_question_but_never_the_one_under_review(review: Review) -> None:
     second_run(review.desk)
     review.press("screen.runs", "run.remove")
-    assert review.notice == "this run is under review: turn to another one first"
+    assert review.notice == "this run is under review: switch to another one first"
     review.press("up", "run.remove")
     assert question_of(review)
     review.answer(None)

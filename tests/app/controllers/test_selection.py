@@ -162,6 +162,6 @@ def test_edits_that_no_key_gives_together_are_refused(tmp_path: Path) -> None:
     edit = found["edits"][0]
     edit["others"][0] = {**edit["others"][0], "kind": "defer", "label": None, "facts": {}}
     path.write_text(json.dumps(found))
-    refused = pytest.raises(DeskError, match="holds edits together that no key gives")
+    refused = pytest.raises(DeskError, match="contains a group of edits that no key makes")
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk, refused:
         unsaved.read(desk, path)

@@ -230,7 +230,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
 @pytest.mark.parametrize(
     ("text", "start"),
     [
-        ("jury:\n  - name: n\n    file: x\n", ":3: $.jury[0].file: is no key of a jury entry"),
+        ("jury:\n  - name: n\n    file: x\n", ":3: $.jury[0].file: is not a key of a jury entry"),
         (BOMB, ":1: has the anchor &a"),
         ("jury:\n\t- name: n\n", ":2: is not YAML"),
         (

@@ -105,7 +105,7 @@ def test_an_empty_set_warns_and_passes_nothing(cli: Cli, write: Write, data: byt
     path = write("labels.yaml", data)
     found = cli("calibrate", path, "--json").json
     assert (found["n"], found["ece"]) == (0, 0.0)
-    assert found["warnings"] == ["the file has no rows: ECE is 0 by definition, not by merit"]
+    assert found["warnings"] == ["the file has no rows, so its ECE of 0 says nothing"]
     write("calibration-labels.jsonl", data)
     done = cli("gate", write("suite.yml", SUITE))
     # The rate needs no rows: it is of the counts that the suite gives.

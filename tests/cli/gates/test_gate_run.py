@@ -162,4 +162,4 @@ def test_a_file_corrects_a_run_it_was_not_drawn_from(eighty: Cli, write: Write) 
     own = write("own.jsonl", text.replace('"other"', '"run"').encode())
     refused = eighty("calibrate", own, "--run", "run", "--json").json["honest"]
     assert (refused["method"], refused["estimate"]) == ("none", None)
-    assert "this very run" in refused["reason"]
+    assert "labels are of this run" in refused["reason"]

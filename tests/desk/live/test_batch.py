@@ -310,7 +310,7 @@ def test_what_is_no_report_is_not_written_over(
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        ({"rubric": ""}, PanelError, 'case "c0": has no rubric, nor has the panel'),
+        ({"rubric": ""}, PanelError, 'case "c0": has no rubric, and the panel has none'),
         ({"unknown": 1}, PanelError, "line 1: "),
         ({"names": ()}, PanelError, "has no cases"),
         ({"names": ("c0", "c0")}, PanelError, "line 2: "),

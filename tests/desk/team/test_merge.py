@@ -188,10 +188,10 @@ WRONG = {
     "label": (f"UPDATE label_events SET label = 'fail' {SECOND}", "was changed after it was"),
     "author": (f"UPDATE label_events SET author = 'x' {SECOND}", "was changed after it was"),
     "gone": (f"DELETE FROM label_events {SECOND}", "stands in the place of event 2"),
-    "kind": (f"UPDATE label_events SET kind = 'X;' {SECOND}", "its kind is not one"),
-    "bytes": (f"UPDATE label_events SET detail = x'ff' {SECOND}", "its detail is not one"),
-    "item": (f"UPDATE label_events SET item = x'00' {SECOND}", "its item is not one"),
-    "time": (f"UPDATE label_events SET at = 'soon' {SECOND}", "its at is not one"),
+    "kind": (f"UPDATE label_events SET kind = 'X;' {SECOND}", "its kind is not valid"),
+    "bytes": (f"UPDATE label_events SET detail = x'ff' {SECOND}", "its detail is not valid"),
+    "item": (f"UPDATE label_events SET item = x'00' {SECOND}", "its item is not valid"),
+    "time": (f"UPDATE label_events SET at = 'soon' {SECOND}", "its at is not valid"),
 }  # fmt: skip
 
 

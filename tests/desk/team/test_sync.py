@@ -252,7 +252,7 @@ def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: Sha
     other.write_text("x")
     other.with_name(".hidden").write_text("x")
     found = exchange(desks["b"], place)
-    assert found.notes == (f"{other.relative_to(place.address)}: is no file of a desk, left alone",)
+    assert found.notes == (f"{other.relative_to(place.address)}: not a file of a desk, left alone",)
 
 
 def test_a_place_must_be_a_folder_that_can_be_there(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_labels_beside_votes_that_one_of_them_lacks() -> None:
             "'A' is in both passing and failing",
         ),
         ({"labels": ["A", "B"], "priority": ["C"]}, "priority has 'C'"),
-        ({"passing": ["KEEP"]}, "passing stands without labels"),
+        ({"passing": ["KEEP"]}, "passing is given without labels"),
         ({"fallback": ""}, "fallback is ''"),
         ({"strategy": "mean", "labels": ["A", "B"]}, "labels cannot be used with mean"),
         ({"regime": "irreversible", "labels": ["A", "B"]}, "labels cannot be used with median"),

@@ -71,10 +71,10 @@ def test_a_first_line_of_another_kind_is_refused(line: bytes, problem: str) -> N
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (b'"item":"01', b'"item":"xx', "its item is not one"),
-        (b'"item":"01', b'"item":"', "its item is not one"),
-        (b'"tentative":0', b'"tentative":0.0', "its tentative is not one"),
-        (b'"seq":1', b'"seq":true', "its seq is not one"),
+        (b'"item":"01', b'"item":"xx', "its item is not valid"),
+        (b'"item":"01', b'"item":"', "its item is not valid"),
+        (b'"tentative":0', b'"tentative":0.0', "its tentative is not valid"),
+        (b'"seq":1', b'"seq":true', "its seq is not valid"),
         (b'"seq":1', b'"seq":1,"more":1', "has other fields than an event"),
         (b'"seq":1', b'"seq":' + b"9" * 5000, "is not JSON"),
     ],

@@ -73,7 +73,7 @@ def test_the_generators_own_family() -> None:
     )
     assert look(seats(), "grok-4").warnings == ()
     assert look(seats(), "house-model").warnings == (
-        "the generator is of no known family, so no juror can be held against it",
+        "the generator's family is not known, so jurors cannot be compared with it",
     )
 
 

@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[str | bytes, int, str]] = {
     "a key twice in a flow": ("a: {b: 1, 'b': 2}\n", 1, 'has the key "b" twice'),
     "a list as a key": ("? [a]\n: b\n", 1, "has a list or a mapping as a key"),
     "two documents": ("a: 1\n---\nb: 2\n", 2, "starts a second document"),
-    "a tab": ("a:\n\t- b\n", 2, "a tab stands where only spaces may"),
+    "a tab": ("a:\n\t- b\n", 2, "a tab is where only spaces may be"),
     "an open list": ("a: [1,\n", 2, "is not YAML"),
     "an open quote": ("a: 1\nb: 'x\n", 3, "is not YAML"),
     "two colons": ("a: b: c\n", 1, "is not YAML"),

@@ -135,7 +135,7 @@ def test_what_decides_nothing_is_counted_with_a_way_out() -> None:
     (note, hint) = notes_of(log(sample("a", {"own": "so-so"})))
     assert note.startswith("a score in words that decide nothing gives no vote")
     assert hint == (
-        'the grade "so-so" is no decision: name it with --pass-label or --fail-label (1x)'
+        'the grade "so-so" is not a decision: name it with --pass-label or --fail-label (1x)'
     )
     assert "--scale reads it (2x)" in notes_of(log(sample("a", {"x": 5, "y": 7})))[0]
 
@@ -323,5 +323,5 @@ def test_what_is_no_log_is_refused_under_its_name() -> None:
     for document in ({"samples": [sample()]}, {"eval": {}, "samples": [sample()]}, [log(sample())]):
         with pytest.raises(ReportError, match=r"\$\.eval: is missing, or says nothing of a run"):
             opened(document, format="inspect")
-    with pytest.raises(ReportError, match="holds something behind the end of the log"):
+    with pytest.raises(ReportError, match="continues after the end of the log"):
         opened(json.dumps(log(sample())).encode() * 2)

@@ -259,6 +259,6 @@ for path in sys.argv[1:]:
         [sys.executable, "-c", script, *paths], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.splitlines() == [
-        "is packed with zstd Read it after: pip install 'reviewdesk[inspect]'",
+        "is packed with zstd To read it: pip install 'reviewdesk[inspect]'",
         "2",
     ]

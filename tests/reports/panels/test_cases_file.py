@@ -112,7 +112,7 @@ def test_checks_are_an_object_of_kinds_or_a_list_of_such(
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"ID": 1}, '$.ID: is no key of a case. Did you mean "id"? Known: id, output, input'),
+        ({"ID": 1}, '$.ID: is not a key of a case. Did you mean "id"? Known: id, output, input'),
         ({"id": 7}, "$.id: must be a text of 1 to 400 characters, found 7"),
         ({"id": " "}, '$.id: must be a text of 1 to 400 characters, found " "'),
         ({"output": None}, "$.output: must be a text, found null"),
@@ -120,28 +120,31 @@ def test_checks_are_an_object_of_kinds_or_a_list_of_such(
         ({"rubric": 1}, "$.rubric: must be a text or null, found 1"),
         ({"reference": [1]}, "$.reference: must be a text or a list of texts, found [1]"),
         ({"generator": "gpt-5"}, "$.generator: must be an object that describes a generator, fou"),
-        ({"generator": {"name": "x"}}, "$.generator.name: is no key of a generator. Known: model"),
+        (
+            {"generator": {"name": "x"}},
+            "$.generator.name: is not a key of a generator. Known: mod",
+        ),
         ({"generator": {"model": 5}}, "$.generator.model: must be a text or null, found 5"),
         ({"tags": "a"}, '$.tags: must be a list of texts, found "a"'),
         ({"tags": [""]}, '$.tags: must be a list of texts, found [""]'),
         ({"context": []}, "$.context: must be an object, found []"),
-        ({"context": {"{a}": "x"}}, '$.context["{a}"]: is no name for a slot. Use 1 to 80'),
-        ({"context": {"": "x"}}, '$.context[""]: is no name for a slot'),
+        ({"context": {"{a}": "x"}}, '$.context["{a}"]: is not a name for a slot. Use 1 to 80'),
+        ({"context": {"": "x"}}, '$.context[""]: is not a name for a slot'),
         ({"context": {"output": "x"}}, "$.context.output: is a slot that the case itself fills"),
         ({"context": {"n": 3}}, "$.context.n: must be a text, found 3"),
         ({"checks": "x"}, '$.checks: must be an object that describes a check, found "x"'),
         ({"checks": ["x"]}, '$.checks[0]: must be an object that describes a check, found "x"'),
         (
             {"checks": {"equals": "x"}},
-            "$.checks.equals: is no key of a check. Known: exact, contai",
+            "$.checks.equals: is not a key of a check. Known: exact, contai",
         ),
         ({"checks": {"name": "x"}}, "$.checks: has none of exact, contains, regex, schema. Give"),
         ({"checks": {"exact": "x", "not": 1}}, "$.checks.not: must be true or false, found 1"),
         ({"checks": {"exact": "x", "name": 1}}, "$.checks.name: must be a text, found 1"),
         ({"checks": {"contains": []}}, "$.checks.contains: must be a text or a list of texts, fou"),
-        ({"checks": [{"regex": "("}]}, "$.checks[0].regex: is no regular expression"),
+        ({"checks": [{"regex": "("}]}, "$.checks[0].regex: is not a regular expression"),
         ({"checks": {"regex": "x" * 1001}}, "$.checks.regex: must be a regular expression of 1"),
-        ({"checks": {"schema": {"type": 3}}}, "$.checks.schema: is no JSON schema"),
+        ({"checks": {"schema": {"type": 3}}}, "$.checks.schema: is not a JSON schema"),
         ({"checks": {"schema": {}}}, "$.checks.schema: must be a JSON schema that holds something"),
         ({"checks": {"schema": []}}, "$.checks.schema: must be a JSON schema that holds something"),
         (
@@ -166,7 +169,7 @@ def test_lines_that_are_no_cases() -> None:
     )
     cut_off = told('{"id": "a"')
     assert cut_off.startswith("c.jsonl: line 1, column 11: is not JSON")
-    assert cut_off.endswith("Mend the line or remove it.")
+    assert cut_off.endswith("Fix the line or remove it.")
     assert "NaN" in told('{"id": "a", "output": NaN}')
     assert 'has the key "id" twice' in told('{"id": "a", "id": "b", "output": ""}')
     with pytest.raises(PanelError, match="line 1: is not UTF-8"):

@@ -29,7 +29,7 @@ def test_the_system_prompt_may_be_left_out() -> None:
     ("text", "told"),
     [
         ("", "p.yaml: is empty. Write version: and user_prompt_template:."),
-        ("- x", 'p.yaml:1: $: must be a mapping that describes a prompt file, found ["x"]. Mend'),
+        ("- x", 'p.yaml:1: $: must be a mapping that describes a prompt file, found ["x"]. Fix'),
         (
             "version: 1",
             'p.yaml:1: $.user_prompt_template: is missing. Add "user_prompt_template" t',
@@ -46,7 +46,7 @@ def test_the_system_prompt_may_be_left_out() -> None:
         ("version: 1\nuser_prompt_template: '{ output }'", "p.yaml:2: $.user_prompt_template: has"),
         (
             "version: 1\nsystem: x\nuser_prompt_template: '{output}'",
-            "p.yaml:2: $.system: is no key",
+            "p.yaml:2: $.system: is not a key",
         ),
         ("version: &v 1\nuser_prompt_template: '{output}'", "p.yaml:1: has the anchor &v"),
         ("version: 'a\n\n  b'\nuser_prompt_template: '{output}'", "p.yaml:1: $.version: must be"),

@@ -165,5 +165,5 @@ def test_bad_rows_can_be_left_out() -> None:
 def test_nothing_may_follow_a_list_of_rows() -> None:
     document = json.dumps([row(rubric(1, True))]).encode()
     assert len(opened(document)[1]) == 1
-    with pytest.raises(ReportError, match="holds something behind the end"):
+    with pytest.raises(ReportError, match="continues after the end"):
         opened(document + b" []")

@@ -140,12 +140,12 @@ def test_words() -> None:
 @pytest.mark.parametrize(
     ("schema", "path", "problem"),
     [
-        ({"minimum": "0.7"}, ["minimum"], "is no JSON schema: '0.7' is not of type 'number'"),
-        ({"minimum": True}, ["minimum"], "is no JSON schema"),
-        ({"type": "float"}, ["type"], "is no JSON schema"),
-        ({"multipleOf": 0}, ["multipleOf"], "is no JSON schema"),
-        ({"anyOf": []}, ["anyOf"], "is no JSON schema"),
-        ({"anyOf": {"minimum": 1}}, ["anyOf"], "is no JSON schema"),
+        ({"minimum": "0.7"}, ["minimum"], "is not a JSON schema: '0.7' is not of type 'number'"),
+        ({"minimum": True}, ["minimum"], "is not a JSON schema"),
+        ({"type": "float"}, ["type"], "is not a JSON schema"),
+        ({"multipleOf": 0}, ["multipleOf"], "is not a JSON schema"),
+        ({"anyOf": []}, ["anyOf"], "is not a JSON schema"),
+        ({"anyOf": {"minimum": 1}}, ["anyOf"], "is not a JSON schema"),
         ({"minimun": 0.7}, ["minimun"], 'has "minimun"'),
         ({"not": {"minimun": 0.7}}, ["not", "minimun"], 'has "minimun"'),
         ({"anyOf": [{}, {"max": 1}]}, ["anyOf", 1, "max"], 'has "max"'),
@@ -155,9 +155,9 @@ def test_words() -> None:
         ({"$ref": "http://127.0.0.1:9/x"}, ["$ref"], 'has "$ref", which is not read'),
         ({"allOf": [{"$ref": "#"}]}, ["allOf", 0, "$ref"], 'has "$ref", which is not read'),
         ({"$schema": "http://json-schema.org/draft-07/schema"}, ["$schema"], "not read"),
-        ({"items": {"minimum": 1}}, ["items"], "says nothing of a single value"),
-        ({"required": ["x"]}, ["required"], "says nothing of a single value"),
-        ({"format": "date"}, ["format"], "says nothing of a single value"),
+        ({"items": {"minimum": 1}}, ["items"], "does not apply to a single value"),
+        ({"required": ["x"]}, ["required"], "does not apply to a single value"),
+        ({"format": "date"}, ["format"], "does not apply to a single value"),
     ],
 )
 def test_schemas_that_are_refused(

@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "no gates": ("{}\n", 1, "holds no gates"),
     "an empty list": ("jury: []\n", 1, "jury: must be a list of 1 or more, found 0"),
     "no list": ("jury: 3\n", 1, "jury: must be a list, found 3"),
-    "an unknown block": (ENTRY + "tools: []\n", 7, "$.tools: is no key of a suite"),
+    "an unknown block": (ENTRY + "tools: []\n", 7, "$.tools: is not a key of a suite"),
     "an entry of text": (
         "jury:\n  - x\n",
         2,
@@ -183,9 +183,9 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "a wrong schema": (
         changed(MATCHER, "\n          schema:\n            minimum: high"),
         8,
-        "schema.minimum: is no JSON schema",
+        "schema.minimum: is not a JSON schema",
     ),
-    "an endless limit": (changed(MATCHER, "{schema: {minimum: 1e999}}"), 6, "is no JSON schema"),
+    "an endless limit": (changed(MATCHER, "{schema: {minimum: 1e999}}"), 6, "is not a JSON schema"),
     "an endless number": (changed(MATCHER, "{exact: 1e999}"), 6, 'never "1e999"'),
     "a slip in a schema": (
         changed(MATCHER, "\n          schema:\n            minimun: 1"),
@@ -200,7 +200,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "a limit on a word": (
         changed("agreement", "confidence").replace(MATCHER, "{schema: {minimum: 1}}"),
         6,
-        "of which minimum says nothing",
+        "to which minimum does not apply",
     ),
     **{
         f"what cannot fail: {text}": (
@@ -239,7 +239,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "another's key": (
         f"{JUDGE}    report: x\n",
         4,
-        "is no key of a calibration entry. Known: name, ",
+        "is not a key of a calibration entry. Known: name, ",
     ),
     "another's target": (f"{JUDGE}    expect: [{{target: jury.escalate}}]\n", 4, "Known: ece, bri"),
     "half a matrix": (
@@ -278,7 +278,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
         4,
         'ece is a number from 0 to 1, and never "low"',
     ),
-    "escapes": (changed("report:", '"\\e[31m\\u202e":'), 3, "is no key of a jury entry"),
+    "escapes": (changed("report:", '"\\e[31m\\u202e":'), 3, "is not a key of a jury entry"),
 }
 
 

@@ -189,9 +189,9 @@ def test_a_map_of_a_persons_own(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("item = ", "is not TOML"),
-        ("itme = 'a'", "$.itme: is no key"),
+        ("itme = 'a'", "$.itme: is not a key"),
         ("score = 5", "$.score: must be a text"),
-        ("[[ballots]]\nscroe = 'a'", "$.ballots[0].scroe: is no key"),
+        ("[[ballots]]\nscroe = 'a'", "$.ballots[0].scroe: is not a key"),
     ],
 )
 def test_a_wrong_map_is_one_line(tmp_path: Path, text: str, told: str) -> None:

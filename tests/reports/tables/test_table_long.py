@@ -192,7 +192,7 @@ def test_models_are_given_by_name_and_never_guessed() -> None:
     assert [juror.get("model") for juror in body["jurors"]] == ["m", "own"]
     assert report.notes == [
         "--models: no juror is called gone",
-        "--models: the file's own model stands for k",
+        "--models: the file's own model is used for k",
     ]
 
 
@@ -219,7 +219,7 @@ def test_rows_that_stand_apart_keep_the_order_of_the_items() -> None:
     report, bodies = table(long(*rows))
     assert [body["id"] for body in bodies] == list("cab")
     assert [list(scores(body)) for body in bodies] == [["j", "k"]] * 3
-    assert report.notes == ["rows of one item that stand apart were brought together (3x)"]
+    assert report.notes == ["rows of one item that were apart were joined (3x)"]
     assert table(long(*sorted(rows)))[0].notes == []
 
 

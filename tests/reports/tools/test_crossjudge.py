@@ -244,7 +244,9 @@ def test_only_known_keys_are_copied() -> None:
 
 def test_lines_that_end_too_early_or_hold_more_are_refused() -> None:
     assert "line 2" in refusal(b'{"query_id": "a", "verdicts": [], "consensus": ""}\n{"a"\n')
-    assert "behind the end" in refusal(b'[{"query_id":"a","verdicts":[],"consensus":"x"}] 1')
+    assert "continues after the end" in refusal(
+        b'[{"query_id":"a","verdicts":[],"consensus":"x"}] 1'
+    )
     nan = b'[{"query_id": "a", "verdicts": [], "consensus": "", "agreement_pct": NaN}]'
     report = read(Source.from_bytes("nan.json", nan), ReadOptions(format="cross-judge"))
     (body,) = report.verdicts()

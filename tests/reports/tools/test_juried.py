@@ -125,7 +125,7 @@ def test_a_vote_that_is_no_boolean_is_no_vote() -> None:
     opened_report, (body,) = opened(report(scenario(attempt(*votes, outcome="won"))))
     assert [one.get("status") for one in body["jurors"]] == ["unknown", None]
     assert ("decision" not in body, body["label"]) == (True, "won")
-    assert any("a vote that is no word, such as []" in note for note in opened_report.notes)
+    assert any("a vote that is not a word, such as []" in note for note in opened_report.notes)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_model_of_the_files_own_stands() -> None:
     document = {"testCases": [{"name": "n", "metricsData": [METRIC]}]}
     report, (body,) = opened(document, models={"a": "other"})
     assert body["jurors"][0]["model"] == "gpt-5"
-    assert "--models: the file's own model stands for a" in report.notes
+    assert "--models: the file's own model is used for a" in report.notes
 
 
 def test_scores_of_different_names_are_told_to_be_one_panel() -> None:
@@ -124,4 +124,4 @@ def test_a_line_that_is_no_json_says_what_skip_bad_leaves_out() -> None:
     data = json.dumps(whole).encode() + b"\n" + json.dumps(verdict("a")).encode() + b"\n{bad\n"
     text = refusal(data, skip_bad=True)
     assert "line 3, column 2" in text
-    assert "Mend the line or remove it; --skip-bad leaves out verdicts, not lines." in text
+    assert "Fix the line or remove it; --skip-bad leaves out verdicts, not lines." in text
