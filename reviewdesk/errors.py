@@ -51,10 +51,7 @@ class NoJurorsError(ReviewDeskError):
 
 
 class TransportError(ReviewDeskError):
-    """A live call got no usable answer. ``kind`` is one word that the ballot keeps.
-
-    Neither it nor the message may hold an API key.
-    """
+    """A live call got no usable answer; ``kind`` is one word, and nothing here may hold a key."""
 
     def __init__(self, kind: str, message: str) -> None:
         self.kind = kind
@@ -107,10 +104,7 @@ class Cancelled(ReviewDeskError):
 
 
 class InputFileError(ReviewDeskError):
-    """An input file is wrong at one place.
-
-    ``where`` is a JSON path (``$.verdicts[3].score``) or ``line 7``; empty for the whole file.
-    """
+    """An input file is wrong at one place: a JSON path, ``line 7``, or "" for the whole file."""
 
     def __init__(self, file: str, where: str, problem: str, hint: str = "") -> None:
         self.file = file

@@ -1,7 +1,4 @@
-"""Automatic backups, restoring one, and recovering a damaged desk.
-
-The setting ``backups`` is the number of backups that are kept.
-"""
+"""Automatic backups, as many as the setting ``backups`` says; restoring one; repairing a desk."""
 
 import json
 import os

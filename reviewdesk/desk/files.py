@@ -90,10 +90,7 @@ def named(text: str) -> Path:
 
 
 def run_kind(path: Path) -> str | None:
-    """Return the kind of a file of this name: ``report``, ``html`` or ``markdown``.
-
-    ``None`` means that the name is that of a labels file.
-    """
+    """Return ``report``, ``html`` or ``markdown`` by a file's name; ``None`` for a labels file."""
     if path.name.endswith("report.jsonl"):
         return "report"
     return {".json": "report", ".html": "html", ".htm": "html", ".md": "markdown"}.get(path.suffix)

@@ -73,11 +73,7 @@ _LONGEST_NAME = 60
 
 
 def reviewer_name(typed: str) -> str:
-    """Return the name that a person typed, without the spaces around it.
-
-    Raises:
-        UsageError: nothing was typed, or what was typed cannot be a reviewer's name.
-    """
+    """Return a reviewer's name as typed, stripped; raise UsageError if it cannot be one."""
     name = " ".join(typed.split())
     if not name:
         raise UsageError("no name was typed", "It is shown with every label that you give.")

@@ -45,10 +45,7 @@ class ReplyCache:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Create the folder if it does not exist.
-
-        Raise UsageError if the folder cannot be used.
-        """
+        """Create the folder if it does not exist; raise UsageError if it cannot be used."""
         self._folder = folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -475,10 +472,7 @@ def plan(
     calls: Sequence[Call],
     environment: Mapping[str, str],
 ) -> ConsentPlan:
-    """Summarize what the calls would send, counting one attempt each.
-
-    Raise TransportError if a juror's address cannot be used.
-    """
+    """Sum up what the calls would send, one attempt each; may raise TransportError."""
     found = Survey(environment)
     found.add(CaseCalls(calls))
     return found.plan()

@@ -187,10 +187,7 @@ class CallSession:
         return self._deadline or max(DEADLINE, juror.timeout, self._max_wait)
 
     def state(self, juror: Juror) -> JurorState:
-        """Return the state of a juror.
-
-        Raise TransportError if its address cannot be used.
-        """
+        """Return the state of a juror; raise TransportError if its address cannot be used."""
         place = endpoint(juror)
         named = juror.name, juror.model, place
         return self._states.setdefault(named, JurorState(juror, place, Breaker(juror.name)))

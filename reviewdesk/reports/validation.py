@@ -102,11 +102,7 @@ Amount: TypeAlias = Annotated[float, Field(ge=0), Wanted("a number, 0 or more")]
 
 
 def validated(model: type[_Model], value: object) -> _Model:
-    """Return the model of a value.
-
-    Raises:
-        FieldError: the value does not fit; the error has the path to the first problem.
-    """
+    """Return the model of a value; raise FieldError with the path to the first problem."""
     try:
         return model.model_validate(value)
     except ValidationError as error:

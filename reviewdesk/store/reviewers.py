@@ -193,10 +193,7 @@ def reviewers(conn: Connection, run_hash: str) -> list[str]:
 
 
 def labellers(conn: Connection, run: int) -> list[tuple[str, int, str]]:
-    """Return the authors of a run's labels, their number of verdicts, and the time of the last.
-
-    Those with the most verdicts come first.
-    """
+    """Return authors of a run's labels, how many verdicts and the last time; the busiest first."""
     query = """SELECT c.author, count(*) AS n, max(e.at) FROM current_events c
                JOIN label_events e ON e.key = c.key
                CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?

@@ -242,10 +242,7 @@ def held(conn: Connection, item: bytes, author: str, slot: str = "label") -> Tru
 
 
 def human(conn: Connection, run: int, count: int) -> Iterator[list[Row]]:
-    """Yield the verdicts with a person's label in the file, in file order, ``count`` at a time.
-
-    Each has its id, its item and its body.
-    """
+    """Yield id, item and body of the verdicts that the file labels, ``count`` at a time."""
     pos = -1
     while True:
         rows = conn.execute(

@@ -23,11 +23,7 @@ def _empty_drive_cache(descriptor: int) -> None:
 
 
 def sync(descriptor: int, flush: Callable[[int], None] = _empty_drive_cache) -> None:
-    """Return once what was written to an open file is on disk.
-
-    Raises:
-        OSError: the disk is full or broken.
-    """
+    """Return once what was written to a file is on disk; raise OSError if that fails."""
     try:
         flush(descriptor)
     except OSError as error:

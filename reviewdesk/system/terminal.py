@@ -44,11 +44,7 @@ def edited(text: str, suffix: str) -> str | None:
 
 
 def open_keyboard() -> None:
-    """Read stdin from the terminal.
-
-    Raises:
-        OSError: the process has no terminal.
-    """
+    """Read stdin from the terminal; raise OSError if the process has none."""
     # Windows lets programs set the console's modes only through a handle that may write.
     mode = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY
     descriptor = os.open(KEYBOARD, mode)

@@ -88,10 +88,7 @@ class PartSummary(Struct, frozen=True):
 
 
 def part_stats(address: str, reading: Reading | None = None) -> Stats:
-    """Return the sufficient statistics of a part.
-
-    Raise ReportError if it cannot be read.
-    """
+    """Return the sufficient statistics of a part; raise ReportError if it cannot be read."""
     return _summary(reading or default_reading(), address).stats
 
 

@@ -94,10 +94,7 @@ def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
 
 
 def close(desk: Desk, run: Run) -> RunAnswer:
-    """Close the open question of a run: the queue is the usual one again.
-
-    Raise UsageError if no question is open.
-    """
+    """Close the open question of a run; the queue is as usual again. UsageError without one."""
     found = question(desk, run)
     if found is None or found.closed:
         raise UsageError(f"{run.name}: no question is open", 'Ask one: ask "accuracy >= 0.9".')

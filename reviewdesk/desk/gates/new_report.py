@@ -1,7 +1,4 @@
-"""Gate a new report by the labels of a suite, and compare its panel with older ones.
-
-It is loaded, and its verdicts get the labels of the suite.
-"""
+"""Gate a new report by the labels of a suite, and compare its panel with older ones."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager

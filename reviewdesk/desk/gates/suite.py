@@ -230,10 +230,7 @@ _IN_XML = 100
 
 
 def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write JUnit XML; an existing file is replaced only if it is XML itself.
-
-    Raise UsageError if the file cannot be written, or holds something else.
-    """
+    """Write JUnit XML; raise UsageError if the file cannot be written, or holds something else."""
     _write(path, junit(result).decode(), b"<", "XML")
 
 

@@ -97,10 +97,7 @@ def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
 
 
 def parent_of(candidate: Path) -> Path:
-    """Return the panel file that a candidate is named after.
-
-    Raise UsageError if no such file is beside it.
-    """
+    """Return the panel file that a candidate is named after; UsageError if it is not beside it."""
     stem = candidate.stem.partition("+")[0]
     for suffix in (candidate.suffix, *_SUFFIXES):
         found = candidate.with_name(stem + suffix)

@@ -131,10 +131,7 @@ def mark(key: int, on: bool) -> Edit:
 
 
 def note(key: int, text: str, added: str | None = None) -> Edit:
-    """Return the edit that writes a note; an empty text removes it.
-
-    ``added`` is the part written since the item came back.
-    """
+    """Return the edit that writes a note, ``added`` since the item came back; empty removes it."""
     return Edit("note", key, {"note": text} if added is None else {"note": text, "added": added})
 
 

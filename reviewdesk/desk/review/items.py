@@ -48,10 +48,7 @@ _LARGE = 100_000
 
 
 def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
-    """Read a verdict, recompute it, and add the labels, notes and tags on its content.
-
-    ``run`` is its run, if it is known already.
-    """
+    """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
     row = verdicts.by_key(desk.conn, key, body=True)
     run = run or runs.by_key(desk.conn, row["run"])
     verdict, assessment = _assessed(row)

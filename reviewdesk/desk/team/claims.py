@@ -88,10 +88,7 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
 
 
 def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:
-    """Return the byte of each verdict's label of a run.
-
-    It is 0 for verdicts that wait for the reviewer's second opinion.
-    """
+    """Return the byte of each verdict's label; 0 if it waits for the reviewer's second opinion."""
     found = marks(desk.conn, of.first, of.size)
     waiting = verdicts.keys_of_items(desk.conn, of.run, hidden.waiting)
     for key in chain.from_iterable(waiting.values()):
@@ -100,10 +97,7 @@ def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:
 
 
 class WithheldLabels:
-    """What is withheld from one reviewer, followed as the log grows.
-
-    Reading again costs as many steps as labels were added.
-    """
+    """What is withheld from one reviewer; reading again costs a step for each label added since."""
 
     def __init__(self, desk: OpenFile) -> None:
         self._desk = desk

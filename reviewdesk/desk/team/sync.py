@@ -127,10 +127,7 @@ def sync(desk: Desk, place: "SharedFolder", told: Told, *, with_runs: bool = Tru
 
 @dataclass(slots=True)
 class _Sync:
-    """One exchange: the chains and runs that were found at a place or sent there.
-
-    Also the refused files, and notes for the user.
-    """
+    """One exchange: chains and runs found at a place or sent there, refused files, and notes."""
 
     desk: Desk
     place: "SharedFolder"

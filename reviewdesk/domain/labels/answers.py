@@ -178,10 +178,7 @@ class ConfidenceSequence:
         return mean, stakes, lambda h, x: centre + scale[h] * (x - means[h])
 
     def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
-        """Add the label of the next content of stratum ``h``, drawn with the chances ``q``.
-
-        ``None`` counts as 0 and as 1.
-        """
+        """Add a label of stratum ``h``, drawn with chances ``q``; ``None`` counts as 0 and as 1."""
         mean, stakes, valued = self._bets(q)
         x = np.array([[0.0], [1.0]]) if value is None else np.full((2, 1), value)
         self.wealth += np.log1p(stakes * (valued(h, x) - mean))

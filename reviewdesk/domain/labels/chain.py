@@ -59,10 +59,7 @@ class Covered(Struct, frozen=True):
 
 
 def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
-    """Read what an event of the kind ``counted`` covers, by reviewer.
-
-    Raise ValueError if it does not have the expected form.
-    """
+    """Read what an event ``counted`` covers, by reviewer; raise ValueError if it is malformed."""
     made = {}
     try:
         for name, one in detail["chains"].items():
@@ -240,10 +237,7 @@ def event_line(event: ChainEvent) -> bytes:
 
 
 def read_header(line: bytes) -> ChainName:
-    """Read the first line of a chain's file.
-
-    Raise ChainProblem if it is another kind of file, or one of a newer version.
-    """
+    """Read the first line of a chain's file; ChainProblem for another kind or a newer version."""
     values = json_object(_text(line, 0), 0)
     schema = values.pop("schema", None)
     found = set(values)
@@ -256,10 +250,7 @@ def read_header(line: bytes) -> ChainName:
 
 
 def read_events(lines: Iterable[bytes]) -> Iterator[ChainEvent]:
-    """Yield the events of the lines after the first.
-
-    Raise ChainProblem if a line is not an event, or the last line is cut off.
-    """
+    """Yield the events of the lines after the first; ChainProblem for a broken or cut-off line."""
     for seq, line in enumerate(lines, start=1):
         values = json_object(_text(line, seq), seq)
         item = values.get("item")

@@ -43,10 +43,7 @@ _NONCE = ReplyKey("nonce", ("string",), '"{nonce}"')
 
 
 def parts(labels: LabelRules | None = None) -> tuple[ReplyKey, ...]:
-    """Return the keys of a reply in order.
-
-    With ``labels``, a label replaces the vote; declared labels also replace the score.
-    """
+    """Return a reply's keys; ``labels`` replace the vote by a label, and if declared the score."""
     if labels is None:
         return (_REASON, _PASS, _SCORE, _CONFIDENCE, _NONCE)
     words = tuple(labels.labels)

@@ -140,10 +140,7 @@ def alpha_interval(units: Units) -> float | None:
 
 
 def alpha_ordinal(units: Units) -> float | None:
-    """Compute ordinal alpha: interval alpha on the mid-ranks of all pairable ballots.
-
-    ``None`` without pairs or variation.
-    """
+    """Compute interval alpha on mid-ranks of all ballots; ``None`` without pairs or variation."""
     _pairable(units)
     return rank_state(lambda: [_matrix(units).T]).alpha
 
@@ -254,10 +251,7 @@ class _Units(Struct, frozen=True):
 
 
 def _pairable(units: Units) -> list[_Units]:
-    """Return the pairable units in groups of a few thousand with equally many ballots.
-
-    Raise ValueError if a ballot is infinite.
-    """
+    """Return pairable units in groups of equally many ballots; ValueError for an infinite one."""
     found = _matrix(units).T
     ends = (np.fmin.reduce(found, axis=None), np.fmax.reduce(found, axis=None)) if found.size else 0
     if np.isinf(ends).any():

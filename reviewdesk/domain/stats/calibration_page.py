@@ -87,10 +87,7 @@ class BlindFigures(Struct, frozen=True):
 
 
 class TruthCounts(Struct, frozen=True):
-    """Counts of a run's verdicts, of its labelled ones, and of decisions against labels.
-
-    ``undecided`` verdicts are decided neither pass nor fail.
-    """
+    """Counts of a run's verdicts, of those decided neither pass nor fail, and of the labelled."""
 
     verdicts: int
     labelled: int

@@ -209,10 +209,7 @@ class Counters(Struct, frozen=True):
 
     @property
     def ece(self) -> float:
-        """The expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``.
-
-        0.0 without rows. Source: the judge calibration document.
-        """
+        """The expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``, 0 if empty."""
         off = math.fsum(map(abs, self.sums[_BINS:]))
         return off / self._mass if self._mass > 0 else 0.0
 

@@ -373,10 +373,7 @@ def stopped(call: Call) -> CanonicalBallot:
 def _reply_ballot(
     call: Call, exchange: Exchange, found: Envelope, place: Endpoint, redactor: Redactor
 ) -> CanonicalBallot:
-    """Return the ballot of a reply.
-
-    Text is redacted again, because decoding the JSON may have revealed a key.
-    """
+    """Return the ballot of a reply; text is redacted again, as decoding may have revealed a key."""
     text = redactor.text(found.text)
     if found.refusal is not None:
         fault = Fault(Status.ABSTAINED, "refusal", "the juror refuses to judge")

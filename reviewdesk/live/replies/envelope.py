@@ -233,10 +233,7 @@ def _text(first: Any, path: str) -> str:
 
 
 def _usage(usage: Any, places: AnswerPlaces) -> Envelope:
-    """Read the counts of tokens.
-
-    Some endpoints leave thoughts out of ``completion_tokens``, and count them only in the total.
-    """
+    """Read the counts of tokens; some endpoints count thoughts in the total alone."""
     counts = [[count_at(usage, path) for path in paths] for paths in (places.read, places.said)]
     read, said = (
         None if found[0] is None and not any(found) else sum(filter(None, found))

@@ -1,7 +1,4 @@
-"""The batch interfaces of vendors as data: the requests, and the answers.
-
-The source is the documentation of the vendors as of November 2026.
-"""
+"""The batch interfaces of vendors as data, from their documentation of November 2026."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -66,10 +66,7 @@ def hashed(call: Call) -> bytes:
 
 
 def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, str]:
-    """Return the headers of a request, with the key in the header that the endpoint expects.
-
-    ``key_header`` replaces the name of that header.
-    """
+    """Return a request's headers, with the key in the endpoint's header or in ``key_header``."""
     headers = {
         "content-type": "application/json",
         "accept": "application/json",

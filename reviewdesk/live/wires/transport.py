@@ -49,10 +49,7 @@ class HttpTransport:
         self._tls = _tls(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
     async def send(self, request: Request) -> Response:
-        """Send one request and read the whole response.
-
-        Raise TransportError if the request failed, for whatever reason.
-        """
+        """Send one request and read the whole response; raise TransportError if that failed."""
         try:
             sent = httpx.Request(
                 request.method, request.url, headers=request.headers, content=request.body

@@ -28,10 +28,7 @@ class Endpoint(Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def endpoint(juror: Juror) -> Endpoint:
-    """Return the endpoint of a juror.
-
-    Raise TransportError if the vendor is unknown, or the address cannot be used.
-    """
+    """Return the endpoint of a juror; TransportError for an unknown vendor or unusable address."""
     vendor = VENDORS.get(juror.vendor)
     if vendor is None:
         raise TransportError("endpoint", f"there is no vendor {juror.vendor!r}")

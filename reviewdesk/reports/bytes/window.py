@@ -78,10 +78,7 @@ class TextLine(NamedTuple):
 def text_lines(
     stream: BinaryIO, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE
 ) -> Iterator[TextLine]:
-    """Yield the lines of JSON Lines; blank lines are skipped and counted.
-
-    Lines end at LF only, because a JSON text may contain U+2028 unescaped.
-    """
+    """Yield the lines of JSON Lines and count blank ones; U+2028 ends none, as JSON may hold it."""
     number = offset = 0
     while raw := stream.readline(MAX_ITEM + 1):
         number += 1

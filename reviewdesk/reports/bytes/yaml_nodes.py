@@ -125,11 +125,7 @@ def read_yaml(source: Source, form: Form | None = None) -> Node:
 
 
 def bounded_text(source: Source, most: int, language: str, hint: str = "") -> str:
-    """Return the text of a file.
-
-    Raises:
-        SuiteError: the file has more than ``most`` bytes, or is not UTF-8.
-    """
+    """Return the text of a file; SuiteError if it has over ``most`` bytes or is not UTF-8."""
     with source.open() as stream:
         data = stream.read(most + 1)
     if len(data) > most:

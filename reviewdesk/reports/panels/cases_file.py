@@ -188,11 +188,7 @@ KEYS = frozenset(CaseEntry.model_fields)
 
 
 def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
-    """Open a cases file; for ``-``, all of ``stdin`` is read.
-
-    Raises:
-        PanelError: there is no such file, or it cannot be read.
-    """
+    """Open a cases file, or for ``-`` all of ``stdin``; PanelError if it cannot be read."""
     try:
         if path == "-" and stdin is not None:
             return Source.from_bytes("-", stdin.read(DEFAULT_MAX_SIZE + 1))
@@ -234,11 +230,7 @@ def read_cases(source: Source) -> Iterator[Case]:
 
 
 def case_from(row: object) -> Case:
-    """Return the case that a mapping describes.
-
-    Raises:
-        FieldError: a member is missing, unknown or of the wrong kind.
-    """
+    """Return the case of a mapping; FieldError if a member is missing, unknown or wrong."""
     return validated(CaseEntry, _dicts(row)).case()
 
 

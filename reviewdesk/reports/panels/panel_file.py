@@ -434,11 +434,7 @@ class PanelModel(PanelPart):
 
 
 def read_panel(path: str | Path) -> PanelSpec:
-    """Read a panel file and check all of it.
-
-    Raises:
-        PanelError: the file is not valid; the error names file, line and place.
-    """
+    """Read a panel file and check all of it; PanelError names file, line and place."""
     return panel_from(opened(path, "the panel's YAML or TOML file"), Path(path).parent)
 
 
@@ -451,11 +447,7 @@ def panel_from(source: Source, folder: Path) -> PanelSpec:
 
 
 def read_plain(path: str | Path) -> JsonObject:
-    """Check a panel file and return its keys and values.
-
-    Raises:
-        PanelError: the file is not valid; the error names file, line and place.
-    """
+    """Check a panel file and return its keys and values; PanelError as in ``read_panel``."""
     source = opened(path, "the panel's YAML or TOML file")
     panel_from(source, Path(path).parent)
     with parsed(source, "a panel file", "") as root:
@@ -464,11 +456,7 @@ def read_plain(path: str | Path) -> JsonObject:
 
 
 def read_prompt(path: str | Path) -> PromptFile:
-    """Read a prompt file.
-
-    Raises:
-        PanelError: the file is not valid; the error names file, line and place.
-    """
+    """Read a prompt file; PanelError names file, line and place if it is not valid."""
     return prompt_from(opened(path, "a prompt's YAML file"))
 
 

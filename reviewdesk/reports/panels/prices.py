@@ -78,11 +78,7 @@ def priced(panel: PanelSpec) -> PanelSpec:
 
 @cache
 def price_table(path: Path) -> PriceTable:
-    """Read a table of prices.
-
-    Raises:
-        PanelError: the file cannot be used.
-    """
+    """Read a table of prices; raise PanelError if the file cannot be used."""
     source = opened(path, "a TOML file of prices")
     empty = "Write date = 2026-01-31 and a table per vendor."
     with parsed(source, "a file of prices", empty) as root:

@@ -22,11 +22,7 @@ _ERROR_PLACE = re.compile(r"(.*) \(at line (\d+), column \d+\)", re.DOTALL)
 
 
 def opened(path: str | Path, what: str) -> Source:
-    """Open a regular file of at most ``MAX_BYTES``.
-
-    Raises:
-        PanelError: the file cannot be read, or is too large.
-    """
+    """Open a file of at most ``MAX_BYTES``; PanelError if it is too large or cannot be read."""
     try:
         source = Source.from_path(path)
     except ReportError as error:

@@ -91,11 +91,7 @@ class Schema:
 
     @staticmethod
     def of(schema: dict[str, Any]) -> "Schema":
-        """Check a schema and return its matcher.
-
-        Raises:
-            FieldError: it is not a valid schema, or has a keyword that suites refuse.
-        """
+        """Check a schema and return its matcher; FieldError if it is invalid or refused."""
         for path, keyword in _keywords(schema, []):
             if keyword not in _KEYWORDS:
                 raise _keyword_problem(path, keyword)

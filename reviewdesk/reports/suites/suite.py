@@ -381,10 +381,7 @@ class JuryGate(Entry):
 
 
 class CalibrationGate(Entry):
-    """One ``calibration:`` entry.
-
-    The observed rate of a run, and so its default expectations, are known only later.
-    """
+    """One ``calibration:`` entry; a run's observed rate and default checks are known only later."""
 
     what = "a calibration entry"
     file_key = "labels"
@@ -492,11 +489,7 @@ class Suite(Struct, frozen=True):
 
 
 def read_suite(path: str) -> Suite:
-    """Read a suite and check all of it.
-
-    Raises:
-        SuiteError: the file is not a valid suite; the error names file and line.
-    """
+    """Read a suite and check all of it; SuiteError names file and line if it is not valid."""
     try:
         source = Source.from_path(path)
         root = read_yaml(source)
