@@ -96,6 +96,13 @@ class QueueRow(Struct, frozen=True):
     """Whether one other person labelled the item, whose label the reviewer may not see yet."""
     open_with: str = ""
     """The other reviewer who has the item open, if any."""
+    ours_band: Band | None = None
+
+    @property
+    def agrees(self) -> tuple[float | None, Band | None]:
+        """The agreement to show with its band; our band alone if the report's figure has none."""
+        ours = self.band is None and self.ours_band is not None
+        return (None, self.ours_band) if ours else (self.agreement, self.band)
 
     @property
     def decided(self) -> bool:

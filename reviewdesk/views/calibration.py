@@ -460,18 +460,19 @@ def _which_juror(
     """Return each juror's votes, counted against the labels, and how many dissents were right."""
     if not found:
         return []
+    names = words.short_names(one.name for one in found)
     rows: list[Sequence[Words]] = []
     for one in found:
         silent = one.abstained + one.failed
-        counts = (one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed, one.dissents,
-                  one.dissents_right)  # fmt: skip
-        rows.append((outside(one.name, 200, Tone.STRONG), *map(str, counts)))
+        counts = one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed
+        told = f"{one.dissents_right} of {one.dissents}"
+        rows.append((outside(names[one.name], 200, Tone.STRONG), *map(str, counts), told))
     dissents = sum(one.dissents for one in found)
     right = sum(one.dissents_right for one in found)
     text = f"{right} of {dissents} dissents were right" if dissents else "nobody dissented"
     heads = (
         "juror", Column("votes", rank=2), "right", "false passes", "false fails",
-        Column("no vote", rank=1), Column("trimmed", rank=1), "dissents", "of them right",
+        Column("no vote", rank=1), Column("trimmed", rank=1), "right dissents",
     )  # fmt: skip
     made = table(heads, rows, "Every juror's votes against the labels")
     blocks: list[Block] = [made, Paragraph(text, Tone.STRONG)]

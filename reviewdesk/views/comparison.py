@@ -79,8 +79,9 @@ def _facts(item: Item) -> Iterator[tuple[str, Words]]:
     votes = item.assessment.votes
     yield "decision", words.decision(item.assessment.decision)
     yield "score", number(item.assessment.score)
-    yield "agreement", number(row.agreement)
-    yield "band", row.band or words.NONE
+    agreement, band = row.agrees
+    yield "agreement", number(agreement)
+    yield "band", band or words.NONE
     yield "threshold", number(item.verdict.policy.threshold)
     yield "votes", f"{votes.passes} of {votes.answered}, {votes.seated} seated"
     yield from ((WORDS[flag], "yes") for flag in row.flags)

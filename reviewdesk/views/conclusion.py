@@ -21,7 +21,7 @@ from reviewdesk.domain.stats.figures import Estimate, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
 from reviewdesk.views.queue import strip_line, waits
-from reviewdesk.views.words import DESIGNS, labels, number, plural
+from reviewdesk.views.words import DESIGNS, labels, plural
 
 _ASKS = "May this judge decide alone?"
 _NAMES = {"ece": "ECE", "brier": "Brier", "corrected_rate": "the share that should pass"}
@@ -181,7 +181,7 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
     share = 1 - (found.line.specificity or 0.0)
     if abs(share - fp / (fp + tn)) > SLACK:
         # The rate is weighted by group, and the counts of labels would contradict it.
-        text = f"it passes about {share:.0%} of bad answers, by {plural(fp + tn, 'label')}"
+        text = f"it passes about {share:.0%} of bad answers"
     if found.specificity is None:
         return f"{text}, which has no interval", False
     low = found.specificity.low
@@ -195,12 +195,12 @@ def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
     """Yield a sentence for each missed limit, and whether chance can explain it."""
     for one in (one for one in found.gates if one.status is GateStatus.FAIL):
         limit = one.limit or 0.0
-        over = f"its confidence is off (ECE over {number(one.limit, 2)})"
+        over = "its confidence is off (ECE)"
         by_chance = True
         if one.target == "ece" and found.null is not None:
             by_chance = found.null.p >= UNUSUAL
         elif one.target == "brier":
-            over = f"its confidence is often wrong (Brier over {number(one.limit, 2)})"
+            over = "its confidence is often wrong (Brier)"
             by_chance = found.brier is None or found.brier.low <= limit + SLACK
         elif one.target == "corrected_rate":
             over = "it passes fewer than should pass"
@@ -224,4 +224,4 @@ def _doubts(found: _Evidence) -> Iterator[str]:
         if found.brier is None:
             yield "Brier has no interval"
         elif found.brier.high > (one.limit or 0.0) + SLACK:
-            yield f"Brier may be over {number(one.limit, 2)}"
+            yield "Brier may be over its limit"

@@ -161,7 +161,7 @@ class Table(Struct, frozen=True):
     rows: tuple[Row, ...]
     title: Words = ""
     """A title in the head of the first column."""
-    least: int = 8
+    least: int = 15
     """The least width of names; columns with a rank are left out to keep it."""
     span: int = 0
     """The width that the table fills if there is room, in cells; 0 fits it to its content."""

@@ -82,7 +82,8 @@ def _table(
     caption: str,
 ) -> Table:
     """Return a row for each juror: its name, then its cells."""
-    rows = [(outside(one.name, 200, Tone.STRONG), *cells(one)) for one in found]
+    names = words.short_names(one.name for one in found)
+    rows = [(outside(names[one.name], 200, Tone.STRONG), *cells(one)) for one in found]
     return table(("juror", *heads), rows, caption)
 
 
@@ -220,7 +221,8 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
         f"correlation {number(rho.estimate, 2)} ({between(rho, digits=2)})."
     )
     blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
-    rows = [[outside(one.juror, 200), *_difference(one.difference)] for one in found.added]
+    names = words.short_names(one.juror for one in found.added)
+    rows = [[outside(names[one.juror], 200), *_difference(one.difference)] for one in found.added]
     heads = ("juror", "differs", "labels", "adds", "95%")
     blocks.append(table(heads, rows, "What each juror adds to the panel's accuracy"))
     useless = [outside(one.juror, 60) for one in found.added if one.difference.high <= 0]
@@ -231,7 +233,7 @@ def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
         titles = ("smaller panel", "rule", cost, "accuracy", "less the run's", "95%")
         plain = [
             [
-                joined([outside(name, 60) for name in one.jurors]),
+                joined([outside(names.get(name, name), 60) for name in one.jurors]),
                 one.rule.value.replace("_", " "),
                 f"{one.cost:.4g}",
                 number(one.accuracy, 3),

@@ -83,37 +83,29 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
-    """Return the agreement from 0 to 1 with its band, and ours in words if its band differs."""
+    """Return the agreement from 0 to 1 with its band, and ours in words if its band differs.
+
+    A figure of the report without a band gives way to ours.
+    """
     spread = found.agreement.spread
     pair = found.pair
-    same = _agreement_words(None, pair.value) == _agreement_words(None, spread.raw)
-    if not pair.reported or (pair.band is None and (pair.value is None or same)):
-        shown = _agreement_words(spread.band, spread.raw)
-        return [(Text("agreement ", Tone.MUTED), *shown), *_alike(found)]
-    groups: list[Words] = [
-        (Text("agreement ", Tone.MUTED), *_agreement_words(pair.band, pair.value))
-    ]
-    if spread.band is not pair.band and spread.band is not None:
+    ours = _agreement_words(spread.band, spread.raw)
+    if pair.band is None and spread.band is not None:
+        return [(Text("agreement ", Tone.MUTED), *ours)]
+    stated = _agreement_words(pair.band, pair.value)
+    groups: list[Words] = [(Text("agreement ", Tone.MUTED), *stated)]
+    if spread.band not in {pair.band, None}:
         by = "labels" if found.labels else "scores"
-        ours = _agreement_words(spread.band, spread.raw)
         groups.append((Text(f"by the {by} it is ", Tone.MUTED), *ours))
-    return [*groups, *_alike(found)]
+    return groups
 
 
 def _agreement_words(band: Band | None, value: float | None) -> list[str | Text]:
-    found: list[str | Text] = []
-    if band is not None:
-        found.append(Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT))
-    if value is not None:
-        found.append(f"{', ' if found else ''}{min(1.0, max(0.0, value)):.2f}")
-    return found or [words.NONE]
-
-
-def _alike(found: Assessment) -> list[Words]:
-    alike = [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]
-    if found.labels and not found.split and len(found.seats) > 1:
-        alike = ["labels"]
-    return [Text(f"unanimous {' and '.join(alike)}", Tone.NOTE)] if alike else []
+    figure = "" if value is None else f"{min(1.0, max(0.0, value)):.2f}"
+    if band is None:
+        return [figure or words.NONE]
+    word = Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT)
+    return [word, f" ({figure})"] if figure else [word]
 
 
 def headline(item: Item) -> tuple[Words, ...]:
@@ -124,7 +116,7 @@ def headline(item: Item) -> tuple[Words, ...]:
     votes = f"{found.votes.passes} of {found.votes.answered} pass" if found.votes.answered else ""
     if found.score is not None:
         line = "" if threshold is None else f", needs {threshold:.2f}"
-        score = f"{round(found.score, 3):g}{line}"
+        score = f"{number(found.score)}{line}"
         above = threshold is not None and found.score >= threshold - SLACK
         # A rule that counts votes may fail what its score would pass.
         apart = votes and found.decision is Decision.FAIL and above
@@ -152,11 +144,9 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     found = item.assessment
     reasons = {note.flag: in_short(item, note.reason) for note in found.notes}
     low = found.band is Band.LOW
-    names = [
-        "agreement low" if flag is Flag.DERIVED_LOW and low else word
-        for flag, word in WORDS.items()
-        if flag in reasons and flag not in {Flag.ESCALATED, Flag.NO_VERDICT}
-    ]
+    # A dissent stands on the line by its name, and tells that votes split.
+    apart = Flag.ESCALATED | Flag.NO_VERDICT | (Flag.SPLIT if dissents(item) else Flag(0))
+    names = [word for flag, word in WORDS.items() if flag in reasons and flag not in apart]
     if low and Flag.DERIVED_LOW not in reasons:
         names.append("agreement low")
     # The reasons that the report gives, else those recomputed, without their remarks in brackets.
@@ -300,7 +290,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
             item.verdict.body["jurors"][ballot.seat], item.verdict.policy.threshold
         )
         rows.append(Row(cells, _LOST if lost else Text("  "), reasons(ballot, most, answers)))
-    made = Table(columns, tuple(rows), least=15, caption="The jury", stops=True)
+    made = Table(columns, tuple(rows), caption="The jury", stops=True)
     return Section("Jurors", (made,))
 
 

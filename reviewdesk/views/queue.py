@@ -55,9 +55,9 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
         return (f"{mark:9}  ", *names)
     flags = in_words(row.flags)
     made = NONE if row.decision is None else decided(Decision(row.decision))
+    agreement, band = row.agrees
     facts = (
-        f"{mark:9} {made:12} {number(row.score, 2):>5} "
-        f"{number(row.agreement, 2):>6} {row.band or NONE:6}  "
+        f"{mark:9} {made:12} {number(row.score, 2):>5} {number(agreement, 2):>6} {band or NONE:6}  "
     )
     return (facts, *names, f"  [{flags}]" if flags else "")
 

@@ -150,7 +150,7 @@ def test_the_groups_and_the_jurors_of_a_census(tmp_path: Path) -> None:
     assert "random check: 3 of 3 done, the panel wrong on 0 of the 3 that count" in lines
     # Threshold .6. j1: .9 .9 .2 .86 is wrong on b alone; j2: .9 .5 .4 .86 is always right, and
     # dissents on b; j3 as j1. The mean decides, so that nobody is trimmed.
-    jurors = {"j1 4 3 1 0 0 0 0 0", "j2 4 4 0 0 0 0 1 1", "j3 4 3 1 0 0 0 0 0"}
+    jurors = {"j1 4 3 1 0 0 0 0 of 0", "j2 4 4 0 0 0 0 1 of 1", "j3 4 3 1 0 0 0 0 of 0"}
     assert {*lines} >= {*jurors, "1 of 1 dissents were right"}
 
 

@@ -144,12 +144,12 @@ SPLIT = [
 ]  # fmt: skip
 """Two of three pass, which one vote would turn; r_WG is -.24, and the mean .667 is below .7."""
 FIVE = [juror("d", 0.2), juror("e", 0.1, reason="[b]No[/] \x1b[31m"), *SPLIT[:2], juror("f", 0.75)]
-WHY = "one vote decides · rules disagree · agreement low · votes split"
+WHY = "one vote decides · rules disagree · agreement low"
 LABELS = [juror(name, None, label="MERGE" if name == "b" else "SPLIT") for name in "abc"]
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "escalated": (
         {"jurors": SPLIT, "score": 0.72, "escalate_for_review": True},
-        f'pass 0.72, needs 0.70 · escalated, {WHY} · dissent c: "Starts too early."',
+        f'pass 0.720, needs 0.70 · escalated, {WHY} · dissent c: "Starts too early."',
     ),
     # A flag that the reason names is not named twice.
     "escalated for a reason": (
@@ -160,20 +160,20 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
             "escalation_reasons": ["agreement is low (r_wg -0.24)", "split"],
         },
         (
-            "pass 0.72, needs 0.70 · escalated: agreement is low · split · "
+            "pass 0.720, needs 0.70 · escalated: agreement is low · split · "
             'one vote decides · rules disagree · dissent c: "Starts too early."'
         ),
     ),
     "not escalated": (
         {"scores": (0.9, 0.9, 0.9), "score": 0.9},
-        "pass 0.9, needs 0.70 · not escalated · no dissent",
+        "pass 0.900, needs 0.70 · not escalated · no dissent",
     ),
     # Both ends of .1 .2 .75 .8 .9 are trimmed, so e comes before d.
     "trimmed": (
         {"jurors": FIVE, "strategy": "trimmed_mean", "decision": "pass", "score": 0.583},
         (
             "pass 0.583, needs 0.70 · dissent trimmed · one vote decides · rules disagree · "
-            'agreement low · votes split · dissent e: "[b]No[/] ␛[31m"'
+            'agreement low · dissent e: "[b]No[/] ␛[31m"'
         ),
     ),
     "without a score": (
@@ -183,7 +183,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "inconclusive": (
         {"jurors": SPLIT, "decision": "inconclusive", "score": 0.5, "escalate_for_review": True},
         (
-            "no decision 0.5, needs 0.70 · escalated, one vote decides · rules disagree · "
+            "no decision 0.500, needs 0.70 · escalated, one vote decides · rules disagree · "
             "differs from its rule · agreement low · votes split"
         ),
     ),
@@ -194,7 +194,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "labels": (
         {"jurors": LABELS, "strategy": "majority"},
-        'no decision, label SPLIT · agreement low · votes split · dissent b: "b thinks so"',
+        'no decision, label SPLIT · agreement low · dissent b: "b thinks so"',
     ),
 }
 
@@ -207,8 +207,8 @@ def test_a_verdict_in_one_line(tmp_path: Path, name: str) -> None:
 
 def test_the_line_wraps_once_and_then_names_the_dissent_without_its_reason(tmp_path: Path) -> None:
     found = item(tmp_path, **HEADLINES["escalated"][0])
-    start = "pass 0.72, needs 0.70 · escalated, one vote decides"
-    more = "rules disagree · agreement low · votes split"
+    start = "pass 0.720, needs 0.70 · escalated, one vote decides"
+    more = "rules disagree · agreement low"
     assert (
         line(found, 79).replace("\n", " ") == f'{start} · {more} · dissent c: "Starts too early."'
     )

@@ -193,7 +193,7 @@ _LONGEST = 20_000
 _NARROWEST = 8
 """The least width of names where no column of the table may be left out."""
 _BIG = {Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN}
-_FOLDED = 13
+_FOLDED = 12
 """The cells to which a folding column shrinks before names go below their least width."""
 
 
@@ -336,10 +336,8 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     heads = [words_line(column.title, Tone.MUTED) for column in one.columns]
     heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
     kept, sizes, gap = _fit(one, [heads, *grid], width)
-    if one.columns[0].tail:
-        room = sizes[0] - marks
-        names = cut_apart([row[0][marks:] for row in grid], room)
-        grid = [[row[0][:marks] + name, *row[1:]] for row, name in zip(grid, names, strict=True)]
+    names = cut_apart([row[0][marks:] for row in grid], sizes[0] - marks, tail=one.columns[0].tail)
+    grid = [[row[0][:marks] + name, *row[1:]] for row, name in zip(grid, names, strict=True)]
     columns = [one.columns[at] for at in kept]
     found: list[Lines] = []
     for cells in (heads, *grid):

@@ -204,6 +204,7 @@ AIRY = 30
 _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
 _ASKS = "does the response meet it?"
+_ASKS_OF_PAIR = "does it hold for the first response?"
 _DISSENT = 3
 """The least lines of the reason of a dissent."""
 _FLAG = 4
@@ -282,10 +283,10 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
         text = texts.get(key)
         room = column(width) if together and key in RESPONSES else width
         if text is not None:
-            stacked = key == RESPONSES[0] and RESPONSES[1] in texts and not together
-            note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED) if stacked else []
-            shown = laid_out(text)
-            said = _ASKS if key == "rubric" else ""
+            # A list that fits on its line is read faster there.
+            short = "{" not in text and cells(text) <= room
+            shown = text if short else laid_out(text)
+            said = ""
             if shown != text:
                 said = "JSON, indented here"
             painted = text_lines(shown, room)
@@ -293,8 +294,8 @@ def _texts(item: Item, width: int) -> Iterator[_Part]:
                 # The question is seen first: nothing else above the response is as strong.
                 bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
                 painted = replace(painted, lines=bold)
-            above = [*note, heading(name, room, said)]
-            yield _Part(key, above, painted, together and key in RESPONSES)
+                said = _ASKS_OF_PAIR if RESPONSES[1] in texts else _ASKS
+            yield _Part(key, [heading(name, room, said)], painted, together and key in RESPONSES)
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Ink.MUTED)
             yield _Part(key, [heading(name, width)], PaintedText.counted(lines))
@@ -367,7 +368,6 @@ def _stacked(
         lines += [Content("")] if airy and lines else []
         if one.paired:
             other = parts[at + 1]
-            lines += paragraph(verdict.SIDE_NOTE, width, Ink.MUTED)
             placed += [part.placed(len(lines)) for part in (one, other)]
             lines += beside(one.lines, other.lines, width)
         else:

@@ -300,10 +300,13 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
     return [*rows[: most - 1], cut(last, width)]
 
 
-def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
-    """Cut names so that they stay different: at start, end or middle, or else numbered."""
+def cut_apart(names: Sequence[Content], width: int, *, tail: bool) -> list[Content]:
+    """Cut names so that they stay different: at one end, the other or the middle, or else numbered.
+
+    With ``tail``, the start is cut first.
+    """
     apart = {name.plain for name in names}
-    for lead in (0, 1, 1 / 3):
+    for lead in (not tail, tail, 1 / 3):
         made = [cut(name, width, lead=lead) for name in names]
         if len({one.plain for one in made}) == len(apart):
             return made

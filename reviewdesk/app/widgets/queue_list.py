@@ -127,22 +127,25 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     word, ink = DECISIONS[row.decision]
     wide = width >= SPELLED
     room = width - 12
-    agreement: list[Piece] = [("low " if row.band == "low" else "    ", Ink.WARN)]
+    value, band = row.agrees
+    low = band == "low"
+    agreement: list[Piece] = [("low " if low else "    ", Ink.WARN)]
     if wide:
-        band = "" if row.band is None else str(row.band)
-        figure = "-" if row.agreement is None else f"{min(1.0, max(0.0, row.agreement)):.2f}"
-        tone = Ink.MUTED if row.band is None else _BANDS[row.band]
-        agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band:<7} ", tone)]
+        figure = "-" if value is None else f"{min(1.0, max(0.0, value)):.2f}"
+        figure = "" if value is None and band else figure
+        tone = Ink.MUTED if band is None else _BANDS[band]
+        agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
     title = room - flags - column - 2
     shown = flag_names(row.flags & ~_said(row), flags)
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
-    if not wide and not shown and row.band != "low":
-        column = room + 4
-        flags = 0
+    if not wide and not low:
+        # An id takes the cells that the line's agreement and flags leave.
         agreement = []
+        flags = cells(shown)
+        column = room + 4 - flags
     found = [
         (pad(word, 6), ink),
         (pad(clip_middle(inline(row.id), column), column + 1), name),
@@ -160,7 +163,7 @@ def _said(row: QueueRow) -> Flag:
     The decision or the band may show them; a trimmed dissent shows that votes differ.
     """
     said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
-    said |= Flag.DERIVED_LOW if row.band == "low" else Flag(0)
+    said |= Flag.DERIVED_LOW if row.agrees[1] == "low" else Flag(0)
     return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 

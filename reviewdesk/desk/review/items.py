@@ -374,6 +374,7 @@ def beside(item: Item, made: Rerun) -> Item:
         agreement=found.pair.value,
         band=found.pair.band,
         agreement_source=found.pair.source,
+        ours_band=found.agreement.spread.band,
         flags=reduce(or_, (note.flag for note in found.notes), Flag(0)),
     )
     run = replace(item.run, name=f"the re-run {when}")

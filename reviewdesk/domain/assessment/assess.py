@@ -275,8 +275,7 @@ def _notes(
         if len(found.pivotal) > 1
         else f"the vote of {turning} decides",
         Flag.SPLIT: split,
-        Flag.DERIVED_LOW: f"the agreement of the {source} is low, "
-        f"{found.agreement.spread.clamped or 0:.2f}",
+        Flag.DERIVED_LOW: f"{found.agreement.spread.clamped or 0:.2f} by the {source}",
         Flag.SAME_FAMILY: f"of the generator's family: {kin}"
         if kin
         else "reported by the producer",
@@ -341,8 +340,7 @@ def _regimes(found: Assessment) -> str:
         decision: Decision | None = getattr(found.decisions, strategy)
         if decision is not None:
             sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
-    by_decision = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
-    return f"the rules disagree. {by_decision}"
+    return "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
 
 
 def _degraded(found: Assessment) -> str:

@@ -67,7 +67,7 @@ def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
     # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
     lines = jury_lines(item_of(tmp_path, scores=(0.8, 0.8, 0.0, 0.0)), 79)
     shown = " ".join(" ".join(line.plain for line in lines).split())
-    told = shown[shown.index("the rules disagree. quorum: pass; trimmed mean") :]
+    told = shown[shown.index("rules disagree quorum: pass; trimmed mean") :]
     assert told.index("quorum: pass") < told.index(": fail")
 
 

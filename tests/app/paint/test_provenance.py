@@ -82,7 +82,7 @@ def test_rounding_and_disagreeing_rules_are_plain_in_the_pane(tmp_path: Path, wi
     found = item_of(tmp_path, quorum=0.67)
     text = " ".join(" ".join(line.plain for line in jury_lines(found, width)).split())
     assert "quorum rounding: 2 of 3 against 0.67 is pass as written, fail to the letter" in text
-    assert "the rules disagree. quorum, trimmed mean, median: pass; mean: fail" in text
+    assert "rules disagree quorum, trimmed mean, median: pass; mean: fail" in text
 
 
 def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
@@ -100,23 +100,17 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
     [
         # .9 .8 .3: mean .6667, squares .0544 + .0178 + .1344 = .2067, / 2 * 12 = 1.24: -.24, low,
         # which is shown as 0.
-        ({}, "agreement low, 0.00", "0.00 low"),
-        # A share of pairs has no band, and ours stands apart under its name.
-        (
-            {"agreement": {"value": 1.0, "metric": "pairwise"}},
-            "agreement 1.00 by the scores it is low, 0.00",
-            "1.00",
-        ),
-        # The same figure without a band is said once, with ours.
-        ({"agreement": {"value": 0.0, "metric": "pairwise"}}, "agreement low, 0.00", "0.00"),
+        ({}, "agreement low (0.00)", "0.00 low"),
+        # A share of pairs has no band, and gives way to ours.
+        ({"agreement": {"value": 1.0, "metric": "pairwise"}}, "agreement low (0.00)", "low"),
         # A stated alpha without a band is banded by the lines.
         (
             {"agreement": {"value": 0.7, "metric": "krippendorff_alpha"}},
-            "agreement medium, 0.70 by the scores it is low, 0.00",
+            "agreement medium (0.70) by the scores it is low (0.00)",
             "0.70 medium",
         ),
-        ({"agreement": {"value": None, "metric": "r_wg"}}, "agreement low, 0.00", "-"),
-        ({"band": "high"}, "agreement high by the scores it is low, 0.00", "- high"),
+        ({"agreement": {"value": None, "metric": "r_wg"}}, "agreement low (0.00)", "low"),
+        ({"band": "high"}, "agreement high by the scores it is low (0.00)", "high"),
     ],
 )
 def test_agreement_and_band_are_of_one_source(
@@ -141,5 +135,5 @@ def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
     assert "differs" not in text
     shown = document_text(verdict_view(found))
-    assert "agreement medium, 0.70   by the scores it is low, 0.00" in shown
+    assert "agreement medium (0.70)   by the scores it is low (0.00)" in shown
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in shown

@@ -128,7 +128,7 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
         "rest/fail 1 1 1 1 0 1.00 1/1",
         "random check: 2 of 2 done, the panel wrong on 0 of the 2 that count",
         # Two votes, both right; no vote on failed, and one dissent, which was right.
-        "j2 2 2 0 0 1 0 1 1",
+        "j2 2 2 0 0 1 0 1 of 1",
         # j2 has four seats, failed on failed and on none, and passed one of the two others.
         "j2 4 50.0% 2 0 0.00 0.00-0.49",
     ):

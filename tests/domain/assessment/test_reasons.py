@@ -42,8 +42,8 @@ def _kin(*scores: float, **more: Any) -> Any:
         (Flag.BIAS_WARNING, panel(0.9, bias_warning="their words"), {}, "their words"),
         (Flag.SAME_FAMILY, _kin(0.9, 0.9, 0.9), {}, "claude-4"),
         (Flag.SAME_FAMILY, panel(0.9, same_family=True), {}, "reported by the producer"),
-        # .9 and .1: variance .32, times 12 = 3.84: scores is low, 0.00.
-        (Flag.DERIVED_LOW, panel(0.9, 0.1), {}, "scores is low, 0.00"),
+        # .9 and .1: variance .32, times 12 = 3.84: below 0, which is shown as 0.
+        (Flag.DERIVED_LOW, panel(0.9, 0.1), {}, "0.00 by the scores"),
         (Flag.SPLIT, panel(0.9, 0.9, 0.1), RULE, "2 pass, 1 fail"),
         (Flag.PIVOTAL, panel(0.9), RULE, "the vote of j0 decides"),
         (Flag.PIVOTAL, panel(0.9, 0.8, 0.1), RULE, "any one of j0, j1 turns"),
