@@ -135,7 +135,7 @@ def sentence(found: Finding) -> str:
         text += f", {reading.low:.4g} to {reading.high:.4g}"
     if found.status is GateStatus.SKIP:
         return f"{text}: skipped, {found.note}"
-    text += f", must {show_line(found.expected.matcher.words(), 300)}"
+    text += f", must {show_line(found.expected.matcher.words, 300)}"
     if found.margin is not None:
         text += f", margin {found.margin:+.6g}"
     if found.note:

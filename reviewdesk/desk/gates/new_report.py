@@ -33,7 +33,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError, UsageError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.suites.matchers import Schema
+from reviewdesk.reports.suites.matchers import fitting
 from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
 
@@ -125,7 +125,7 @@ def finding(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) ->
     and is skipped, with the reason, if neither is shown.
     """
     limit = -older.margin
-    expected = Expectation(f"change_from_{older.role}", Schema.of({"minimum": limit}))
+    expected = Expectation(f"change_from_{older.role}", fitting({"minimum": limit}))
 
     def skipped(reason: str) -> Finding:
         return Finding(expected, TargetValue(None, skip=reason), GateStatus.SKIP, reason)

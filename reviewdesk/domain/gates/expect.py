@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from math import inf
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec import Struct, field
 
@@ -152,22 +152,15 @@ class Limits(Struct, frozen=True):
         )
 
 
-class Matcher(Protocol):
-    """A condition on a value; ``written`` is the matcher as its suite file has it."""
+class Matcher(Struct, frozen=True):
+    """A condition on a value; ``written`` is the matcher as its suite file has it, as JSON."""
 
-    @property
-    def written(self) -> Any:
-        """The matcher as JSON."""
-
-    @property
-    def limits(self) -> Limits:
-        """The limits that it sets on a number; empty unless it has a minimum or a maximum."""
-
-    def words(self, *, negated: bool = False) -> str:
-        """Return the condition in words that continue "must"."""
-
-    def judge(self, value: Value) -> MatchResult:
-        """Check whether a value meets the condition."""
+    written: Any
+    words: str
+    """The condition in words that continue "must"."""
+    judge: Callable[[Value], MatchResult]
+    limits: Limits = Limits()
+    """The limits that it sets on a number; empty unless it has a minimum or a maximum."""
 
 
 class Expectation(Struct, frozen=True):

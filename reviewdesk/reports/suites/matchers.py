@@ -6,19 +6,17 @@ one of them can run forever. Every other keyword is refused, because JSON Schema
 that do not apply, and the gate would check nothing.
 """
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from json import dumps
+from typing import Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import ValidationError, best_match  # type: ignore[import-untyped]
 from jsonschema.validators import extend  # type: ignore[import-untyped]
-from msgspec import Struct
 from referencing import Registry
 
-from reviewdesk.domain.gates.expect import Limits, Matcher, MatchResult, Value
+from reviewdesk.domain.gates.expect import Limits, Matcher, MatchResult, Value, is_number
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.reports.wording import FieldError
 from reviewdesk.reports.wording import found as shown
@@ -34,7 +32,7 @@ _SEVERAL = frozenset({"allOf", "anyOf", "oneOf"})
 _KEYWORDS = (
     _NOTES | _NUMBERS | _ONE | _SEVERAL | {"type", "enum", "const", "minLength", "maxLength"}
 )
-_LIMITS = frozenset({"minimum", "maximum"})
+_WORDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def same(one: Value, other: Value) -> bool:
@@ -46,98 +44,57 @@ def same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and one == other
 
 
-class Exact(Struct, frozen=True):
-    """A matcher that accepts one value; it sets no limits."""
-
-    limits: ClassVar[Limits] = Limits()
-
-    value: Value
-
-    @property
-    def written(self) -> Any:
-        return {"exact": self.value}
-
-    def words(self, *, negated: bool = False) -> str:
-        return f"{'not ' * negated}be {shown(self.value)}"
-
-    def judge(self, value: Value) -> MatchResult:
-        return MatchResult(same(self.value, value))
+def exact(value: Value) -> Matcher:
+    """Return a matcher that accepts one value; it sets no limits."""
+    return Matcher(
+        {"exact": value}, f"be {shown(value)}", lambda one: MatchResult(same(value, one))
+    )
 
 
-class NotMatcher(Struct, frozen=True):
-    """A matcher that accepts what its inner matcher refuses; it sets no limits."""
-
-    limits: ClassVar[Limits] = Limits()
-
-    inner: Matcher
-
-    @property
-    def written(self) -> Any:
-        return {"not": self.inner.written}
-
-    def words(self, *, negated: bool = False) -> str:
-        return self.inner.words(negated=not negated)
-
-    def judge(self, value: Value) -> MatchResult:
-        return MatchResult(not self.inner.judge(value).fits)
+def negated(inner: Matcher) -> Matcher:
+    """Return a matcher that accepts what another refuses; it sets no limits."""
+    bare = inner.words.removeprefix("not ")
+    words = bare if bare != inner.words else f"not {bare}"
+    return Matcher(
+        {"not": inner.written}, words, lambda one: MatchResult(not inner.judge(one).fits)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """A matcher by JSON schema; ``minimum`` and ``maximum`` have a tolerance of 1e-9."""
+def fitting(schema: dict[str, Any]) -> Matcher:
+    """Return a matcher by JSON schema, whose outermost minimum and maximum are its limits.
 
-    schema: dict[str, Any]
-    _validator: Any = field(repr=False, compare=False)
+    For a plain limit, which forgives 1e-9, a result has the margin that is left. Raise FieldError
+    if the schema is not valid, or has a keyword that suites refuse.
+    """
+    for path, keyword in _keywords(schema, []):
+        if keyword not in _KEYWORDS:
+            raise _keyword_problem(path, keyword)
+    wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
+    if wrong is not None:
+        raise FieldError(list(wrong.absolute_path), f"is not a JSON schema: {_message(wrong)}")
+    validator = _SlackValidator(schema, registry=Registry())
+    keys = schema.keys() - _NOTES
+    is_limit = bool(keys & _WORDS.keys()) and keys <= {*_WORDS, "type"}
+    limits = Limits(schema.get("minimum"), schema.get("maximum"))
+    said = (f"{_WORDS[key]} {schema[key]:.10g}" for key in _WORDS if key in schema)
+    words = f"be {' and '.join(said)}" if is_limit else f"fit {dumps(schema, ensure_ascii=False)}"
 
-    @staticmethod
-    def of(schema: dict[str, Any]) -> "Schema":
-        """Check a schema and return its matcher; FieldError if it is invalid or refused."""
-        for path, keyword in _keywords(schema, []):
-            if keyword not in _KEYWORDS:
-                raise _keyword_problem(path, keyword)
-        wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
-        if wrong is not None:
-            raise FieldError(list(wrong.absolute_path), f"is not a JSON schema: {_message(wrong)}")
-        return Schema(schema, _SlackValidator(schema, registry=Registry()))
-
-    @property
-    def written(self) -> Any:
-        return {"schema": self.schema}
-
-    @property
-    def limits(self) -> Limits:
-        """The outermost minimum and maximum of the schema; its other keywords are ignored."""
-        return Limits(self.schema.get("minimum"), self.schema.get("maximum"))
-
-    @property
-    def of_numbers(self) -> str:
-        return next((word for _, word in _keywords(self.schema, []) if word in _NUMBERS), "")
-
-    def words(self, *, negated: bool = False) -> str:
-        """Return words such as ``be at least 0.7``, or the schema if it is more than a limit."""
-        start = "not " * negated
-        if not self._simple:
-            return f"{start}fit {json.dumps(self.schema, ensure_ascii=False)}"
-        names = {"minimum": "at least", "maximum": "at most"}
-        limits = (f"{names[key]} {self.schema[key]:.10g}" for key in names if key in self.schema)
-        return f"{start}be {' and '.join(limits)}"
-
-    def judge(self, value: Value) -> MatchResult:
-        """Return whether the value fits and, for a plain limit, the margin that is left."""
-        wrong = best_match(self._validator.iter_errors(value))
+    def judge(value: Value) -> MatchResult:
+        wrong = best_match(validator.iter_errors(value))
         margin = None
-        if self._simple and isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = (self.schema.get(key) for key in ("minimum", "maximum"))
-            room = [value - low] if low is not None else []
-            room += [high - value] if high is not None else []
+        if is_limit and is_number(value):
+            room = [value - limits.low] if limits.low is not None else []
+            room += [limits.high - value] if limits.high is not None else []
             margin = min(room)
         why = "" if wrong is None or margin is not None else _message(wrong)
         return MatchResult(wrong is None, margin, why)
 
-    @property
-    def _simple(self) -> bool:
-        keys = self.schema.keys() - _NOTES
-        return bool(keys & _LIMITS) and keys <= _LIMITS | {"type"}
+    return Matcher({"schema": schema}, words, judge, limits)
+
+
+def keyword_of_numbers(schema: dict[str, Any]) -> str:
+    """Return the first keyword of a schema that applies to numbers alone; empty without one."""
+    return next((word for _, word in _keywords(schema, []) if word in _NUMBERS), "")
 
 
 def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:

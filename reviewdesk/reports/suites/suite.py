@@ -31,7 +31,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import failing
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
 from reviewdesk.reports.labels.reader import checked_row, label_file_rows
-from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema
+from reviewdesk.reports.suites.matchers import exact, fitting, keyword_of_numbers, negated
 from reviewdesk.reports.validation import (
     FILLED,
     MEND,
@@ -208,20 +208,21 @@ class MatcherModel(SuitePart):
         """Return the matcher for a target; raise FieldError if the target can never fit it."""
         (kind,) = self.model_fields_set
         if self.negated is not None:
-            return NotMatcher(self.negated.matcher(target, span, (*path, "not")))
+            return negated(self.negated.matcher(target, span, (*path, "not")))
         if kind == "exact":
             if not span.holds(self.exact):
                 problem = f"{target} is {span.words}, and never {found(self.exact)}"
                 raise FieldError((*path, kind), problem, "Write a value that it can have.")
-            return Exact(self.exact)
+            return exact(self.exact)
         path = (*path, "schema")
         try:
-            check = Schema.of(self.schema_)
+            check = fitting(self.schema_)
         except FieldError as error:
             wrong = error.problem
             raise FieldError((*path, *wrong.path), wrong.text, wrong.hint) from error
-        if check.of_numbers and not span.numeric:
-            problem = f"{target} is {span.words}, to which {check.of_numbers} does not apply"
+        keyword = keyword_of_numbers(self.schema_)
+        if keyword and not span.numeric:
+            problem = f"{target} is {span.words}, to which {keyword} does not apply"
             raise FieldError(path, problem, "Use exact, or enum in the schema.")
         return check
 
@@ -518,5 +519,5 @@ def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
     if observed is not None:
         limits["corrected_rate"] = observed
     return tuple(
-        Expectation(target, Schema.of({"maximum": limit})) for target, limit in limits.items()
+        Expectation(target, fitting({"maximum": limit})) for target, limit in limits.items()
     )

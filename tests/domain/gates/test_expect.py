@@ -1,6 +1,5 @@
 """Pass, fail and skip: of one check, of an entry, of a suite."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from reviewdesk.domain.gates.expect import (
     FindingTally,
     GateStatus,
     LimitCheck,
-    Limits,
+    Matcher,
     MatchResult,
     Origin,
     TargetValue,
@@ -29,29 +28,17 @@ from reviewdesk.domain.stats.calibration import Rows, measure
 P, F, S = GateStatus.PASS, GateStatus.FAIL, GateStatus.SKIP
 
 
-@dataclass(frozen=True)
-class Is:
-    """Fits one value."""
-
-    value: Value
-
-    @property
-    def written(self) -> Any:
-        return {"is": self.value}
-
-    @property
-    def limits(self) -> Limits:
-        return Limits()
-
-    def words(self, *, negated: bool = False) -> str:
-        return f"{'not ' * negated}be {self.value}"
-
-    def judge(self, value: Value) -> MatchResult:
-        return MatchResult(value == self.value, margin=0.5, why="it is another")
+def only(fitting: Value) -> Matcher:
+    """Return a matcher that one value fits."""
+    return Matcher(
+        {"is": fitting},
+        f"be {fitting}",
+        lambda value: MatchResult(value == fitting, margin=0.5, why="it is another"),
+    )
 
 
 def finding(status: GateStatus) -> Finding:
-    return Finding(Expectation("t", Is(1)), TargetValue(1, Origin.STATED), status)
+    return Finding(Expectation("t", only(1)), TargetValue(1, Origin.STATED), status)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +62,7 @@ def test_the_table_of_three(statuses: list[GateStatus], expected: GateStatus) ->
 
 
 def test_a_reading_is_held_to_its_matcher() -> None:
-    expected = Expectation("t", Is(1), "mine")
+    expected = Expectation("t", only(1), "mine")
     fits = hold(expected, TargetValue(1, note="so"), "v", "test")
     assert (fits.status, fits.note, fits.margin) == (P, "so", 0.5)
     assert (fits.verdict, fits.test) == ("v", "test")
@@ -85,7 +72,7 @@ def test_a_reading_is_held_to_its_matcher() -> None:
 
 def test_a_skip_is_never_judged() -> None:
     # The value would fit; the skip comes first, and its reason is the note.
-    found = hold(Expectation("t", Is(1)), TargetValue(1, skip="no second juror"))
+    found = hold(Expectation("t", only(1)), TargetValue(1, skip="no second juror"))
     assert (found.status, found.note, found.margin) == (S, "no second juror", None)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema, same
+from reviewdesk.reports.suites.matchers import exact, fitting, keyword_of_numbers, negated, same
 from reviewdesk.reports.wording import FieldError
 
 NUMBERS = st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6)
@@ -18,9 +18,9 @@ VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
 
 @given(VALUES)
 def test_a_value_is_exactly_itself(value: Any) -> None:
-    assert Exact(value).judge(value).fits
-    assert not NotMatcher(Exact(value)).judge(value).fits
-    assert NotMatcher(NotMatcher(Exact(value))).judge(value).fits
+    assert exact(value).judge(value).fits
+    assert not negated(exact(value)).judge(value).fits
+    assert negated(negated(exact(value))).judge(value).fits
     # A copy through JSON is the same value.
     assert same(json.loads(json.dumps(value)), value)
 
@@ -28,7 +28,7 @@ def test_a_value_is_exactly_itself(value: Any) -> None:
 @given(VALUES, VALUES)
 def test_equality_is_that_of_json(one: Any, other: Any) -> None:
     assert same(one, other) == same(other, one)
-    assert Exact(one).judge(other).fits == same(one, other)
+    assert exact(one).judge(other).fits == same(one, other)
     kinds = {bool: "bool", int: "number", float: "number", str: "text", type(None): "null"}
     if kinds[type(one)] != kinds[type(other)]:
         assert not same(one, other)
@@ -90,9 +90,9 @@ def test_what_is_the_same(one: Any, other: Any, expected: bool) -> None:
     ],
 )
 def test_a_schema_judges(schema: dict[str, Any], value: Any, fits: bool) -> None:
-    found = Schema.of(schema)
+    found = fitting(schema)
     assert found.judge(value).fits is fits
-    assert NotMatcher(found).judge(value).fits is not fits
+    assert negated(found).judge(value).fits is not fits
     assert found.written == {"schema": schema}
 
 
@@ -105,7 +105,7 @@ LIMIT = st.fixed_dictionaries(
 def test_away_from_its_limits_a_schema_is_the_library_s(
     limit: dict[str, Any], value: float
 ) -> None:
-    found = Schema.of(limit).judge(value)
+    found = fitting(limit).judge(value)
     assert found.margin is not None
     # margin: the smaller of the rooms on either side.
     rooms = [value - limit.get("minimum", -math.inf), limit.get("maximum", math.inf) - value]
@@ -118,23 +118,23 @@ def test_away_from_its_limits_a_schema_is_the_library_s(
 
 
 def test_only_a_plain_limit_has_a_margin() -> None:
-    assert Schema.of({"minimum": 0.7, "type": "number"}).judge(0.6).margin == pytest.approx(-0.1)
-    assert Schema.of({"exclusiveMinimum": 0.7}).judge(0.6).margin is None
-    assert Schema.of({"anyOf": [{"minimum": 0.7}]}).judge(0.6).margin is None
-    assert Schema.of({"minimum": 0.7}).judge(None).margin is None
-    assert Exact(1).judge(2).margin is None
+    assert fitting({"minimum": 0.7, "type": "number"}).judge(0.6).margin == pytest.approx(-0.1)
+    assert fitting({"exclusiveMinimum": 0.7}).judge(0.6).margin is None
+    assert fitting({"anyOf": [{"minimum": 0.7}]}).judge(0.6).margin is None
+    assert fitting({"minimum": 0.7}).judge(None).margin is None
+    assert exact(1).judge(2).margin is None
 
 
 def test_words() -> None:
-    limit = Schema.of({"minimum": 0.7, "maximum": 0.9, "description": "x"})
-    assert limit.words() == "be at least 0.7 and at most 0.9"
-    assert NotMatcher(limit).words() == "not be at least 0.7 and at most 0.9"
-    assert Exact(False).words() == "be false"
-    assert NotMatcher(Exact("low")).words() == 'not be "low"'
-    assert NotMatcher(NotMatcher(Exact(None))).words() == "be null"
-    assert Schema.of({"enum": ["high"]}).words() == 'fit {"enum": ["high"]}'
-    assert Schema.of({"enum": ["high"]}).judge("low").why == "'low' is not one of ['high']"
-    assert NotMatcher(NotMatcher(Exact(None))).written == {"not": {"not": {"exact": None}}}
+    limit = fitting({"minimum": 0.7, "maximum": 0.9, "description": "x"})
+    assert limit.words == "be at least 0.7 and at most 0.9"
+    assert negated(limit).words == "not be at least 0.7 and at most 0.9"
+    assert exact(False).words == "be false"
+    assert negated(exact("low")).words == 'not be "low"'
+    assert negated(negated(exact(None))).words == "be null"
+    assert fitting({"enum": ["high"]}).words == 'fit {"enum": ["high"]}'
+    assert fitting({"enum": ["high"]}).judge("low").why == "'low' is not one of ['high']"
+    assert negated(negated(exact(None))).written == {"not": {"not": {"exact": None}}}
 
 
 @pytest.mark.parametrize(
@@ -164,28 +164,28 @@ def test_schemas_that_are_refused(
     schema: dict[str, Any], path: list[str | int], problem: str
 ) -> None:
     with pytest.raises(FieldError) as caught:
-        Schema.of(schema)
+        fitting(schema)
     assert caught.value.problem.path == tuple(path)
     assert problem in caught.value.problem.text
 
 
 def test_a_slip_is_met_with_the_word_that_was_meant() -> None:
     with pytest.raises(FieldError) as caught:
-        Schema.of({"minimun": 0.7})
+        fitting({"minimun": 0.7})
     assert caught.value.problem.hint == 'Did you mean "minimum"?'
 
 
 def test_data_within_a_schema_is_no_schema() -> None:
     # What stands in const, enum, default and examples is a value, whatever its keys are.
     schema = {"enum": ["low"], "default": {"pattern": "x"}, "examples": [{"$ref": "x"}]}
-    assert Schema.of(schema).judge("low").fits
+    assert fitting(schema).judge("low").fits
 
 
 def test_the_keywords_that_judge_numbers() -> None:
-    assert Schema.of({"enum": [1]}).of_numbers == ""
-    assert Schema.of({"anyOf": [{"maximum": 1}]}).of_numbers == "maximum"
+    assert keyword_of_numbers({"enum": [1]}) == ""
+    assert keyword_of_numbers({"anyOf": [{"maximum": 1}]}) == "maximum"
 
 
 def test_a_long_value_is_not_repeated_whole() -> None:
-    why = Schema.of({"maxLength": 3}).judge("x" * 100_000).why
+    why = fitting({"maxLength": 3}).judge("x" * 100_000).why
     assert len(why) < 200

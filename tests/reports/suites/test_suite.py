@@ -55,7 +55,7 @@ jury:
     )
     assert (first.line, first.source_line, first.line_of("case")) == (3, 4, 5)
     assert [one.target for one in first.expect] == list(JURY_SPANS)[:3]
-    assert [one.matcher.words() for one in first.expect] == [
+    assert [one.matcher.words for one in first.expect] == [
         "be at least 0.7",
         'not be "low"',
         "be false",
