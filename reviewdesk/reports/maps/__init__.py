@@ -50,12 +50,14 @@ def fitting(
     """Return the maps whose signature a table's columns match; of one tool only, if named.
 
     For a map whose rows are nested, the signature may be the outermost keys of the ``document``. Of
-    several maps of one tool, the one with most in its signature counts.
+    several maps of one tool, the one with most in its signature counts. A column of ``unless`` is
+    of another kind of file.
     """
     found = [
         name
         for name, one in made.items()
         if (tool is None or one["name"] == tool)
+        and {*one.get("unless", ())}.isdisjoint(columns)
         and all(
             _has({*columns, *document} if "." in str(one.get("rows", "")) else columns, path)
             for path in one["signature"]

@@ -98,7 +98,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "antwort", "réponse", "respuesta", "risposta", "resposta", "antwoord",
         "outputs", "prediction", "predicted", "predicted_text", "agent_answer",
         "agent_response", "chosen", "reply", "bot_reply", "bot_response",
-        "assistant_response", "llm_response", "model_answer", "generated_answer",
+        "assistant_response", "llm_response", "model_answer", "generated_answer", "pred_answer",
         "chatbot_response", "attributes.output.value", "transcript", "ausgabe", "salida",
         "回答", "答案", "ответ", "a",
     ),
@@ -110,8 +110,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
         "expected_response", "expected_answer", "golden_answer", "target", "targets", "ideal",
-        "référence", "referenz",
-        "referencia", "erwartet",
+        "true_answer", "example_answer", "référence", "referenz", "referencia", "erwartet",
     ),
     "generator": (
         "generator", "generator_model", "output_model", "model_under_test", "model", "model_id",

@@ -36,7 +36,7 @@ NO_SCORE = re.compile(
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
-    r"|tries|calls|rounds?"
+    r"|tries|calls|rounds?|runtime"
     rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"
     r"|seconds$|minutes$|[_ .](?:tokens?|cost|latency)[_ .]",
     re.IGNORECASE,

@@ -29,6 +29,7 @@ from reviewdesk.reports.tables.nested import (
     TableSample,
 )
 from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
@@ -313,6 +314,8 @@ class TableRoles(TableSample):
                 found.setdefault("output", f"{column}.0")
             if isinstance(texts, dict) and column != "^":
                 self.add_inner(found, column, f"{column}.0" if single else column, texts)
+            if column.endswith(".completions") and at_path(row, f"{column}.0.text"):
+                found.setdefault("output", f"{column}.0.text")
             if isinstance(texts, dict) and self.roles.get("item") == column:
                 del self.roles["item"]
                 others = roles_of(one for one in self.columns if one not in {column, *known})

@@ -43,7 +43,8 @@ _PARTS = (
 )
 """Roles and columns that tell apart the rows of one item and judge."""
 FAULT = re.compile(
-    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate", re.IGNORECASE
+    r"halluc|toxic|harmful|unsafe|violat|jailbr|leak|is_bias|offens|hate|^(?:is_)?failed$",
+    re.IGNORECASE,
 )
 YES = ["yes", "true", "y"]
 NO = ["no", "false", "n"]
@@ -157,7 +158,7 @@ class TableShapes(TableRoles):
             frame, stems, [*filter(None, [self.options.reason_suffix]), *REASONS]
         ):
             rule["reason"] = why
-        elif len(named) == 1:
+        elif len(named) == 1 and self.roles.get("output") != "pred_answer":
             whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
             whys = [one for one in whys if one not in self.people]
             if "reason" in self.roles or len(whys) == 1:
@@ -327,4 +328,5 @@ def _are_judges(names: Sequence[str], asked: Sequence[str], columns: int) -> boo
     whole = several and columns == len(names) * len(asked)
     if len(asked) > 1 and all(map(JUDGE.search, names)):
         return whole or any(map(is_criterion, asked))
-    return several and all(map(is_criterion, asked))
+    some = whole and any(map(is_criterion, asked)) and not any(map(is_criterion, names))
+    return several and (some or all(map(is_criterion, asked)))

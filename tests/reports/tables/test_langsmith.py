@@ -55,7 +55,7 @@ def test_the_feedback_of_a_run_is_one_jury() -> None:
     assert "columns not read: id, correction" in report.notes
 
 
-def test_an_experiment_has_a_verdict_a_run() -> None:
+def test_an_experiment_has_a_verdict_a_run_and_question() -> None:
     report, bodies = table(EXPERIMENT)
     question = bodies.pop(1)
     assert question["case"] == {"test": "e1", "dimension": "tone"}
@@ -66,20 +66,22 @@ def test_an_experiment_has_a_verdict_a_run() -> None:
     assert origins[0] == {"run": "r1", "example": "e1"}
     assert bodies == [
         {
-            "id": "e1",
-            "case": {"test": "e1"},
+            "id": "e1 / correct",
+            "case": {"test": "e1", "dimension": "correct"},
             "input": "q",
             "output": "a",
             "reference": "ra",
+            "rubric": "correct",
             "jurors": [{"id": "correct", "score": 0.9}],
             "provenance": {"pointer": "line 2"},
         },
         {
-            "id": "e1#2",
-            "case": {"test": "e1"},
+            "id": "e1",
+            "case": {"test": "e1", "dimension": "correct"},
             "input": "q",
             "output": '{\n  "answer": "a2",\n  "steps": "s"\n}',
             "reference": "ra",
+            "rubric": "correct",
             "jurors": [{"id": "correct", "score": 0.2}],
             "provenance": {"pointer": "line 3"},
         },
