@@ -23,7 +23,6 @@ from reviewdesk.reports.tables.cells import (
     CellError,
     Cells,
     blank,
-    is_criterion,
     likely_amount,
     likely_number,
     likely_whole,
@@ -31,7 +30,7 @@ from reviewdesk.reports.tables.cells import (
     with_decimal_point,
     without_remark,
 )
-from reviewdesk.reports.tables.nested import JUDGE
+from reviewdesk.reports.tables.nested import asks
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import (
     BallotRule,
@@ -293,7 +292,6 @@ class MapReader:
         """The facts that a row states by question."""
         about = {*self.used}
         self._beside_questions = False
-        """Whether a column of scores is named after a question."""
         self._groups = self._read_rules()
         about = about if made.item and not items[0].startswith("=") else self.used
         self._heads = {*about, *(one.split(".")[0] for one in about)}
@@ -327,7 +325,7 @@ class MapReader:
             rule = convert(raw, BallotRule)
             if rule.columns:
                 pattern = rule.columns if isinstance(rule.columns, str) else "*"
-                self._beside_questions |= any(map(is_criterion, self._stars(rule)))
+                self._beside_questions |= any(map(asks, self._stars(rule)))
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
                     score = pattern if rule.score.startswith("=") else rule.score or pattern
@@ -598,9 +596,5 @@ class MapReader:
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:
             return stated
-        known = bool(self.made.name) and not self.made.panel and self._asks(judge)
+        known = bool(self.made.name) and not self.made.panel and asks(judge, self._beside_questions)
         return judge if known or judge in self._criteria else ""
-
-    def _asks(self, judge: str) -> bool:
-        """Return True if a tool's score asks a question, as scores beside known questions do."""
-        return is_criterion(judge) or (self._beside_questions and not JUDGE.search(judge))

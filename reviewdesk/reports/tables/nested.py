@@ -86,6 +86,11 @@ _NAMED = frozenset({"judge", "dimension", "name", "key"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
 
 
+def asks(judge: str, beside: bool = False) -> bool:
+    """Return True if the name of a score is a question's, as names ``beside`` questions are."""
+    return is_criterion(judge) or (beside and not JUDGE.search(judge))
+
+
 def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     """Return the rule for the value at a path, if it holds answers at any depth."""
     only = held[0] if isinstance(held, list) and len(held) == 1 else None
