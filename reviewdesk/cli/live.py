@@ -288,7 +288,7 @@ def judge(
         for one in sent:
             click.echo(dump(one))
         return
-    if report is None or report == "-":
+    if report in {None, "", "-"}:
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
     _judge(order, stdin, as_json=as_json)
 

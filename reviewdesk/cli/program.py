@@ -16,8 +16,8 @@ import click
 
 from reviewdesk.cli.common import VARIABLE, answer, desk_path, flag, options, say, say_error
 from reviewdesk.domain.safetext import show
-from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
-from reviewdesk.system.signals import on_end
+from reviewdesk.errors import Cancelled, Ended, ExitCode, ReviewDeskError, UsageError
+from reviewdesk.system.signals import asked_to_end, on_end
 from reviewdesk.version import __version__
 
 _REPORT = (
@@ -154,7 +154,8 @@ def run(arguments: list[str]) -> int:
         if context is not None and context.meta.get("debug"):
             _show_traceback()
         say_error(error)
-        return error.exit_code
+        number = asked_to_end() if isinstance(error, Cancelled) else None
+        return error.exit_code if number is None else Ended(number).exit_code
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
 from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
 from reviewdesk.live.records import Clock, Keep, Transport
@@ -98,6 +99,10 @@ NOTICEABLE = 10.0
 """The least seconds of a pause that is reported."""
 
 
+_MOST: Final = {"concurrency": 1000, "per_host": 1000, "deadline": 86_400, "max_wait": 86_400}
+"""The most of each limit; all are above 0."""
+
+
 class RunLimits(Struct, frozen=True):
     """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
 
@@ -110,6 +115,16 @@ class RunLimits(Struct, frozen=True):
     max_wait: float | None = None
     """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
     max_failed: Allowance = NONE_LOST
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a limit that no run can keep."""
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= most:
+                hint = f"Give a number above 0, at most {most:,}."
+                raise UsageError(f"{name} cannot be {value!r}", hint)
+        if self.max_cost is not None and not 0 <= self.max_cost < math.inf:
+            raise UsageError(f"max_cost cannot be {self.max_cost!r}", "Give an amount in dollars.")
 
 
 class World(Struct, frozen=True):
@@ -238,7 +253,7 @@ class CallSession:
         if self._is_too_long(pause):
             why = f"asks to wait {math.ceil(pause.left)} s"
         text = (
-            f"juror {state.juror.name} is set aside until the run is resumed: {limit.model} at "
+            f"juror {state.juror.name} is set aside for this run: {limit.model} at "
             f"{limit.host} {why}, and max-wait is {self._max_wait:g} s: {limit.told}"
         )
         self.stop(state, Fault(Status.ERROR, RATE_LIMITED, text))

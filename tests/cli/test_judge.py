@@ -150,6 +150,8 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
         (("--panel", "missing.yaml"), "missing.yaml"),
         (("-o", "missing/report.json"), "the folder does not exist"),
         (("-o", "-"), "-o is missing"),
+        (("-o", ""), "-o is missing"),
+        (("-o", "."), "is a folder"),
     ],
 )
 def test_wrong_orders_are_2_and_the_last_line_says_why(
@@ -255,12 +257,13 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
-async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
-    room: Room,
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
+    room: Room, number: signal.Signals
 ) -> None:
     async def hang(seen: Seen, out: asyncio.StreamWriter) -> None:
         if len(server.calls) > 7:
-            running.send_signal(signal.SIGINT)
+            running.send_signal(number)
             await asyncio.Event().wait()
         out.write(answer(200, envelope(seen, verdict(seen))))
 
@@ -269,7 +272,7 @@ async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
         line = room.judge("--yes", "--concurrency", "1")
         running = await started(line, room.folder / "desk.db")
         out, told = await running.communicate()
-    assert (running.returncode, out) == (130, b"")
+    assert (running.returncode, out) == (128 + number, b"")
     assert told.decode().splitlines()[-1] == (
         "stopped: 1 of 3 cases are complete. Continue with --resume."
     )

@@ -191,7 +191,7 @@ def test_one_limited_model_costs_the_others_neither_ballots_nor_time(
     assert found.notes[-1] == aside
     text = " ".join(section_text(Section("", turnout(found.turnouts))).split())
     assert text.count(f"40 rate limited); {aside}") == text.count(aside) == 1
-    assert f"juror {juror_name} is set aside until the run is resumed" in aside
+    assert f"juror {juror_name} is set aside for this run" in aside
     if name in NAMED:
         assert f"{limited} at 127.0.0.1:1 asks to wait 3600 s, and max-wait is 600 s" in aside
         # Those that were open when the first refusal came, at most.

@@ -55,6 +55,7 @@ from reviewdesk.views.queue import said
 from reviewdesk.views.words import DESIGNS
 
 OTHER_SET = "reliability of another set"
+ALONE = "no report was read: --report FILE checks a panel by them"
 INDEPENDENCE = "independence unknown"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
@@ -390,5 +391,6 @@ def _notes(
         *((OTHER_SET,) if other else ()),
         *rate,
         *((said(asked),) if asked else ()),
+        *(() if found.joined or gate.run else (ALONE,)),
         *found.calibration.warnings,
     )

@@ -360,13 +360,15 @@ def _check_output(path: Path, order: Order) -> None:
         raise UsageError(
             f"{path.parent}: the folder does not exist", "Make it, or name another -o."
         )
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder", "Name a file with -o.")
     try:
         refuse_desk(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
     begun = order.desk is None and is_begun(path, None)
     taken = os.path.lexists(path) and not order.force
-    if path.is_dir() or (taken and order.resume and not begun and order.desk is None):
+    if taken and order.resume and not begun and order.desk is None:
         raise UsageError(
             f"{path}: already exists, and is not a report of this run", "Name another -o."
         )

@@ -293,6 +293,8 @@ def _sha256(commitment: Mapping[str, Any]) -> str:
 
 def is_begun(report: Path, named: Path | None) -> bool:
     """Return True if there is a file that may hold the journal of a report."""
+    if not report.name:
+        return False  # a folder such as the current one
     old = report.with_name(report.name + OLD_REPLIES)
     path = named or report.with_name(report.name + REPLIES)
     return path.exists() or (old.exists() and old.stat().st_size > 0)

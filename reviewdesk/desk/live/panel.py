@@ -216,6 +216,7 @@ class Panel(PanelSpec):
         from reviewdesk.reports.wording import FieldError, spell_path
 
         cases = []
+        ids = set[str]()
         for item in items:
             if not self.jurors:
                 raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
@@ -227,6 +228,10 @@ class Panel(PanelSpec):
             if not (case.rubric or self.rubric):
                 problem = f"case {case.id!r} has no rubric, and the panel has none"
                 raise UsageError(problem, "Give one of them")
+            if report and case.id in ids:
+                problem = f"two cases have the id {case.id!r}, and a report has each once"
+                raise UsageError(problem, "Give each its own")
+            ids.add(case.id)
             cases.append(case)
         if not cases:
             return ()

@@ -37,6 +37,8 @@ class Case(Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     test: str | None = None
     """The name of the case; ``None`` if its id is its name."""
+    dimension: str | None = None
+    subject: str | None = None
 
     def slots(self, rubric: str | None) -> dict[str, str]:
         """Return the text of each template slot by name; a slot that the case lacks is empty."""
@@ -80,6 +82,8 @@ def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
         tags=tuple(body["case"].get("tags") or ()),
         context=_context(body),
         test=body["case"]["test"],
+        dimension=body["case"].get("dimension"),
+        subject=body["case"].get("subject"),
     )
 
 

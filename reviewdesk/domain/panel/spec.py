@@ -199,7 +199,14 @@ class PanelSpec:
         )
         body = {
             "id": case.id,
-            "case": without_nulls({"test": case.test or case.id, "tags": list(case.tags) or None}),
+            "case": without_nulls(
+                {
+                    "test": case.test or case.id,
+                    "tags": list(case.tags) or None,
+                    "dimension": case.dimension,
+                    "subject": case.subject,
+                }
+            ),
             "input": case.input,
             "output": case.output,
             "alternative": case.alternative,

@@ -159,6 +159,8 @@ class CaseEntry(Strict):
     tags: Annotated[Texts | None, Wanted("a list of texts")] = None
     context: Annotated[dict[str, str], AfterValidator(_slots)] | None = None
     checks: Annotated[list[CheckEntry], BeforeValidator(_listed)] | None = None
+    dimension: Text = None
+    subject: Text = None
 
     def case(self) -> Case:
         """Return the case; an empty text counts as missing."""
@@ -180,6 +182,8 @@ class CaseEntry(Strict):
             tags=tuple(self.tags or ()),
             context=self.context or {},
             checks=checks,
+            dimension=self.dimension or None,
+            subject=self.subject or None,
         )
 
 

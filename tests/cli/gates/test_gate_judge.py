@@ -22,7 +22,7 @@ def test_a_judge_and_a_jury_in_one_suite(cli: Cli, write: Write, tmp_path: Path)
     xml = tmp_path / "out.xml"
     done = cli("gate", write("suite.yml", both), "--junit", xml)
     assert (done.code, rows(done)) == (1, ["PASS", "FAIL"])
-    assert "(labels.jsonl, 60 labels)" in done.out
+    assert "(labels.jsonl, 60 labels, no report was read: " in done.out
     assert 'classname="calibration" name="judge"' in xml.read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """The library's panel: from a file or by hand, decided without a call, asked over a transport."""
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,8 +255,12 @@ async def test_many_cases_are_judged_side_by_side_and_come_back_in_order(tmp_pat
     assert len(report.read_bytes().splitlines()) == 4
     again = {**how, "transport": silent()}
     assert len(await panel.judge_many(cases, report=report, resume=True, **again)) == 3
-    with pytest.raises(UsageError, match="needs prices"):
-        await panel.judge_many(cases, max_cost=1, **again)
+    wrong = ("max_cost", "concurrency", "per_host", "deadline", "max_wait")
+    for limit in ({"max_cost": 1}, *({name: math.nan} for name in wrong)):
+        with pytest.raises(UsageError, match=r"needs prices|cannot be"):
+            await panel.judge_many(cases, **limit, **again)
+    with pytest.raises(UsageError, match="two cases have the id 'c0'"):
+        await panel.judge_many([cases[0], cases[0]], report=tmp_path / "twice.jsonl", **again)
 
 
 def test_many_cases_are_judged_without_an_event_loop() -> None:

@@ -52,7 +52,7 @@ async def asked(ending: Ending, wire: str) -> tuple[Any, list[Exchange], Server]
         again = ballot_of(one, kept.exchanges[-1], redactor([one.juror], KEYS))
         if ending.kind == "rate_limited":
             told: Any = ballot["error"]
-            assert "juror ada is set aside until the run is resumed" in told["message"]
+            assert "juror ada is set aside for this run" in told["message"]
             if ending.calls == LIMITED:
                 assert "has answered nothing but 429 for 600 s" in told["message"]
             again["error"] = told

@@ -27,6 +27,8 @@ FULL: dict[str, Any] = {
     "tags": ["red-team"],
     "context": {"policy": "P", "house style": "H"},
     "checks": {"contains": ["4", "2"], "not": False},
+    "dimension": "safety",
+    "subject": "agent 2",
 }
 LEAST = {"id": "a", "output": "x"}
 
@@ -55,6 +57,8 @@ def test_every_key_has_its_place() -> None:
         tags=("red-team",),
         context={"policy": "P", "house style": "H"},
         checks=(Check("contains", "4", "contains"), Check("contains", "2", "contains")),
+        dimension="safety",
+        subject="agent 2",
     )
 
 
