@@ -172,7 +172,7 @@ async def test_a_panel_is_asked() -> None:
     ("panel", "item", "told"),
     [
         (Panel(), {"id": "c", "output": "x"}, "a panel without jurors"),
-        (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, nor has the p"),
+        (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, and the panel has"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c"}, r"\$\.output: is missing"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c", "output": 1}, r"\$.output: must be a text"),
         (Panel(jurors=THREE, rubric="R"), 7, r"\$: must be an object that describes"),
