@@ -30,5 +30,5 @@ def test_a_list_of_ratings_under_an_unknown_name_opens_as_a_table() -> None:
 
 def test_a_file_that_is_no_table_is_not_read_as_one() -> None:
     for text in ('{"a": 1, "b": 2}', '{"name": "n", "dependencies": {"x": "1"}}'):
-        with pytest.raises(ReportError, match="is JSON, but no report"):
+        with pytest.raises(ReportError, match="is JSON, but not a report"):
             read(Source.from_bytes("t", text.encode()))
