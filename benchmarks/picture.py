@@ -13,16 +13,17 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import StringIO
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from textual.worker import WorkerCancelled
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -174,6 +175,65 @@ PRINTED = {
 """Commands of pages whose output is a picture: of the last command alone."""
 
 
+async def asking(folder: Path) -> str:
+    """The review while a question is open, after the labels that its draw asked for."""
+    truths = sample_truths()
+    async with session(folder, NARROW, labels=0, sample=LIBRARY) as pilot:
+        core: Any = pilot.app.controller  # type: ignore[attr-defined]
+        pilot.app.act(partial(core.run, "ask accuracy >= 0.8"))  # type: ignore[attr-defined]
+        await settled(pilot)
+        for _ in range(18):
+            shot = await press(pilot, "p" if truths[core.session.item.row.id] else "f")
+        return still(shot, NARROW, pilot.app.current_theme.background or "")
+
+
+async def improving(folder: Path) -> str:
+    """The console's page of what the museum's panel gets wrong, once its labels are split."""
+    judge = await asyncio.create_subprocess_exec(
+        sys.executable, LIBRARY.with_name("scripted_judge.py"), "0", stdout=asyncio.subprocess.PIPE
+    )
+    lines: Any = judge.stdout
+    try:
+        address = (await lines.readline()).decode().split()[-1]
+        panel = LIBRARY.with_name("panel-museum.yaml").read_text(encoding="utf-8")
+        panel = panel.replace("http://127.0.0.1:8737/v1", address)
+        (folder / "museum.yaml").write_text(panel, encoding="utf-8")
+        for one in LIBRARY.parent.glob("museum-*"):
+            shutil.copy(one, folder)
+        os.chdir(folder)
+        for line in MUSEUM:
+            await told(line)
+        museum = folder / "museum.jsonl"
+        async with session(folder, NARROW, labels=0, sample=museum, theme=LIGHT) as pilot:
+            core: Any = pilot.app.controller  # type: ignore[attr-defined]
+            await press(pilot, "f4")
+            pilot.app.act(partial(core.run, "improve museum.yaml"))  # type: ignore[attr-defined]
+            return still(await press(pilot), NARROW, pilot.app.current_theme.background or "")
+    finally:
+        judge.terminate()
+        await judge.wait()
+
+
+MUSEUM = (
+    "reviewdesk judge museum-cases.jsonl --panel museum.yaml -o museum.jsonl --yes",
+    "reviewdesk ingest museum.jsonl",
+    "reviewdesk labels import museum-truth.jsonl",
+    "reviewdesk improve split",
+)
+"""The commands of the tutorial on better panels before its page is open."""
+
+
+async def told(line: str) -> str:
+    """Carry out a command on the desk of the folder, and return what it prints."""
+    done = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", *line.split(),
+        env={**os.environ, "PYTHONPATH": str(ROOT), "REVIEWDESK_DESK": "desk.db"},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    said, _ = await done.communicate()
+    return said.decode()
+
+
 async def printed(folder: Path, *, name: str) -> str:
     """The last of some commands with what it prints, in a terminal of 100 columns."""
     page = (ROOT / "docs" / "first-report.md").read_text(encoding="utf-8")
@@ -183,14 +243,9 @@ async def printed(folder: Path, *, name: str) -> str:
         shutil.copy(one, folder)
     os.chdir(folder)
     for line in PRINTED[name]:
-        done = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", *line.split(),
-            env={**os.environ, "PYTHONPATH": str(ROOT), "REVIEWDESK_DESK": "desk.db"},
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-        said, _ = await done.communicate()
+        said = await told(line)
     screen = Console(record=True, width=100, file=StringIO())
-    screen.print(f"$ {line}\n{said.decode()}", markup=False, highlight=False, end="")
+    screen.print(f"$ {line}\n{said}", markup=False, highlight=False, end="")
     height = len(screen.export_text(clear=False).splitlines())
     return still(screen.export_svg(), (100, height))
 
@@ -198,6 +253,8 @@ async def printed(folder: Path, *, name: str) -> str:
 PICTURES = {
     "session.svg": moving,
     "desk.svg": desk,
+    "ask.svg": asking,
+    "tutorial-improve.svg": improving,
     **{f"screen-{name}.svg": partial(screen, name=name) for name in SCREENS},
     **{f"{name}.svg": partial(printed, name=name) for name in PRINTED},
 }
@@ -266,7 +323,8 @@ async def settled(pilot: Pilot[None]) -> str:
     """Return the screen once it stays as it is."""
     shot = ""
     while shot != (shot := pilot.app.export_screenshot()):
-        await pilot.app.workers.wait_for_complete()
+        with suppress(WorkerCancelled):  # a question stops what was read for the old queue
+            await pilot.app.workers.wait_for_complete()
         await pilot.pause(PAINTED / 4)
     return shot
 

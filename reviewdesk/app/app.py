@@ -163,7 +163,7 @@ class Bursts:
 
     A key that changes nothing acts at once, unless it comes after one that is held back: keys
     act in the order in which they were pressed. One such key that repeats is held down and makes
-    no burst. Times are those of reading, so that keys which the app handles late are no burst.
+    no burst. Times are those of reading, so that keys which the app handles late are not a burst.
     """
 
     def __init__(self) -> None:

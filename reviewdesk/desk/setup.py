@@ -103,7 +103,8 @@ def reports(folder: Path, *, unclear: bool = False) -> Iterator[str]:
 
 def check_free(folder: Path) -> None:
     """Raise UsageError if the folder has one of the files already: none of them is replaced."""
-    for name in (PANEL, SUITE, *(f"judge/{one}.jsonl" for one in ("labels", "frame")), WORKFLOW):
+    panels = (PANEL, "panel.yaml", "panel.toml")
+    for name in (*panels, SUITE, "judge/labels.jsonl", "judge/frame.jsonl", WORKFLOW):
         if files.is_taken(folder / name):
             raise UsageError(
                 f"{folder / name}: already exists, so nothing is written",

@@ -324,7 +324,7 @@ def hosts(
     calls: Mapping[Juror, int],
     environment: Mapping[str, str],
 ) -> ConsentPlan:
-    """Return the hosts of jurors with so many calls each, and which of their keys are missing.
+    """Return the hosts of jurors with the calls to each, and which of their keys are missing.
 
     Raise TransportError if a juror's address cannot be used.
     """
@@ -418,7 +418,6 @@ class Survey:
         return opened
 
     def plan(self) -> ConsentPlan:
-        """Return the plan to which a person consents."""
         places = hosts(self._calls, self.environment)
         return replace(
             places,

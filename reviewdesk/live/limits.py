@@ -146,7 +146,7 @@ class _Sent:
 
 
 def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
-    """Return the seconds until one more request of so many tokens keeps the juror's rates.
+    """Return the seconds until one more request of that many tokens keeps the juror's rates.
 
     ``sent`` are its requests in the last minute; older ones are removed.
     """
@@ -227,7 +227,7 @@ class ModelLimit:
     _row: int = 0
 
     def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
-        """Admit a request of so many tokens, or return the least seconds that it must wait.
+        """Admit a request of that many tokens, or return the least seconds that it must wait.
 
         The seconds are infinite if it waits for an open call to end. The limit keeps no queue:
         ``changed`` is called once, from any thread, when it may be worth trying again. An
@@ -289,7 +289,6 @@ class ModelLimit:
             return wait
 
     def pause(self) -> ModelPause | None:
-        """Return the pause of the model, or ``None`` if it is not paused."""
         with self.shared.lock:
             left = self._until - self.clock.monotonic()
             if left < TICK:
@@ -307,7 +306,6 @@ class ModelLimits:
         self._models: dict[tuple[str, bytes, str], ModelLimit] = {}
 
     def of(self, host: str, key: str | None, model: str) -> ModelLimit:
-        """Return the limit of a model at a host under a key."""
         name = host.lower()
         hashed = hashlib.sha256((key or "").encode()).digest()
         with self._lock:

@@ -114,7 +114,7 @@ class Clock(Protocol):
         """Return seconds on a clock that never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Wait for that many seconds."""
 
     def random(self) -> float:
         """Return a random number from 0 up to but not including 1."""

@@ -158,7 +158,7 @@ class Retry(Struct, frozen=True):
 
 
 def backoff(failures: int, clock: Clock) -> float:
-    """Return the seconds to wait after so many failures in a row.
+    """Return the seconds to wait after that many failures in a row.
 
     The bound doubles up to ``LONGEST_WAIT``; the wait is random in its upper half, to spread calls.
     """

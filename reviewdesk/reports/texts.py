@@ -44,7 +44,6 @@ class JoinedTexts:
         }
 
     def filled(self, item: ReportVerdict) -> ReportVerdict:
-        """Return a verdict with the texts that it lacks."""
         if not isinstance(item.value, dict):
             return item
         # The ids by which a row of texts may refer to a verdict, the most specific first.

@@ -115,7 +115,6 @@ def planned(conn: Connection, whole: Event) -> list[PlannedRerun]:
 
 
 def reply(conn: Connection, plan: int, call: str) -> dict[str, Any] | None:
-    """Return the newest reply to a call of a plan."""
     query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
                WHERE plan = ? AND call = ? ORDER BY key DESC LIMIT 1"""
     row = conn.execute(query, (plan, call)).fetchone()

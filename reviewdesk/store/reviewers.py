@@ -73,7 +73,6 @@ Named = Literal["filters", "kept_settings"]
 
 
 def named_texts(conn: Connection, table: Named, reviewer: str) -> dict[str, str]:
-    """Return the texts of a reviewer by name."""
     rows = conn.execute(f"SELECT * FROM {table} WHERE reviewer = ? ORDER BY name", (reviewer,))
     # A damaged choice counts as none, a damaged filter as an error.
     return {name: text for _, name, text in rows if table == "filters" or isinstance(text, str)}

@@ -259,7 +259,6 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
 
 
 def _in_tone(words: tuple[str | Text, ...], tone: Tone) -> list[Text]:
-    """Return the pieces of a text, all in one tone."""
     return [
         Text(one, tone) if isinstance(one, str) else Text(one.text, tone, one.outside)
         for one in words

@@ -79,7 +79,7 @@ def test_the_workflow_runs_the_action_of_this_version(cli: Cli, folder: Path) ->
     assert (done.code, "agreement is 0" in done.out) == (1, True)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", [*LABELLED, "panel.yaml"])
 def test_nothing_is_replaced(cli: Cli, folder: Path, name: str) -> None:
     copied(folder, "library-desk.jsonl")
     (folder / name).parent.mkdir(parents=True, exist_ok=True)

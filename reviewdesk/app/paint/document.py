@@ -273,7 +273,7 @@ def _facts(one: Facts, width: int) -> Lines:
         for fact in one.rows
     ]
     column = max([one.column, *(line(name).cell_length + 1 for name in names)])
-    # A column of names that leaves the texts little room is no help: they begin behind the name.
+    # A column of names that leaves the texts little room does not help: they begin behind the name.
     narrow = width < 3 * column
     for shown, fact in zip(names, one.rows, strict=True):
         name = line((f"{shown}  " if narrow else pad(shown, column), fact.tone))

@@ -293,7 +293,7 @@ def cut_words(content: Content, width: int) -> Content:
 
 
 def cut_below(rows: Lines, most: int, width: int) -> Lines:
-    """Return at most so many lines of a text, 0 for all, with a sign where some are left out."""
+    """Return at most that many lines of a text, 0 for all, with a sign where some are left out."""
     if not most or len(rows) <= most:
         return rows
     last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))

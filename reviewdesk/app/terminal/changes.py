@@ -96,7 +96,7 @@ class PasteMarks:
 
 
 class TerminalInput:
-    """Turns bytes into messages stamped by ``clock``; what is no input is dropped."""
+    """Turns bytes into messages stamped by ``clock``; what is not input is dropped."""
 
     def __init__(self, debug: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._debug = debug

@@ -145,7 +145,6 @@ def _bit(bits: bytes, place: int) -> bool:
 
 @contextmanager
 def opened(address: str, reading: Reading) -> Iterator[Source]:
-    """Return a part as a source."""
     try:
         with local_copy(address) as path:
             yield dataclasses.replace(Source.from_path(path, reading.max_size), name=address)
@@ -213,7 +212,6 @@ class Scratch:
         return self._folder / f"{part}.{kind.__name__}"
 
     def put_rows(self, bucket: int, rows: bytes) -> None:
-        """Append rows to a bucket."""
         with (self._folder / f"{bucket}.rows").open("ab") as file:
             file.write(rows)
 

@@ -143,7 +143,6 @@ class JuryEntry:
         self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
 
     def result(self) -> EntryResult:
-        """Return the result of the entry."""
         held = FindingTally() if self.error else self.tally
         replaced = (
             () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)

@@ -118,7 +118,7 @@ def beside(parent: Path) -> tuple[Path, ...]:
 def written(labels: SplitLabels, parent: Path, text: str, name: str = "edit") -> WrittenCandidate:
     """Write a panel, without the comments of ``draft``, as a candidate beside its parent.
 
-    Its name is the next that is free. Raise PanelError if the text is no panel. Raise UsageError if
+    Its name is the next free one. Raise PanelError if the text is not a panel. Raise UsageError if
     it decides as its parent does, or cannot be written.
     """
     text = text.partition(_MARK)[0].strip() + "\n"

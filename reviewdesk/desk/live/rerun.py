@@ -180,7 +180,6 @@ class ReadyRerun:
 
     @property
     def first(self) -> PreparedRerun:
-        """Its first verdict."""
         return self.held[self.keys[0]]
 
     def prepared(self, desk: Desk, key: int) -> PreparedRerun:

@@ -321,7 +321,7 @@ def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
         raise ReportError(name, "", "is a damaged or cut off gzip file", AGAIN) from error
     try:
         found = json.loads(first)
-        canonical_json(found)  # half of a surrogate pair is no text
+        canonical_json(found)  # half of a surrogate pair is not text
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not str(found.get("schema")).startswith(_MARK):

@@ -346,7 +346,7 @@ class SharedFolder:
     def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
         """Copy a file, so that what is checked is what is taken.
 
-        Raise PlaceProblem if it cannot be read, is no regular file, or has more than ``most``
+        Raise PlaceProblem if it cannot be read, is not a regular file, or has more than ``most``
         bytes.
         """
         path = self._root / entry.name

@@ -79,7 +79,7 @@ def in_words(flags: Flag) -> str:
 
 
 class Breach(IntFlag):
-    """A rule that a verdict may break; ``ROUNDING``, which is stored too, is no mismatch."""
+    """A rule that a verdict may break; ``ROUNDING``, which is stored too, is not a mismatch."""
 
     QUORUM = 1
     DECISION = 2

@@ -256,7 +256,6 @@ class Panels:
 
 
 def votes_of(panels: Panels, at: int) -> Votes:
-    """Return the vote count of one panel."""
     return Votes(*(int(column[at]) for column in panels.counts))
 
 

@@ -74,7 +74,6 @@ def scores_agreement(scores: "Scores", null: float = UNIFORM_NULL) -> Floats:
 
 
 def codes_of(answers: Sequence[Hashable]) -> Ints:
-    """Return the answers of one panel as codes."""
     known: dict[Hashable, int] = {}
     found = [known.setdefault(answer, len(known)) for answer in answers]
     return np.array(found, np.int64).reshape(-1, 1)
@@ -134,7 +133,6 @@ def closeness(scores: Sequence[float]) -> float | None:
 
 
 def closeness_of(variance: float | None) -> float | None:
-    """Return the score closeness by the variance of the scores."""
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
 
 

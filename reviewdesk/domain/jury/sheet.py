@@ -163,7 +163,6 @@ class Sheet(Struct, frozen=True):
         return len(self.place)
 
     def of_policy(self, values: Sequence[Any], kind: Any = np.bool_) -> npt.NDArray[Any]:
-        """Return a value of each policy as a column."""
         return np.array(values, kind)[self.place]
 
     @property

@@ -62,7 +62,6 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
 
 
 def ordered(facts: QueueFacts, mask: Mask | None, order: str) -> Rows:
-    """Return the rows that a mask selects, in an order."""
     name, descending = parse_order(order)
     rows: Rows = np.arange(facts.size, dtype=np.int32)
     if name != "file":

@@ -412,6 +412,5 @@ def _reply_ballot(
 
 
 def price_of(call: Call, exchange: Exchange) -> Price | None:
-    """Return the price at which an exchange was made."""
     price = call.juror.price
     return price.in_batch if price is not None and exchange.is_batched else price

@@ -90,12 +90,10 @@ def value_at(found: Any, path: str) -> Any:
 
 
 def text_at(found: Any, path: str) -> str:
-    """Return the value at a path as text."""
     return text_of(value_at(found, path))
 
 
 def rows_at(found: Any, path: str) -> list[Mapping[str, Any]]:
-    """Return the objects of the list at a path."""
     rows = value_at(found, path)
     return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
 
@@ -224,7 +222,7 @@ def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Env
 
 
 def _text(first: Any, path: str) -> str:
-    """Return the juror's text, or the parts of it that are no thoughts."""
+    """Return the juror's text, or the parts of it that are not thoughts."""
     content = value_at(first, path)
     if isinstance(content, str) and content:
         return text_of(content)

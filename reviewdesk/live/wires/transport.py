@@ -98,7 +98,7 @@ def _tls(*_places: str | None) -> ssl.SSLContext:
 
 
 async def _answer(connection: httpx.AsyncHTTPTransport, sent: httpx.Request, most: int) -> Response:
-    """Read a response of at most so many bytes; decode gzip, which some proxies send unasked."""
+    """Read a response of at most that many bytes; decode gzip, which some proxies send unasked."""
     too_large = TransportError("too_large", f"the answer is larger than {most // 1_000_000} MB")
     answer = await connection.handle_async_request(sent)
     try:

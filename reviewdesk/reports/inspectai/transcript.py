@@ -293,7 +293,6 @@ class Transcript:
         return score in self._scored
 
     def failed_calls(self) -> list[ModelCall]:
-        """Return the model calls of the scorer that failed."""
         spans = [span for span, name in self._names.items() if name == self.failed_scorer]
         return self._calls[spans[-1]] if spans else []
 

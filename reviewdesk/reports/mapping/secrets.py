@@ -83,7 +83,7 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[s
 
 
 def _values_in(value: Any, skip: frozenset[str]) -> list[Any]:
-    """Return the values at any depth that are no lists or objects, except below ``skip``."""
+    """Return the values at any depth that are neither lists nor objects, except below ``skip``."""
     if type(value) is dict:
         value = [one for key, one in value.items() if key not in skip]
     if type(value) is list:

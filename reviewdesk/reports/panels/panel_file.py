@@ -461,7 +461,6 @@ def read_prompt(path: str | Path) -> PromptFile:
 
 
 def prompt_from(source: Source) -> PromptFile:
-    """Return the prompt in an opened source."""
     empty = "Write version: and user_prompt_template:."
     with parsed(source, "a prompt file", empty) as root:
         return validated(PromptFile, root.plain(_TEXTS))

@@ -340,7 +340,6 @@ class Entry(SuitePart):
 
     @property
     def file(self) -> str | None:
-        """The file that the entry names."""
         found: str | None = getattr(self, self.file_key)
         return found
 
@@ -361,7 +360,6 @@ class Entry(SuitePart):
         return self._node.at([key]).line
 
     def placed(self, node: Node) -> Self:
-        """Return the entry with the node that it was read from."""
         self._node = node
         return self
 

@@ -77,7 +77,7 @@ def named_apart(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first record is no header: its cells recur below, or are numbers."""
+    """Return True if the first record is not a header: its cells recur below, or are numbers."""
     filled = [(at, cell) for at, cell in enumerate(top) if cell]
     numbers = [cell for _, cell in filled if likely_number(cell) is not None]
     if tuple(top) in map(tuple, below) or not below or _count_up(numbers):

@@ -171,7 +171,7 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
 
 
 def _without(keys: Sequence[str], rule: JsonObject) -> JsonObject:
-    """Return a rule for elements, or the rules if those of some keys are no answers."""
+    """Return a rule for elements, or the rules if those of some keys are not answers."""
     none = {"each": rule["each"], "where": {"@key": [*keys]}, "as": "none"}
     return {"ballots": [none, *rules_of(rule)]} if keys else rule
 

@@ -120,7 +120,7 @@ _NEITHER = re.compile(
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
 _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
-"""What a status says of a call, which is no answer."""
+"""What a status says of a call, which is not an answer."""
 _LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|completely|slightly) )?(?:dis)?agree$|neither |neutral|undecided"
     r"|[a-f][+-]?$",

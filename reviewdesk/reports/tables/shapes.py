@@ -239,7 +239,7 @@ class TableShapes(TableRoles):
         return [rule, others]
 
     def within(self, judges: Sequence[str]) -> list[str]:
-        """Return the columns that are no numbers beyond those of judges with known names."""
+        """Return the columns that are not numbers beyond those of judges with known names."""
         named = [one for one in judges if JUDGE.search(one)]
         frames = {frame_of([one]) for one in named}
         if len(frames) == 1 < len(named) and ("", "") not in frames:

@@ -132,7 +132,6 @@ def problems(conn: sqlite3.Connection) -> Iterator[str]:
 
 
 def of_hash(conn: sqlite3.Connection, run_hash: str) -> HiddenRun | None:
-    """Return the hidden run with this hash, or ``None``."""
     return next((one for one in hidden_runs(conn) if one.hash == run_hash), None)
 
 

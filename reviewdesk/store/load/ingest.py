@@ -85,7 +85,7 @@ _MOST_BYTES = 2 << 20
 _READING = 0.85
 """The share of a load that is done once every verdict has been read and its body written."""
 _SMALL = 200
-"""A report of one window with at most so many verdicts is written in one transaction."""
+"""A report of one window with at most this many verdicts is written in one transaction."""
 _IN_MEMORY = 8 << 20
 """The bytes of waiting rows that are kept in memory; more are in a temporary file."""
 _TEMPORARY = Path("the temporary folder")
