@@ -129,7 +129,8 @@ class Column(Struct, frozen=True):
     tail: bool = False
     """Whether names that are too long are cut at their start; only for the first column."""
     folds: bool = False
-    """Whether a text wraps below its row if room is short; only for the last column."""
+    """Whether a text wraps below its row if room is short, for the last column; for the first,
+    whether a name that is too long stands above its row."""
 
 
 class Quote(Struct, frozen=True):

@@ -260,7 +260,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     weights = any(seat.ballot.weight is not None for seat in seats)
     models = any(seat.ballot.model not in {None, "", seat.ballot.id} for seat in seats)
     columns = (
-        Column("juror", tail=True, right=False),
+        Column("juror", tail=True, right=False, folds=lines is None),
         *([Column("model", rank=1, right=False)] if models else []),
         Column("family", rank=2, right=False),
         Column("score"),
@@ -290,7 +290,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
             item.verdict.body["jurors"][ballot.seat], item.verdict.policy.threshold
         )
         rows.append(Row(cells, _LOST if lost else Text("  "), reasons(ballot, most, answers)))
-    made = Table(columns, tuple(rows), caption="The jury", stops=True)
+    made = Table(columns, tuple(rows), least=24, caption="The jury", stops=True)
     return Section("Jurors", (made,))
 
 

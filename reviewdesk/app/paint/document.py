@@ -336,16 +336,29 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     heads = [words_line(column.title, Tone.MUTED) for column in one.columns]
     heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
     kept, sizes, gap = _fit(one, [heads, *grid], width)
-    names = cut_apart([row[0][marks:] for row in grid], sizes[0] - marks, tail=one.columns[0].tail)
-    grid = [[row[0][:marks] + name, *row[1:]] for row, name in zip(grid, names, strict=True)]
+    first = one.columns[0]
+    names = [row[0][marks:] for row in grid]
+    fitting, whole = (cut_apart(names, room - marks, tail=first.tail) for room in (sizes[0], width))
     columns = [one.columns[at] for at in kept]
-    found: list[Lines] = []
-    for cells in (heads, *grid):
-        drawn = _row([cells[at] for at in kept], sizes, columns, gap)
-        if one.stops and found:
-            drawn = drawn.stylize(STOP)
-        found.append(_folded(drawn, width) if columns[-1].folds else [cut(drawn, width)])
+    found: list[Lines] = [_drawn(heads, kept, sizes, columns, gap, width)]
+    for row, name, longer in zip(grid, fitting, whole, strict=True):
+        alone = first.folds and name.plain != longer.plain
+        cell = Content("") if alone else row[0][:marks] + name
+        lines = [row[0][:marks] + longer] if alone else []
+        lines += _drawn([cell, *row[1:]], kept, sizes, columns, gap, width)
+        if one.stops:
+            lines[0] = lines[0].stylize(STOP)
+        found.append(lines)
     return found
+
+
+def _drawn(
+    cells: Sequence[Content], kept: Sequence[int], sizes: Sequence[int],
+    columns: Sequence[Column], gap: int, width: int,
+) -> Lines:  # fmt: skip
+    """Return the lines of a row: more than one if its last cell folds."""
+    drawn = _row([cells[at] for at in kept], sizes, columns, gap)
+    return _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
 
 
 def _fit(
