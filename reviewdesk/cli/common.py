@@ -51,6 +51,32 @@ def desk_path() -> Path | None:
     return Path(named) if named else None
 
 
+ALL_OPTIONS = "reviewdesk.all"
+"""The key of a context's ``meta`` that is set if the help lists every option."""
+
+
+def _every(ctx: click.Context) -> Iterator[click.Context]:
+    """Yield the context of a command and of all commands below it."""
+    yield ctx
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            if command := ctx.command.get_command(ctx, name):
+                yield from _every(click.Context(command, parent=ctx, info_name=name))
+
+
+def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[ALL_OPTIONS] = True
+        click.echo("\n\n".join(one.get_help() for one in _every(ctx)))
+        ctx.exit()
+
+
+help_all = click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all,
+    help="Show every option.",
+)  # fmt: skip
+
+
 # Completion: it creates, migrates and prints nothing. Without a usable desk it offers nothing.
 
 VARIABLE = "_REVIEWDESK_COMPLETE"

@@ -14,7 +14,16 @@ from types import FrameType
 
 import click
 
-from reviewdesk.cli.common import VARIABLE, answer, desk_path, flag, options, say, say_error
+from reviewdesk.cli.common import (
+    VARIABLE,
+    answer,
+    desk_path,
+    flag,
+    help_all,
+    options,
+    say,
+    say_error,
+)
 from reviewdesk.domain.safetext import show
 from reviewdesk.errors import Cancelled, Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import asked_to_end, on_end
@@ -84,6 +93,7 @@ class _Program(click.Group):
 @click.version_option(__version__, prog_name="reviewdesk")
 @flag("--debug", "Show a traceback if a command fails.")
 @options()
+@help_all
 def cli(*, debug: bool) -> None:
     """Review what juries of LLM judges decided, and measure how far to trust them.
 

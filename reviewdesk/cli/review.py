@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.cli import terminal
 from reviewdesk.cli.common import (
+    ALL_OPTIONS,
     ProgressLine,
     choice,
     complete_runs,
@@ -18,6 +19,7 @@ from reviewdesk.cli.common import (
     file_argument,
     flag,
     force_option,
+    help_all,
     leave,
     of_run,
     open_desk,
@@ -100,29 +102,9 @@ def _order(default: str | None = None) -> Callable[[F], F]:
 class ShortHelp(click.Command):
     """A command whose ``--help`` lists its most used options, and ``--help-all`` all of them."""
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        """Add the option ``--help-all``."""
-        super().__init__(*args, **more)
-        self.params.append(
-            click.Option(
-                ["--help-all"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=self._show_all,
-                help="Show every option.",
-            )
-        )
-
-    def _show_all(self, ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-        if value:
-            ctx.meta["reviewdesk.all"] = True
-            click.echo(self.get_help(ctx))
-            ctx.exit()
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options; without ``--help-all``, the most used."""
-        every = "reviewdesk.all" in ctx.meta
+        every = ALL_OPTIONS in ctx.meta
         shown = [
             one
             for one in self.get_params(ctx)
@@ -191,6 +173,7 @@ def _load_asking(desk: "Desk", file: str, given: dict[str, Any]) -> Loaded:
 @run_option
 @loading_options
 @options()
+@help_all
 def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
     repeat: str | None, double: str | None, opinions: int | None, run_name: str | None,
@@ -320,6 +303,7 @@ def _view(
 @file_argument("files", nargs=-1, required=True, metavar="FILE...")
 @loading_options
 @options("json")
+@help_all
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them.
 

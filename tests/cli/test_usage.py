@@ -62,6 +62,8 @@ def test_the_short_help_lists_twelve_options(cli: Cli, name: str) -> None:
     assert len(listed[0]) <= 12
     assert {"--help", "--help-all"} <= {*listed[0]} < {*listed[1]}
     assert len(listed[1]) > 18
+    every = cli("--help-all").out
+    assert {f"reviewdesk {name}", *listed[1]} <= {*re.findall(r"--[\w-]+|reviewdesk \w+", every)}
 
 
 def test_a_label_is_recorded_undone_and_deferred_under_one_command(cli: Cli) -> None:

@@ -172,7 +172,11 @@ async def test_a_panel_is_asked() -> None:
     ("panel", "item", "told"),
     [
         (Panel(), {"id": "c", "output": "x"}, "a panel without jurors"),
-        (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, and the panel has"),
+        (
+            Panel(jurors=THREE),
+            {"id": "c", "output": "x"},
+            "case 'c' has no rubric, and the panel has",
+        ),
         (Panel(jurors=THREE, rubric="R"), {"id": "c"}, r"\$\.output: is missing"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c", "output": 1}, r"\$.output: must be a text"),
         (Panel(jurors=THREE, rubric="R"), 7, r"\$: must be an object that describes"),
@@ -256,7 +260,8 @@ async def test_many_cases_are_judged_side_by_side_and_come_back_in_order(tmp_pat
     again = {**how, "transport": silent()}
     assert len(await panel.judge_many(cases, report=report, resume=True, **again)) == 3
     wrong = ("max_cost", "concurrency", "per_host", "deadline", "max_wait")
-    for limit in ({"max_cost": 1}, *({name: math.nan} for name in wrong)):
+    limits: list[dict[str, Any]] = [{"max_cost": 1}, *({name: math.nan} for name in wrong)]
+    for limit in limits:
         with pytest.raises(UsageError, match=r"needs prices|cannot be"):
             await panel.judge_many(cases, **limit, **again)
     with pytest.raises(UsageError, match="two cases have the id 'c0'"):
