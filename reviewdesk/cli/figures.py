@@ -242,7 +242,7 @@ def whatif(
 @click.command(epilog="Example: reviewdesk gate judge/suite.yml --report report.jsonl")
 @file_argument("suite", metavar="SUITE.yml")
 @option("--report", "FILE", "Report whose panel to check; - is stdin.")
-@option("--against", "FILE", "Report of the panel before, to compare with by --margin.")
+@option("--against", "FILE", "Report of the previous panel, to compare with.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

@@ -55,7 +55,7 @@ _PARENT = option(
 @option("--panel", "FILE", "The panel file to improve.", type=_PATH)
 @options("run", "json")
 def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
-    """Improve a panel by labels, and test it honestly.
+    """Improve a panel with labels; test it on other labels.
 
     Shows where the panel is wrong in the tuning half of the labels; with --panel, also what may be
     changed. The other half, the holdout, is kept for `improve try`.
@@ -171,7 +171,7 @@ def try_(
 ) -> None:  # fmt: skip
     """Try a candidate on the holdout: better, not shown or worse.
 
-    Both panels are asked anew about the same items, unless the stored ballots are enough. The
+    Both panels are asked again about the same items, unless the stored ballots are enough. The
     answer is one word; each further try on a holdout needs more to be shown. The same command
     continues a try that was cut off, and pays for no answer twice.
     """

@@ -256,7 +256,7 @@ def judge(
 
     CASES is JSON Lines: {"id", "output", "input", "rubric",
     "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
-    come first: a case that fails one asks no juror. Nothing is sent before you agree.
+    come first: no juror is asked about a case that fails one. Nothing is sent before you agree.
 
     Every reply is on disk, in REPORT.replies.db or the desk that --desk names, before it is used.
     --resume continues a run that was stopped. Exits 1 if more ballots fail than

@@ -107,8 +107,7 @@ def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ..
         return tuple(steps)
     census = page.calibration.design is Design.CENSUS
     if page.counts.verdicts < FEWEST or (census and page.calibration.headline.n < FEWEST):
-        text = "The run is too small to show it alone."
-        steps.append(Paragraph(text))
+        steps.append(Paragraph("This run alone is too small to show it."))
     elif page.left and (page.calibration.headline.n < FEWEST or not page.calibration.design.stands):
         rest = page.counts.verdicts > page.counts.labelled + page.left
         text = f"Next: label {plural(page.left, 'more verdict')} in the order of the queue"

@@ -238,8 +238,8 @@ def _steps(found: RunOverview) -> Iterator[Block]:
         yield Paragraph("Label them with reviewdesk open, then export this again.")
         return
     if found.wrong:
-        text = "Read the wrong verdicts. reviewdesk improve counts what they have in common, and"
-        yield Paragraph(f"{text} tries a changed panel on labels that are set aside for that.")
+        text = "Read the wrong verdicts. To see what they have in common and try a better panel:"
+        yield Paragraph(f"{text} reviewdesk improve.")
     if page.calibration.design.stands and page.calibration.headline.n >= FEWEST:
-        text = "Notice when the judge gets worse: reviewdesk labels export --format suite -o judge"
-        yield Paragraph(f"{text} writes the gates, and reviewdesk gate checks them.")
+        text = "To notice when the judge gets worse, write gates and check them in CI:"
+        yield Paragraph(f"{text} reviewdesk labels export --format suite -o judge.")

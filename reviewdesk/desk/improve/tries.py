@@ -208,7 +208,7 @@ def prepare(
     plan = calls.plan()
     if plan.missing_keys:
         names = ", ".join(plan.missing_keys)
-        raise UsageError(f"no key in {names}", "Set it: a try asks every juror of both panels.")
+        raise UsageError(f"not set: {names}", "Set it: a try asks every juror of both panels.")
     plan.check_ceiling(limits.get("max_cost"))
     return replace(ready, plan=plan, limits=RunLimits(**limits))
 
