@@ -295,7 +295,6 @@ class Calibration(Struct, frozen=True):
     unsure: int
     disputed: int
     no_verdict: int
-    rowless: int
     """The number of labelled verdicts that give no row for calibration, for whatever reason."""
     waiting: int
     """In a weighted design, labels without weight until an earlier item of the draw has one."""

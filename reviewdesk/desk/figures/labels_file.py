@@ -190,7 +190,6 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
         unsure=0,
         disputed=0,
         no_verdict=0,
-        rowless=0,
         waiting=0,
         warnings=file.warnings,
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import Apart, Difference, paired
 from reviewdesk.domain.labels.sampling import FIRST_REST
@@ -18,8 +19,8 @@ ContentKey = tuple[str, str]
 it is the hash of the other texts and the verdict's id."""
 
 
-class FrameContent(Struct, frozen=True):
-    """One content of the run that labels were drawn from."""
+class JudgedContent(Struct, frozen=True):
+    """The content of one verdict, or one that labels were drawn from, and what a panel decided."""
 
     item_hash: str
     stratum: int
@@ -27,10 +28,15 @@ class FrameContent(Struct, frozen=True):
     """The hash of the texts of a content without an answer, whose ``item_hash`` no other run has;
     empty if there is an answer."""
     id: str = ""
+    """The verdict's id; in a frame only for a content without an answer."""
     decision: Decision | None = None
-    """The decision of the labelled panel; also ``None`` if the suite does not state it."""
+    """``None`` also if a suite does not state what the labelled panel decided."""
     answer: str = ""
-    """As in ``ReportContent``; also empty if the suite does not state it."""
+    """The hash of the content without its rubric; empty without an answer, or if not stated."""
+
+    @property
+    def item(self) -> bytes:
+        return bytes.fromhex(self.item_hash)
 
     @property
     def key(self) -> ContentKey:
@@ -65,7 +71,7 @@ class SuiteLabels(Struct, frozen=True):
     """
 
     labels: tuple[DrawnLabel, ...]
-    frame: tuple[FrameContent, ...] | None
+    frame: tuple[JudgedContent, ...] | None
     source: str | None = None
     unanswered: tuple[DrawnLabel, ...] = ()
     """The drawn contents that nobody answered."""
@@ -73,23 +79,6 @@ class SuiteLabels(Struct, frozen=True):
     @property
     def drawn(self) -> bool:
         return all(label.drawn for label in self.labels)
-
-
-class ReportContent(Struct, frozen=True):
-    """The content of one verdict of a report, and what the panel decided about it."""
-
-    item: bytes
-    id: str
-    content: str
-    """As in ``FrameContent``."""
-    stratum: int
-    decision: Decision | None
-    answer: str = ""
-    """The hash of the content without its rubric; empty without an answer."""
-
-    @property
-    def key(self) -> ContentKey:
-        return (self.content, self.id) if self.content else (self.item.hex(), "")
 
 
 class JoinCounts(Struct, frozen=True):
@@ -139,7 +128,7 @@ class Joined(Struct):
 
 
 def join(
-    suite: SuiteLabels, report: Sequence[ReportContent], *, any_rubric: bool = False
+    suite: SuiteLabels, report: Sequence[JudgedContent], *, any_rubric: bool = False
 ) -> Joined:
     """Join labels to the verdicts of a report on the same content.
 
@@ -151,7 +140,7 @@ def join(
     items = {one.key: one.item for one in report}
     reworded = _reworded(frame.values(), report) if any_rubric else {}
     items |= reworded
-    hashes = {one.item.hex(): one.item for one in report}
+    hashes = {one.item_hash: one.item for one in report}
     ids = {one.id: one for one in report}
     found = dict[bytes, DrawnLabel]()
     lost = Counter[str]()
@@ -206,7 +195,7 @@ def join(
 
 
 def _reworded(
-    frame: Collection[FrameContent], report: Sequence[ReportContent]
+    frame: Collection[JudgedContent], report: Sequence[JudgedContent]
 ) -> dict[ContentKey, bytes]:
     """Find the items of a report that have a content of the frame under another rubric."""
     items = {one.key: one for one in report}
@@ -220,25 +209,23 @@ def _reworded(
     }
 
 
-def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
+def frame_of(contents: Iterable[JudgedContent]) -> tuple[JudgedContent, ...]:
     """Return the contents of a run, each once, in the stratum of its first flagged verdict.
 
     A content without a flagged verdict is in the stratum of its first one.
     """
     contents = list(contents)
     decided = decisions(contents)
-    found: dict[ContentKey, FrameContent] = {}
+    found: dict[ContentKey, JudgedContent] = {}
     for one in contents:
         known = found.get(one.key)
         if known is None or one.stratum < FIRST_REST <= known.stratum:
-            text = (one.content, one.id) if one.content else ("", "")
-            found[one.key] = FrameContent(
-                one.item.hex(), one.stratum, *text, decided[one.key], one.answer
-            )
+            name = one.id if one.content else ""
+            found[one.key] = replace(one, id=name, decision=decided[one.key])
     return tuple(found.values())
 
 
-def decisions(contents: Iterable[ReportContent]) -> dict[ContentKey, Decision | None]:
+def decisions(contents: Iterable[JudgedContent]) -> dict[ContentKey, Decision | None]:
     """Return the decision of each content: ``None`` if its verdicts differ."""
     found: dict[ContentKey, Decision | None] = {}
     for one in contents:
@@ -284,7 +271,7 @@ class PanelDecisions(Struct, frozen=True):
     of_contents: Mapping[ContentKey, Decision | None]
 
     @staticmethod
-    def of_report(labels: SuiteLabels, contents: Sequence[ReportContent]) -> "PanelDecisions":
+    def of_report(labels: SuiteLabels, contents: Sequence[JudgedContent]) -> "PanelDecisions":
         """Arrange the decisions of a report by the labels that are joined to its answers."""
         found = decisions(contents)
         keys = {one.item: one.key for one in contents}

@@ -371,7 +371,6 @@ def both_lines(
         unsure=truths[TRUTHS.index(Truth.UNSURE)],
         disputed=truths[TRUTHS.index(Truth.DISPUTED)],
         no_verdict=len(leads) - int(any_of(found.judged).sum()),
-        rowless=len(leads) - line.n,
         waiting=line.n - population.n if population else 0,
         warnings=tuple(warnings),
         gaps=weighing.gaps,
