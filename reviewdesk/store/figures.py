@@ -120,6 +120,12 @@ _SEGMENTS = {
     "subject": ("json_extract(b.body, '$.case.subject')", _BODY),
     "generator": (_WHO, _BODY),
     "family": (_WHO, _BODY),
+    "reviewer": (
+        """r.reviewer,
+        EXISTS (SELECT 1 FROM labels l WHERE l.item = v.item AND l.reviewer = r.reviewer)""",
+        """JOIN (SELECT DISTINCT o.run, l.reviewer FROM labels l JOIN verdicts o ON o.item = l.item)
+        AS r ON r.run = v.run""",
+    ),
 }
 """The ways to split a run: the SQL of a verdict's segment, and the table that it needs."""
 
@@ -130,12 +136,13 @@ def segment_frame(conn: Connection, run: int, by: str) -> list[SegmentVerdict]:
     query = f"SELECT v.key, v.stratum, v.rank, v.decision, {value} FROM verdicts v {join}"
     made = []
     for row in conn.execute(f"{query} WHERE v.run = ? ORDER BY v.key", (run,)):
-        key, h, rank, _, name, *vendor = row
+        key, h, rank, _, name, *more = row
         if by == "family":
-            found = family(name, *vendor)
+            found = family(name, *more)
             name = found and found.name
         if name:
-            made.append(SegmentVerdict(name, key, h, rank, decision(row)))
+            counts = by != "reviewer" or bool(more[0])
+            made.append(SegmentVerdict(name, key, h, rank, decision(row), counts))
     return made
 
 

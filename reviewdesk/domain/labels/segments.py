@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
 
 
-BY = ("tag", "test", "dimension", "subject", "generator", "family", "decision")
+BY = ("tag", "test", "dimension", "subject", "generator", "family", "decision", "reviewer")
 """The properties by which figures are split."""
 FEW = 20
 """A segment with fewer labels gets no figure."""
@@ -32,6 +32,8 @@ class SegmentVerdict(Struct, frozen=True):
     stratum: int
     rank: int
     decision: Decision | None
+    counts: bool = True
+    """Whether its label counts in the segment; a reviewer's is the whole run by own labels."""
 
 
 class SegmentFigures(Struct, frozen=True):
@@ -132,7 +134,7 @@ def segment_rows(
     sizes = {h: len(ranks) for h, ranks in units.items()}
     counts = Counter((one.stratum, one.decision) for one in mine)
     decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
-    kept = sorted(places[one.key] for one in mine if one.key in places)
+    kept = sorted(places[one.key] for one in mine if one.counts and one.key in places)
     labelled = [made.labelled[at] for at in kept]
     counting = {
         one.unit: made.weighing.weights[at]

@@ -218,7 +218,8 @@ source: the multi-judge decision record; empirical shrinkage
 fails when: jurors copy each other: both then count in full; under 20 votes kappa is not shown
 
 segments
-estimates: the figures of a part of the run: a tag, test, dimension, subject, family or decision
+estimates: the figures of a part of the run: a tag, test, dimension, subject, family or decision;
+    of a reviewer: the whole run by that person's labels
 formula: each part by its own verdicts and labels in every group of the draw, whose numbers are
     known; from 20 labels on
 assumes: DRAWN

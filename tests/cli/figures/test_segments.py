@@ -53,6 +53,17 @@ def test_the_worst_segment_comes_first(run: Cli, by: str, worst: str, other: str
     assert (first["false_passes"], first["should_pass"], first["passed"]) == (1, 0.8, 30)
 
 
+def test_a_reviewer_s_figures_are_those_of_the_whole_run_by_own_labels(run: Cli) -> None:
+    for number in range(20, 40):
+        run("label", "--reviewer", "bob", f"v{number}", "pass")
+    first, second = run("calibrate", "--by", "reviewer", "--json").json["segments"]
+    assert (first["labels"], first["verdicts"], first["accuracy"]) == (60, 60, 0.9)
+    assert (second["segment"], second["labels"], second["verdicts"]) == ("bob", 20, 60)
+    # A census is a point, and 20 labels of 60 leave something to chance.
+    assert first["accuracy_low"] == 0.9
+    assert second["accuracy_low"] < second["accuracy"] == 1
+
+
 def test_segments_in_words(run: Cli, write: Write) -> None:
     out = run("calibrate", "--by", "decision").out
     assert "by decision" in out.lower()
