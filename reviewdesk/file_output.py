@@ -55,16 +55,13 @@ def whole_file(
     """Open a file for writing that takes its name when the block ends without an error.
 
     Until then it is unnamed if the system supports this, else it has a random name, so that a kill
-    leaves nothing under ``path``. ``replace`` allows an existing file or link of that name to
-    be replaced, but no desk or file beside one; a link's target is never touched, and the mode
-    of a replaced file stays.
-    ``private`` makes the file readable by its owner only. A pipe or device is written directly.
-    ``of_desk`` says that the file belongs to the desk and not to the machine.
-
-    Raises:
-        FileExistsError: the name is taken, and ``replace`` is not given.
-        PermissionError: this is the console of a browser, and the file is not the desk's.
-        OSError: the file cannot be written; an existing file of that name is unchanged.
+    leaves nothing under ``path``. ``replace`` allows an existing file or link of that name to be
+    replaced, but no desk or file beside one; a link's target is never touched, and the mode of a
+    replaced file stays. ``private`` makes the file readable by its owner only. A pipe or device is
+    written directly. ``of_desk`` says that the file belongs to the desk and not to the machine.
+    Raise FileExistsError if the name is taken, and ``replace`` is not given. Raise PermissionError
+    if this is the console of a browser, and the file is not the desk's. Raise OSError if the file
+    cannot be written; an existing file of that name is unchanged.
     """
     _refuse_in_browser(path, of_desk=of_desk)
     if is_stream(path):

@@ -184,10 +184,8 @@ def load_settings(
 ) -> Settings:
     """Return the settings in force. An empty option or variable counts as not given.
 
-    ``options`` maps names of settings to the options of a command.
-
-    Raises:
-        SettingsError: the file cannot be used.
+    ``options`` maps names of settings to the options of a command. Raise SettingsError if the file
+    cannot be used.
     """
     path = settings_path(environ)
     text = _text_of(path, named=bool(environ.get(_VARIABLE)))
@@ -296,8 +294,8 @@ def _flat_actions(table: Any, above: str = "") -> Iterator[tuple[str, object]]:
 def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that ``Settings`` holds.
 
-    Raises:
-        SettingsError: a value is wrong, the first in the table; its place is the setting's name.
+    Raise SettingsError if a value is wrong, the first in the table; its place is the setting's
+    name.
     """
     values = {}
     for name, value in table.items():

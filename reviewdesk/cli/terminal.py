@@ -31,10 +31,8 @@ def terminal() -> Iterator[None]:
     """Read keys from the terminal even if stdin was the report, and draw the screen on it.
 
     The app draws through stderr. If stderr is redirected, it points to stdout's terminal while the
-    app runs, and is restored afterwards for messages.
-
-    Raises:
-        UsageError: there is no terminal to read keys from.
+    app runs, and is restored afterwards for messages. Raise UsageError if there is no terminal to
+    read keys from.
     """
     if not sys.stdin.isatty():
         try:
@@ -66,10 +64,8 @@ def run_app(
 ) -> None:
     """Run the console until it closes, save what waits, and say what could not be saved.
 
-    With ``enter``, for a visitor at the door of a run or with an opening, in a browser.
-
-    Raises:
-        Ended: a signal closed it on this terminal.
+    With ``enter``, for a visitor at the door of a run or with an opening, in a browser. Raise Ended
+    if a signal closed it on this terminal.
     """
     # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")

@@ -430,9 +430,7 @@ def existing(path: Path | None, hint: str = "") -> Path:
     """Return the path of a desk that is there, by default the user's own.
 
     Whatever only reads a desk asks here first, because opening a missing file would create it.
-
-    Raises:
-        NotFoundError: there is no file at this path.
+    Raise NotFoundError if there is no file at this path.
     """
     path = path or default_path()
     if not path.exists():

@@ -68,8 +68,7 @@ def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None)
 def labels(name: str) -> "list[LabelRow]":
     """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input.
 
-    Raises:
-        LabelsFileError: it cannot be read, or has no rows.
+    Raise LabelsFileError if it cannot be read, or has no rows.
     """
     from reviewdesk.reports.labels.reader import read_labels
 

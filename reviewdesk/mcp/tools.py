@@ -233,10 +233,8 @@ def whole(value: dict[str, Any]) -> dict[str, Any]:
 def part(value: Any, at: str, offset: int) -> dict[str, Any]:
     """Return the value at a JSON Pointer from the ``offset``-th character or entry on.
 
-    ``next`` is the offset of the rest, ``None`` at the end.
-
-    Raises:
-        UsageError: the place does not exist, or its value has no parts.
+    ``next`` is the offset of the rest, ``None`` at the end. Raise UsageError if the place does not
+    exist, or its value has no parts.
     """
     found = _at(value, at)
     if not isinstance(found, str | list):

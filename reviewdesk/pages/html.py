@@ -151,8 +151,7 @@ def diagram_svg(fit: Fit, labels: int) -> str:
 def png(svg: str) -> bytes:
     """Return a diagram as a PNG file in its light colours, at twice its size.
 
-    Raises:
-        UsageError: the renderer is not installed.
+    Raise UsageError if the renderer is not installed.
     """
     try:
         render = import_module("resvg_py").svg_to_bytes

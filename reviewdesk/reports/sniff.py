@@ -27,10 +27,8 @@ def recognise(
     """Return the dialect and the first look of a file; JSON syntax errors are raised here.
 
     If ``streamed``, a canonical document is read only up to its verdicts, and readers of other
-    formats need not survey the file.
-
-    Raises:
-        ReportError: no reader opens the file, or its syntax is wrong.
+    formats need not survey the file. Raise ReportError if no reader opens the file, or its syntax
+    is wrong.
     """
     fail = failing(source)
     head = _head(source, fail)

@@ -25,8 +25,7 @@ class JoinedTexts:
     def __init__(self, path: str) -> None:
         """Read a table in any shape that reports may have.
 
-        Raises:
-            ReportError: the file is not a table, or has no column of ids or of texts.
+        Raise ReportError if the file is not a table, or has no column of ids or of texts.
         """
         source = Source.from_path(path)
         fail = failing(source)

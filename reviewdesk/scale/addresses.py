@@ -31,9 +31,8 @@ def refuse_keys(address: str) -> None:
 def expand(pattern: str) -> list[str]:
     """Return the addresses that a pattern matches, in order; a plain name is returned unchanged.
 
-    Raises:
-        ImportError: what reads such addresses is not installed.
-        OSError: the place cannot be listed.
+    Raise ImportError if what reads such addresses is not installed. Raise OSError if the place
+    cannot be listed.
     """
     if not is_remote(pattern):
         path = str(Path(pattern).expanduser())
@@ -52,9 +51,8 @@ def expand(pattern: str) -> list[str]:
 def local_copy(address: str) -> Iterator[Path]:
     """Return a local file with the bytes at an address: the file itself, or a temporary copy.
 
-    Raises:
-        ImportError: what reads such addresses is not installed.
-        OSError: the file cannot be read.
+    Raise ImportError if what reads such addresses is not installed. Raise OSError if the file
+    cannot be read.
     """
     if not is_remote(address):
         yield Path(address)

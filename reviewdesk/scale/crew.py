@@ -105,8 +105,7 @@ def _result(future: "Future[Any]") -> Any:
 def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
     """Connect to the scheduler at an address; without one, start workers on this machine.
 
-    Raises:
-        UsageError: the extra is not installed, no scheduler answers, or no worker starts.
+    Raise UsageError if the extra is not installed, no scheduler answers, or no worker starts.
     """
     try:
         import dask

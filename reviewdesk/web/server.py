@@ -328,10 +328,8 @@ def serve(
 ) -> None:
     """Serve at a host and port until a signal arrives, then end every console.
 
-    ``site`` makes the site for the port in use, and ``ready`` is called with it.
-
-    Raises:
-        UsageError: the server cannot listen at the address.
+    ``site`` makes the site for the port in use, and ``ready`` is called with it. Raise UsageError
+    if the server cannot listen at the address.
     """
     with _listen(*address) as listener:
         made = site(listener.getsockname()[1])

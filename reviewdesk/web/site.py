@@ -33,8 +33,7 @@ def _is_everywhere(host: str) -> bool:
 def public_origin(url: str) -> str:
     """Return the origin of a server's public address, as browsers write it.
 
-    Raises:
-        UsageError: it is not the address of a server's root.
+    Raise UsageError if it is not the address of a server's root.
     """
     try:
         parts = urlsplit(url)
@@ -68,8 +67,7 @@ class SignOn:
     def of(cls, header: str | None, proxies: Sequence[str]) -> "SignOn | None":
         """Return the sign-on of the options, ``None`` without them.
 
-        Raises:
-            UsageError: only one option is given, or one is not valid.
+        Raise UsageError if only one option is given, or one is not valid.
         """
         if header is None and not proxies:
             return None

@@ -66,9 +66,8 @@ def label_named(
 ) -> Event:
     """Label a verdict that is found by ``named_verdict``, and return the event.
 
-    Raises:
-        NotFoundError, UsageError: as ``named_verdict``.
-        UsageError: people cannot give this label, or the response is missing without ``force``.
+    Raise errors as ``named_verdict``, and UsageError if people cannot give this label, or the
+    response is missing without ``force``.
     """
     if truth not in GIVEN:
         raise UsageError(f"{truth!r} is not a label", f"Labels: {', '.join(GIVEN)}.")

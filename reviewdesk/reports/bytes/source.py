@@ -85,8 +85,7 @@ class Source:
     def open_raw(self) -> BinaryIO:
         """Open the bytes as stored, as a seekable stream.
 
-        Raises:
-            ReportError: the file is gzip, or was changed since this source was made.
+        Raise ReportError if the file is gzip, or was changed since this source was made.
         """
         raw = self._raw()
         packed = raw.read(len(_GZIP)) == _GZIP

@@ -175,9 +175,8 @@ def is_too_deep(data: bytes, value: Any) -> bool:
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     """Decode the value at ``start``; return it and the index of its end.
 
-    Raises:
-        json.JSONDecodeError: the syntax is wrong, or the text ends too early.
-        NonStandardJsonError: doubled keys, NaN, numbers that overflow, or too deep nesting.
+    Raise json.JSONDecodeError if the syntax is wrong, or the text ends too early. Raise
+    NonStandardJsonError for doubled keys, NaN, numbers that overflow, or too deep nesting.
     """
     try:
         if len(text) - start > _LONG and (end := _end_of(text, start)):

@@ -116,8 +116,7 @@ class Node(Struct, frozen=True):
 def read_yaml(source: Source, form: Form | None = None) -> Node:
     """Read the only document of a file, which is a suite unless ``form`` is given.
 
-    Raises:
-        SuiteError: the file is not YAML, or has content that such a document must not have.
+    Raise SuiteError if the file is not YAML, or has content that such a document must not have.
     """
     form = form or Form()
     text = bounded_text(source, form.max_bytes, "YAML", form.too_large)

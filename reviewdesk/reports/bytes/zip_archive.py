@@ -43,8 +43,7 @@ class ZipArchive:
     ) -> None:
         """Read the directory of a seekable stream; ``max_size`` bounds all members together.
 
-        Raises:
-            InputFileError: there is no directory, or it breaks a bound.
+        Raise InputFileError if there is no directory, or it breaks a bound.
         """
         self._stream = stream
         self._fail = fail
@@ -75,9 +74,8 @@ class ZipArchive:
     def open(self, name: str) -> BinaryIO:
         """Open a member's unpacked bytes.
 
-        Raises:
-            InputFileError: it is encrypted, packed in an unknown way, or a bomb; reading it raises
-                the same for damage.
+        Raise InputFileError if it is encrypted, packed in an unknown way, or a bomb; reading it
+        raises the same for damage.
         """
         info = self._infos[name]
         fail = self._fail

@@ -78,8 +78,7 @@ class ReportWriter:
     def __init__(self, path: Path, count: int, *, replace: bool) -> None:
         """Prepare for ``count`` verdicts; ``replace`` allows the report to take a used name.
 
-        Raises:
-            ReportError: the folder of ``path`` cannot be written to.
+        Raise ReportError if the folder of ``path`` cannot be written to.
         """
         self._path = path
         self._replace = replace

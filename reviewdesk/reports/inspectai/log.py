@@ -293,8 +293,7 @@ class LogArchive:
     def __init__(self, stream: BinaryIO, fail: Fail, max_size: int) -> None:
         """Read the archive's directory.
 
-        Raises:
-            InputFileError: the archive is damaged, or holds no Inspect log.
+        Raise InputFileError if the archive is damaged, or holds no Inspect log.
         """
         self._zip = ZipArchive(stream, fail, max_size)
         self._fail = fail

@@ -204,8 +204,7 @@ def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
 def read_cases(source: Source) -> Iterator[Case]:
     """Yield the cases in the order of their lines; a bad line raises its error when it is reached.
 
-    Raises:
-        PanelError: a line is not a valid case; the error names file, line and place.
+    Raise PanelError if a line is not a valid case; the error names file, line and place.
     """
 
     def fail(where: str, problem: str, hint: str) -> PanelError:

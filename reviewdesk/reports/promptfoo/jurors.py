@@ -137,8 +137,7 @@ def is_judged(kind: str) -> bool:
 def take_apart(row: JsonObject) -> ResultRow:
     """Return the juries, checks and human rating of a row, with each component counted once.
 
-    Raises:
-        FieldError: the grading is not what promptfoo writes, or has too many rubrics.
+    Raise FieldError if the grading is not what promptfoo writes, or has too many rubrics.
     """
     grading = {} if (stated := row.get("gradingResult")) is None else stated
     if not isinstance(grading, dict):

@@ -77,9 +77,8 @@ class _FrameModel(Strict):
 def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     """Read the labels that count in a suite, and the frame that they were drawn from.
 
-    Raises:
-        LabelsFileError: a row names no verdict and its truth, two rows of one content have
-            different truths, or the frame lacks the content of a label.
+    Raise LabelsFileError if a row names no verdict and its truth, two rows of one content have
+    different truths, or the frame lacks the content of a label.
     """
     fail = failing(labels, LabelsFileError)
     held = None if frame is None else read_frame(frame)

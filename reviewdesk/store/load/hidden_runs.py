@@ -336,8 +336,7 @@ def _take(conn: sqlite3.Connection, left: HiddenRun) -> HiddenRun:
 def sweep_left(conn: ExplainedConnection, run_hash: str, made: str) -> None:
     """Delete every unfinished run, except the one that a load of ``run_hash`` continues.
 
-    Raises:
-        DeskError: a run claims rows that it did not write, which would be deleted with it.
+    Raise DeskError if a run claims rows that it did not write, which would be deleted with it.
     """
     with explained(conn.path):
         if foreign := next(problems(conn), None):
