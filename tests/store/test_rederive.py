@@ -299,7 +299,7 @@ def test_verify_names_a_run_that_is_not_what_was_loaded(desk: Desk, edit: str, c
         ("DELETE FROM verdicts", "is not what was loaded; "),
         ("DELETE FROM strata WHERE stratum = 0", "is not what was loaded; its header, counts"),
         ("DELETE FROM packed", "is not what was loaded; packed decision"),
-        ("DELETE FROM measures", "a value of a wrong kind stands"),
+        ("DELETE FROM measures", "the desk contains a value of a wrong kind"),
         ("DELETE FROM runs WHERE key = 1", "is in the log and not in the desk"),
     ],
 )

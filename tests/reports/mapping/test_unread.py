@@ -167,7 +167,7 @@ def test_a_forced_reader_says_itself_what_a_file_lacks() -> None:
     wide = "task,a,b\nx,1,0\n"
     assert "has no column that names the judge" in table_refusal(wide, format="table")
     told = table_refusal(long(["a", "j", 1]), format="langfuse")
-    assert "has not the columns of a Langfuse export" in told
+    assert "does not have the columns of a Langfuse export" in told
     # a file that another reader would take is read by the one that is named
     cross = _cross(kind="KEEP", verdict="PASS")
     assert opened([cross])[0].format == "cross-judge"

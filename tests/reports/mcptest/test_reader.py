@@ -206,7 +206,7 @@ def test_values_outside_their_range_are_kept_and_counted() -> None:
     assert body["jurors"] == [{"id": "a", "model": "a", "raw_score": 8}]
     assert not body.keys() & {"threshold", "agreement", "score", "band"}
     assert report.notes[1:] == [
-        "a confidence that is no number from 0 to 1 is left out (1x)",
+        "a confidence that is not a number from 0 to 1 is left out (1x)",
         "a weight that is not above 0 is left out (1x)",
         *(
             f"a {key} outside its range is kept under meta.raw only (1x)"
