@@ -17,6 +17,11 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
+def reason(error: OSError) -> str:
+    """Return what the system says went wrong, in lower case."""
+    return (error.strerror or str(error)).lower()
+
+
 class Ended(KeyboardInterrupt):
     """A signal asked the process to end; it passes through handlers of errors as ctrl+c does."""
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, get_args, get_type_hints
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from reviewdesk.errors import SettingsError
+from reviewdesk.errors import SettingsError, reason
 
 DEFAULT = "default"
 KEPT = "desk"
@@ -236,8 +236,7 @@ def _text_of(path: Path, *, named: bool) -> str | None:
         problem = "there is no such settings file"
         raise SettingsError(str(path), problem, f"{_VARIABLE} names it.") from None
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise SettingsError(str(path), f"cannot be read: {why}", hint) from None
+        raise SettingsError(str(path), f"cannot be read: {reason(error)}", hint) from None
     if len(data) > _MAX_BYTES:
         raise SettingsError(str(path), "is larger than 1 MB, too large for settings", hint)
     try:

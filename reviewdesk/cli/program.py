@@ -25,7 +25,7 @@ from reviewdesk.cli.common import (
     say_error,
 )
 from reviewdesk.domain.safetext import show
-from reviewdesk.errors import Cancelled, Ended, ExitCode, ReviewDeskError, UsageError
+from reviewdesk.errors import Cancelled, Ended, ExitCode, ReviewDeskError, UsageError, reason
 from reviewdesk.system.signals import asked_to_end, on_end
 from reviewdesk.version import __version__
 
@@ -188,7 +188,7 @@ def run(arguments: list[str]) -> int:
         # Most files raise errors of their own, so one that names no file comes from the output.
         _drop_output()
         what = error.filename or "the output cannot be written"
-        say(f"{what}: {(error.strerror or str(error)).lower()}")
+        say(f"{what}: {reason(error)}")
         return ExitCode.BAD_INPUT
     return ExitCode.OK
 

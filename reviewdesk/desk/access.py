@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk.core import Desk
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import UsageError, reason
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -79,7 +79,5 @@ def share(desk: Path, group: str | None) -> None:
                     os.chown(path, -1, number)
                 path.chmod(0o600 if number is None else 0o660)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(
-            f"{desk}: {reason}", "Its owner can share it, with a group that the owner belongs to."
-        ) from error
+        hint = "Its owner can share it, with a group that the owner belongs to."
+        raise UsageError(f"{desk}: {reason(error)}", hint) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.domain.records import ProposedMap, Run
-from reviewdesk.errors import LabelsFileError, UsageError
+from reviewdesk.errors import LabelsFileError, UsageError, reason
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.backup import is_own_file
 from reviewdesk.store.connect import is_open_desk
@@ -216,9 +216,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"{folder}: {(error.strerror or str(error)).lower()}", "Name another folder."
-        ) from error
+        raise UsageError(f"{folder}: {reason(error)}", "Name another folder.") from error
 
 
 @contextmanager
@@ -241,8 +239,7 @@ def file_explained(path: Path) -> Iterator[None]:
     except FileExistsError as error:
         raise _taken(path) from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: {reason}", "Name another file.") from error
+        raise UsageError(f"{path}: {reason(error)}", "Name another file.") from error
 
 
 def keep_to_desk() -> None:

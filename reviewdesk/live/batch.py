@@ -19,7 +19,7 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import ConsentPlan, Host, LiveProgress, kind_of_loss
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import CanonicalBallot, Status
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import UsageError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import Redactor, key_names, key_problem, redactor
 from reviewdesk.live.limits import Meter, worst
@@ -50,8 +50,8 @@ class ReplyCache:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise UsageError(f"--cache: {folder}: {reason}", "Name a folder of yours.") from error
+            problem = f"--cache: {folder}: {reason(error)}"
+            raise UsageError(problem, "Name a folder of yours.") from error
 
     def reply(self, call: Call) -> Exchange | None:
         """Return the exchange that answered the same question, or ``None``."""

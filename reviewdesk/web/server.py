@@ -18,7 +18,7 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
 
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import UsageError, reason
 from reviewdesk.system.signals import ENDING
 from reviewdesk.web.site import Site, headers
 
@@ -341,10 +341,8 @@ def _listen(host: str, port: int) -> socket.socket:
         family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(found[:2], family=family)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(
-            f"{host}:{port}: cannot listen there: {reason}", "Name others: --host, --port."
-        ) from error
+        problem = f"{host}:{port}: cannot listen there: {reason(error)}"
+        raise UsageError(problem, "Name others: --host, --port.") from error
 
 
 async def _run(server: ConsoleServer, listener: socket.socket, ready: Callable[[], None]) -> None:

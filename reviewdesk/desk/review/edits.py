@@ -15,7 +15,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.domain.labels.chain import AGENT
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.errors import Cancelled, DeskError, UsageError
+from reviewdesk.errors import Cancelled, DeskError, UsageError, reason
 from reviewdesk.file_output import may_write, whole_file
 from reviewdesk.store import events, reviewers, verdicts
 from reviewdesk.store.connect import writing
@@ -366,6 +366,6 @@ def keep_copy(text: str, name: str) -> Path | None:
         with whole_file(path, replace=True, private=True) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise DeskError(f"{path}: {reason}", "The text may still be on the clipboard.") from error
+        hint = "The text may still be on the clipboard."
+        raise DeskError(f"{path}: {reason(error)}", hint) from error
     return path

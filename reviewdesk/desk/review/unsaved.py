@@ -23,7 +23,7 @@ from reviewdesk.desk.review.edits import ONCE, Edit, NoteDraft, saved, with_key,
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.errors import DeskError, ReviewDeskError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
@@ -132,7 +132,7 @@ def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise DeskError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+            raise DeskError(f"{path}: {reason(error)}") from error
         return path
     raise DeskError(f"{paths(desk)[0]}: and {_MOST_FILES - 1} more hold edits that wait already")
 
@@ -190,7 +190,7 @@ def read(desk: Desk, path: Path) -> UnsavedFile:
         last = str(given.get("last", ""))
         keys = frozenset(one["facts"][ONCE] for one in given["edits"])
     except OSError as error:
-        raise DeskError(f"{path}: {(error.strerror or str(error)).lower()}", _HINT) from error
+        raise DeskError(f"{path}: {reason(error)}", _HINT) from error
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise DeskError(f"{path}: is not a file of unsaved edits", _HINT) from error
     except (ValueError, RecursionError, ReviewDeskError) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from reviewdesk.domain.safetext import cap_marks, show_line
-from reviewdesk.errors import ReportError
+from reviewdesk.errors import ReportError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 
@@ -115,9 +115,8 @@ class ReportWriter:
         return self._spool.readline().removesuffix(b"\n").decode()
 
     def _unwritable(self, error: OSError) -> ReportError:
-        reason = (error.strerror or str(error)).lower()
         hint = "The replies are kept. Fix that, then continue with --resume."
-        return ReportError(show_line(str(self._path), 200), "", reason, hint)
+        return ReportError(show_line(str(self._path), 200), "", reason(error), hint)
 
 
 def fitting(body: Mapping[str, Any]) -> str:
