@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.gates.join import JudgedContent
+from reviewdesk.domain.gates.join import PanelContent
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
 from reviewdesk.domain.labels.segments import SegmentVerdict
@@ -77,7 +77,7 @@ def of_items(
     ]
 
 
-def contents(conn: Connection, run: int) -> list[JudgedContent]:
+def contents(conn: Connection, run: int) -> list[PanelContent]:
     """Return the content of every verdict of a run, in the order of its file. Reads every body."""
     query = """SELECT v.id, v.item, v.stratum, v.decision, b.body
                FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ? ORDER BY v.key"""
@@ -88,9 +88,7 @@ def contents(conn: Connection, run: int) -> list[JudgedContent]:
         whole = "" if body.output else content_digest(body).hex()
         answer = content_digest(replace(body, rubric=None)).hex() if body.output else ""
         made.append(
-            JudgedContent(
-                row["item"].hex(), row["stratum"], whole, row["id"], decision(row), answer
-            )
+            PanelContent(row["item"].hex(), row["stratum"], whole, row["id"], decision(row), answer)
         )
     return made
 

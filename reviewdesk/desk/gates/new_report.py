@@ -19,7 +19,7 @@ from reviewdesk.domain.gates.join import (
     DrawnLabel,
     JoinCounts,
     Joined,
-    JudgedContent,
+    PanelContent,
     PanelDecisions,
     SuiteLabels,
     change,
@@ -78,7 +78,7 @@ class OlderPanel(Struct, frozen=True):
     role: str
     name: str
     margin: float
-    contents: list[JudgedContent] | None
+    contents: list[PanelContent] | None
 
 
 class NewReport:
@@ -91,7 +91,7 @@ class NewReport:
         self.older: tuple[OlderPanel, ...] = ()
 
     @cached_property
-    def contents(self) -> list[JudgedContent]:
+    def contents(self) -> list[PanelContent]:
         """The contents of the report's verdicts, in the order of its file."""
         return figures.contents(self.desk.conn, self.run.key)
 
@@ -118,7 +118,7 @@ def older_panels(against: Against, options: LoadOptions | None) -> Iterator[Olde
             yield OlderPanel(role, found.name, against.margin, found.contents)
 
 
-def finding(labels: SuiteLabels, new: list[JudgedContent], older: OlderPanel) -> Finding:
+def finding(labels: SuiteLabels, new: list[PanelContent], older: OlderPanel) -> Finding:
     """Check that a new panel loses no more than the margin to an older one.
 
     It fails if the whole interval lies below the margin, passes if the whole interval lies above,

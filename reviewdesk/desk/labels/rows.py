@@ -9,7 +9,7 @@ from msgspec import Struct
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.desk.figures.question import given, question
-from reviewdesk.domain.gates.join import JudgedContent, frame_of
+from reviewdesk.domain.gates.join import PanelContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.sampling import STRATA, LabelledRow
 from reviewdesk.domain.labels.split import Half
@@ -76,7 +76,7 @@ class SuiteExport(Struct, frozen=True):
 
     rows: tuple[dict[str, Any], ...]
     n: int
-    frame: tuple[JudgedContent, ...]
+    frame: tuple[PanelContent, ...]
     cells: Reliability
     observed: float
     decided: int | None

@@ -19,7 +19,7 @@ ContentKey = tuple[str, str]
 it is the hash of the other texts and the verdict's id."""
 
 
-class JudgedContent(Struct, frozen=True):
+class PanelContent(Struct, frozen=True):
     """The content of one verdict, or one that labels were drawn from, and what a panel decided."""
 
     item_hash: str
@@ -71,7 +71,7 @@ class SuiteLabels(Struct, frozen=True):
     """
 
     labels: tuple[DrawnLabel, ...]
-    frame: tuple[JudgedContent, ...] | None
+    frame: tuple[PanelContent, ...] | None
     source: str | None = None
     unanswered: tuple[DrawnLabel, ...] = ()
     """The drawn contents that nobody answered."""
@@ -127,9 +127,7 @@ class Joined(Struct):
     decided: dict[int, tuple[int, int]] = {}
 
 
-def join(
-    suite: SuiteLabels, report: Sequence[JudgedContent], *, any_rubric: bool = False
-) -> Joined:
+def join(suite: SuiteLabels, report: Sequence[PanelContent], *, any_rubric: bool = False) -> Joined:
     """Join labels to the verdicts of a report on the same content.
 
     An id alone joins only where neither side has an answer. A content without an answer must then
@@ -195,7 +193,7 @@ def join(
 
 
 def _reworded(
-    frame: Collection[JudgedContent], report: Sequence[JudgedContent]
+    frame: Collection[PanelContent], report: Sequence[PanelContent]
 ) -> dict[ContentKey, bytes]:
     """Find the items of a report that have a content of the frame under another rubric."""
     items = {one.key: one for one in report}
@@ -209,14 +207,14 @@ def _reworded(
     }
 
 
-def frame_of(contents: Iterable[JudgedContent]) -> tuple[JudgedContent, ...]:
+def frame_of(contents: Iterable[PanelContent]) -> tuple[PanelContent, ...]:
     """Return the contents of a run, each once, in the stratum of its first flagged verdict.
 
     A content without a flagged verdict is in the stratum of its first one.
     """
     contents = list(contents)
     decided = decisions(contents)
-    found: dict[ContentKey, JudgedContent] = {}
+    found: dict[ContentKey, PanelContent] = {}
     for one in contents:
         known = found.get(one.key)
         if known is None or one.stratum < FIRST_REST <= known.stratum:
@@ -225,7 +223,7 @@ def frame_of(contents: Iterable[JudgedContent]) -> tuple[JudgedContent, ...]:
     return tuple(found.values())
 
 
-def decisions(contents: Iterable[JudgedContent]) -> dict[ContentKey, Decision | None]:
+def decisions(contents: Iterable[PanelContent]) -> dict[ContentKey, Decision | None]:
     """Return the decision of each content: ``None`` if its verdicts differ."""
     found: dict[ContentKey, Decision | None] = {}
     for one in contents:
@@ -271,7 +269,7 @@ class PanelDecisions(Struct, frozen=True):
     of_contents: Mapping[ContentKey, Decision | None]
 
     @staticmethod
-    def of_report(labels: SuiteLabels, contents: Sequence[JudgedContent]) -> "PanelDecisions":
+    def of_report(labels: SuiteLabels, contents: Sequence[PanelContent]) -> "PanelDecisions":
         """Arrange the decisions of a report by the labels that are joined to its answers."""
         found = decisions(contents)
         keys = {one.item: one.key for one in contents}

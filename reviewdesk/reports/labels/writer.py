@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, SPECIFICITY_LIMIT
-from reviewdesk.domain.gates.join import JudgedContent
+from reviewdesk.domain.gates.join import PanelContent
 from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
@@ -159,7 +159,7 @@ def as_suite(
     return "".join(f"{line}\n" for line in lines)
 
 
-def as_frame(contents: Iterable[JudgedContent]) -> str:
+def as_frame(contents: Iterable[PanelContent]) -> str:
     """Return a line per content that labels were drawn from: hash, stratum and decision."""
     rows = []
     for one in contents:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
-from reviewdesk.domain.gates.join import DrawnLabel, JudgedContent, SuiteLabels
+from reviewdesk.domain.gates.join import DrawnLabel, PanelContent, SuiteLabels
 from reviewdesk.domain.gates.targets import (
     ASKED,
     CALIBRATION_SPANS,
@@ -129,15 +129,15 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     return SuiteLabels(made, held, source, silent)
 
 
-def read_frame(source: Source) -> tuple[JudgedContent, ...]:
+def read_frame(source: Source) -> tuple[PanelContent, ...]:
     """Read the contents that labels were drawn from; raise LabelsFileError if there are none."""
     fail = failing(source, LabelsFileError)
-    found: dict[str, JudgedContent] = {}
+    found: dict[str, PanelContent] = {}
     for line, row in label_file_rows(source, fail):
         one = checked_row(_FrameModel, row, line, fail)
         if bool(one.content) is not bool(one.id):
             raise fail(f"line {line}", "has only one of content and id", _EXPORT)
-        found[one.item_hash] = JudgedContent(
+        found[one.item_hash] = PanelContent(
             one.item_hash,
             STRATA.index(one.stratum),
             one.content,
