@@ -109,6 +109,7 @@ class Guesser(TableShapes):
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
         stated = [one for one in self.columns if SUMS.search(one) and OF_ITEM.search(one)]
+        stated = [one for one in stated if not NO_SCORE.search(one)]
         for one in stated if not {"decision", "pass"} & self.roles.keys() else ():
             if self.answers(one) and not any(map(likely_number, self.cells(one))):
                 self.made["decision"] = one
@@ -333,11 +334,12 @@ class Guesser(TableShapes):
         what = what if "judge" in self.roles else "judge, and a row for each question"
         problem = f"has a column for each {what}: {listed(rest)}"
         again = all(map(AGAIN.match, rest))
-        rule = self.columns_rule(rest) | ({"epoch": "=*"} if again else {"dimension": "=*"})
+        more = {"epoch": "=*"} if again else {"dimension": "=*"}
         if "judge" not in self.roles:
             # A row for each question has a column for each judge.
-            rule |= {"judge": "=*", "dimension": self.roles["dimension"]}
-        made |= {"item": self.item or "=table", "ballots": [rule]}
+            more |= {"judge": "=*", "dimension": self.roles["dimension"]}
+        rules = self.faults(rest, more) or [self.columns_rule(rest) | more]
+        made |= {"item": self.item or "=table", "ballots": rules}
         self.told_apart(made, [made["judge"]], wide=False)
         return _unsure(_map(made), problem, self.see, *rest)
 
@@ -446,6 +448,9 @@ class Guesser(TableShapes):
             and (is_criterion(stem_of(one[start:]).rpartition(".")[2]) or one.endswith("?"))
         ]
         rest = [one for one in judges if one not in known]
+        kinds = [{likely_number(cell) is None for cell in self.cells(one)} for one in judges]
+        if {True} in kinds and {False} in kinds and not any(map(JUDGE.search, judges)):
+            return judges, bool(known) and not rest  # judges of one question answer alike
         # Beside questions, columns are judges only if their names say so.
         asked = judges if known and not any(map(JUDGE.search, rest)) else known
         return asked, bool(known) and not rest

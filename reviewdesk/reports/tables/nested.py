@@ -162,7 +162,9 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
     rule: JsonObject = {"each": path, "judge": "@key", "score": "@value"}
     if not isinstance(held, dict):
         return rule
-    of_criteria = any(map(is_criterion, held))
+    # Judges of one question all vote or all give numbers.
+    mixed = len({type(one) is bool for one in filled}) > 1 and not all(map(JUDGE.search, held))
+    of_criteria = mixed or any(map(is_criterion, held))
     sums = [one for one in held if SUMS.search(one)]
     left_out = sums if len(sums) == 1 and len(held) > 2 and not of_criteria else []
     left_out += filter(NO_SCORE.search, held)
