@@ -2,16 +2,26 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 
 import numpy as np
+from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import label_vote
 from reviewdesk.domain.jury.panels import FAIL, PASS, votes_of
-from reviewdesk.domain.jury.rules import ALPHA, R_WG, SIDES, STRATEGIES, quorum_met, trim_count
+from reviewdesk.domain.jury.rules import (
+    ALPHA,
+    R_WG,
+    SIDES,
+    STRATEGIES,
+    Votes,
+    quorum_met,
+    trim_count,
+)
 from reviewdesk.domain.jury.scores import (
     ADR_NULL,
     BAND_OF,
@@ -24,7 +34,7 @@ from reviewdesk.domain.jury.scores import (
 )
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.run.columns import Bools, Ints
+from reviewdesk.domain.run.columns import Ints
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import (
@@ -36,7 +46,18 @@ from reviewdesk.domain.values import (
     Status,
     label_decision,
 )
-from reviewdesk.domain.verdict import SLACK, Strategy, Verdict, folded, labelled, number, own_facts
+from reviewdesk.domain.verdict import (
+    SLACK,
+    StatedTrim,
+    Strategy,
+    Verdict,
+    folded,
+    labelled,
+    number,
+    own_facts,
+    read_ballot,
+    read_trim,
+)
 
 _ROUNDING_SLACK = 0.005
 """How far a stated figure may differ from ours because it was rounded."""
@@ -44,38 +65,77 @@ _NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
 
 
 class AuditedVerdict:
-    """One verdict in the columns of many; methods named after a ``Breach`` say what breaks it."""
+    """One verdict in the columns of many; methods named after a ``Breach`` say what breaks it.
 
-    def __init__(self, verdict: Verdict, found: Verdicts, at: int) -> None:
-        self.verdict = verdict
+    ``read`` builds the verdict, which takes long and which most checks do not need.
+    """
+
+    def __init__(self, read: Callable[[], Verdict], found: Verdicts, at: int) -> None:
+        self._read = read
         self.found = found
         self.at = at
-        self.votes = votes_of(found.panels, at)
-        self.stated = verdict.decision
-        self.strategy = verdict.policy.strategy
+        self.facts = found.sheet.facts[int(found.sheet.place[at])]
+        self.model = found.sheet.verdicts[at]
+        self.policy = self.facts.policy
+        self.set_by_you = self.facts.set_by_you
+        self.stated = self.of(found.sheet.claims.decision)
+        self.strategy = self.policy.strategy
         self.used = STRATEGY_OF[found.used[at]]
-        self.rules = found.sheet.facts[int(found.sheet.place[at])].rules
-        self.labels = [folded(one.label) for one in labelled(verdict.ballots)]
-        self.scores = sorted(one.score for one in verdict.ballots if one.score is not None)
 
-    def mismatches(self) -> Iterator[Mismatch]:
-        """Yield every place where the report disagrees with its own rule."""
-        listed = (self.verdict.body.get("meta") or {}).get("contradictions")
-        told = [show_line(one, 200) for one in listed or () if isinstance(one, str)]
-        found = (
-            (Breach.QUORUM, self.quorum()),
-            (Breach.DECISION, self.decision()),
-            (Breach.LABEL, self.label()),
-            (Breach.BAND, self.band()),
-            (Breach.ESCALATION, self.escalation()),
-            (Breach.SAME_FAMILY, self.same_family()),
-            (Breach.TRIM, self.trim()),
-            (Breach.STOPPED_EARLY, self.stopped_early()),
-            (Breach.AGAINST_ALL, self.against_all()),
-            *((Breach.CONTRADICTION, text) for text in told[:5]),
-            *((Breach.PASS_SCORE, text) for text in self.pass_score()),
-        )
-        return (Mismatch(kind, text) for kind, text in found if text)
+    @cached_property
+    def verdict(self) -> Verdict:
+        return self._read()
+
+    @cached_property
+    def votes(self) -> Votes:
+        return votes_of(self.found.panels, self.at)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        labels = self.found.sheet.labels
+        given = labels.code[:, self.at].tolist()
+        return [folded(labels.words.spelled[code]) for code in given if code != NOTHING]
+
+    @cached_property
+    def scored(self) -> list[tuple[str, float]]:
+        """The jurors that gave a score, and their scores."""
+        column = self.found.sheet.columns.scores[:, self.at].tolist()
+        given = zip(self.model.jurors, column, strict=False)
+        return [(one.id, score) for one, score in given if not math.isnan(score)]
+
+    @cached_property
+    def scores(self) -> list[float]:
+        return sorted(score for _, score in self.scored)
+
+    @cached_property
+    def stated_trim(self) -> StatedTrim:
+        marks = [(one.id, one.trimmed) for one in self.model.jurors]
+        return read_trim(to_builtins(self.model.trim) if self.model.trim else {}, marks)
+
+    def mismatches(self, doubts: int = -1) -> Iterator[Mismatch]:
+        """Yield each place where the report disagrees with its own rule, of kinds in ``doubts``."""
+        checks: dict[Breach, Callable[[], str | Iterable[str] | None]] = {
+            Breach.QUORUM: self.quorum,
+            Breach.DECISION: self.decision,
+            Breach.LABEL: self.label,
+            Breach.BAND: self.band,
+            Breach.ESCALATION: self.escalation,
+            Breach.SAME_FAMILY: self.same_family,
+            Breach.TRIM: self.trim,
+            Breach.STOPPED_EARLY: self.stopped_early,
+            Breach.AGAINST_ALL: self.against_all,
+            Breach.CONTRADICTION: self.contradictions,
+            Breach.PASS_SCORE: self.pass_score,
+        }
+        for kind, check in checks.items():
+            if kind & doubts and (found := check()):
+                for text in (found,) if isinstance(found, str) else found:
+                    yield Mismatch(kind, text)
+
+    def contradictions(self) -> list[str]:
+        """Return the first of what the report itself notes."""
+        listed = (self.model.meta or {}).get("contradictions")
+        return [show_line(one, 200) for one in listed or () if isinstance(one, str)][:5]
 
     def of(self, codes: Ints) -> Decision | None:
         """Return the verdict's decision in a column of codes."""
@@ -83,45 +143,44 @@ class AuditedVerdict:
 
     def quorum(self) -> str | None:
         """Compare with the quorum of all seats and that of the jurors that answered."""
-        verdict = self.verdict
         panels = self.found.panels
         ours = self.of(panels.by(Strategy.QUORUM))
         # Without a strategy, a regime may have chosen another rule.
-        ruled = self.strategy is Strategy.QUORUM or (self.strategy is None and not verdict.regime)
-        filled = {"quorum", "threshold"} & set(verdict.set_by_you)
+        regime = self.facts.regime
+        ruled = self.strategy is Strategy.QUORUM or (self.strategy is None and not regime)
+        filled = {"quorum", "threshold"} & self.set_by_you
         if not ruled or filled or None in {self.stated, ours}:
             return None
         if self.stated in {ours, self.of(panels.quorum_answered)} or self._may_stay_open():
             return None
         return (
             f"quorum: reported {self.stated}, but {self.votes.passes} of {self.votes.seated} "
-            f"against {verdict.policy.quorum} gives {ours}"
+            f"against {self.policy.quorum} gives {ours}"
         )
 
     def decision(self) -> str | None:
         """Compare with the stated rule or its median; votes may be of the answered or by label."""
-        verdict = self.verdict
         found = self.found
         strategy = self.strategy
-        if strategy in {None, Strategy.QUORUM} or verdict.set_by_you or self.stated is None:
+        if strategy in {None, Strategy.QUORUM} or self.set_by_you or self.stated is None:
             return None
         if found.counts[self.at]:
             if self.stated is self.of(found.cautioned) is Decision.INCONCLUSIVE:
                 return None
-            if self.rules.labels:
+            if self.facts.rules.labels:
                 return self._declared_label()
         # The rule as set and as used, and the median that an irreversible case may use.
         rules = [STRATEGY_OF[found.sheet.columns.strategy[self.at]], self.used]
-        if verdict.regime == Regime.IRREVERSIBLE:
+        if self.facts.regime == Regime.IRREVERSIBLE:
             rules.append(Strategy.MEDIAN)
         own = [self.of(found.panels.by(rule)) for rule in rules]
-        if strategy is Strategy.TRIMMED_MEAN and verdict.policy.threshold is not None:
+        if strategy is Strategy.TRIMMED_MEAN and self.policy.threshold is not None:
             kept = [self.scores[n : len(self.scores) - n] for n in self._trim_counts()]
-            line = verdict.policy.threshold - SLACK
+            line = self.policy.threshold - SLACK
             means = [math.fsum(part) / len(part) for part in kept if part]
             own += [Decision.PASS if mean >= line else Decision.FAIL for mean in means]
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY}:
-            own += [STRATEGIES[strategy].published(self.votes.of_answered, verdict.policy)]
+            own += [STRATEGIES[strategy].published(self.votes.of_answered, self.policy)]
             own += self._label_decisions()
         given = [one for one in own if one is not None]
         if not given or self.stated in given or self._may_stay_open():
@@ -133,11 +192,11 @@ class AuditedVerdict:
         labels = self.found.sheet.labels
         ours = self.of(words.decision)
         tied = labels.code[words.level[:, self.at], self.at].tolist()
-        allowed = {ours, *(self.rules.outcome(labels.words.spelled[code]) for code in tied)}
+        allowed = {ours, *(self.facts.rules.outcome(labels.words.spelled[code]) for code in tied)}
         if self.stated in allowed or (ours is None and not words.counted[self.at]):
             return None
-        how = self.rules.aggregate or self.used or Strategy.MAJORITY
-        made = label_vote(self.verdict.ballots, how, self.rules)
+        how = self.facts.rules.aggregate or self.used or Strategy.MAJORITY
+        made = label_vote(self.verdict.ballots, how, self.facts.rules)
         return f"decision: reported {self.stated}, but {made.rule} gives {made.label}"
 
     def _may_stay_open(self) -> bool:
@@ -145,13 +204,13 @@ class AuditedVerdict:
         if self.stated is not Decision.INCONCLUSIVE:
             return False
         votes = self.votes
-        label = self.verdict.text("label")
+        label = self.model.label
         undecided = bool(label) and label_decision(label) not in SIDES
-        if self.verdict.regime == Regime.DISPUTE or len(set(self.labels)) > 1 or undecided:
+        if self.facts.regime == Regime.DISPUTE or len(set(self.labels)) > 1 or undecided:
             return True
         if self.strategy is Strategy.UNANIMOUS:
             return votes.answered < votes.seated
-        quorum = self.verdict.policy.quorum
+        quorum = self.policy.quorum
         if self.strategy not in {None, Strategy.QUORUM} or quorum is None or not votes.known:
             return False
         most = max(votes.passes, votes.fails)
@@ -161,7 +220,7 @@ class AuditedVerdict:
     def _label_decisions(self) -> list[Decision]:
         """Return how jurors with the most frequent labels voted; other votes may outnumber them."""
         counts = Counter(self.labels)
-        if self.strategy is Strategy.UNANIMOUS and len(counts) > 1:
+        if not counts or (self.strategy is Strategy.UNANIMOUS and len(counts) > 1):
             return []
         leading = {label for label, count in counts.items() if count == max(counts.values())}
         votes = {one.vote for one in self.verdict.ballots if folded(one.label) in leading}
@@ -173,18 +232,18 @@ class AuditedVerdict:
         Any tied label is allowed. So is a fallback label of the producer if the jurors differ, and
         a weighted vote without the confidences. A weighted vote needs every weight.
         """
-        verdict = self.verdict
-        stated = verdict.text("label")
+        stated = self.model.label
         # Labels count only under the stated rule, not under one that replaces it.
         counts = self.strategy is self.used and bool(self.found.counts[self.at])
-        if not stated or not counts or "strategy" in verdict.set_by_you:
+        if not stated or not counts or "strategy" in self.set_by_you:
             return None
-        weights = [one.weight for one in labelled(verdict.ballots)]
+        ballots = self.verdict.ballots
+        weights = [one.weight for one in labelled(ballots)]
         if self.strategy is Strategy.WEIGHTED_VOTE and None in weights:
             return None
-        how = self.rules.aggregate or self.strategy or Strategy.MAJORITY
-        found = label_vote(verdict.ballots, how, self.rules)
-        bare = label_vote(verdict.ballots, how, replace(self.rules, use_confidence=False))
+        how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY
+        found = label_vote(ballots, how, self.facts.rules)
+        bare = label_vote(ballots, how, replace(self.facts.rules, use_confidence=False))
         allowed = {found.label, bare.label, *found.tied, *bare.tied}
         unsaid = not {folded(found.label), folded(stated)} & set(self.labels)
         if unsaid or folded(stated) in map(folded, allowed):
@@ -194,16 +253,15 @@ class AuditedVerdict:
     @property
     def _banded(self) -> tuple[Band | None, str]:
         """The band and the words of a stated agreement whose metric has published bands."""
-        stated = self.verdict.agreement
+        stated = self.model.agreement
         if stated is None or stated.value is None or stated.metric not in {ALPHA, R_WG}:
             return None, ""
-        code = int(bands(np.array([stated.value]))[0])
-        return BAND_OF[code], f"{stated.metric} {stated.value:g}"
+        return BAND_OF[self.found.claimed[self.at]], f"{stated.metric} {stated.value:g}"
 
-    @property
+    @cached_property
     def _ballot_bands(self) -> list[Band]:
         """The bands of the ballots under a stated r_WG, that by the uniform null first."""
-        stated = self.verdict.agreement
+        stated = self.model.agreement
         if stated is None or stated.metric != R_WG:
             return []
         if self.found.says[self.at]:
@@ -223,7 +281,7 @@ class AuditedVerdict:
     def band(self) -> str | None:
         """Compare the stated band with the stated value and with the ballots' r_WG."""
         own, words = self._banded
-        reported = self.verdict.band
+        reported = BAND_OF[self.found.sheet.claims.band[self.at]]
         if own is None or reported is None:
             return None
         if reported is not own:
@@ -240,25 +298,25 @@ class AuditedVerdict:
         only on a split. Stated reasons, a dispute, or a decision of inconclusive or error allow one
         under both.
         """
-        verdict = self.verdict
+        model = self.model
         own, words = self._banded
         given = self._ballot_bands
-        if own is None or verdict.escalate is None:
+        if own is None or model.escalate_for_review is UNSET:
             return None
-        if not verdict.escalate:
+        if not model.escalate_for_review:
             whose = words if own is Band.LOW else "r_wg of the ballots"
             low = own is Band.LOW or given == [Band.LOW]
             return f"escalation: not reported, but {whose} is low" if low else None
         other = self.stated in {Decision.INCONCLUSIVE, Decision.ERROR}
-        other |= bool(verdict.body.get("escalation_reasons")) or verdict.regime == Regime.DISPUTE
+        other |= bool(model.escalation_reasons) or self.facts.regime == Regime.DISPUTE
         if Band.LOW in {own, *given} or other:
             return None
-        if verdict.agreement is not None and verdict.agreement.metric == ALPHA:
+        if model.agreement is not None and model.agreement.metric == ALPHA:
             return f"escalation: reported, but {words} is {own}"
         # A vote that depends on an unknown threshold may have split the panel too.
-        waiting = any(one.undetermined for one in verdict.ballots)
+        waiting = any(one.undetermined for one in self.verdict.ballots)
         split = self.votes.split or len(set(self.labels)) > 1
-        if waiting or split or "threshold" in verdict.set_by_you:
+        if waiting or split or "threshold" in self.set_by_you:
             return None
         return f"escalation: reported, but {words} is {own} and the votes agree"
 
@@ -268,26 +326,28 @@ class AuditedVerdict:
         A stated no is checked against the four families of the jury document alone, a stated yes
         only if every juror's family is known.
         """
-        verdict = self.verdict
         shared = int(self.found.sheet.shared[self.at])
-        reported = verdict.same_family
+        model = self.model
+        reported = model.same_family
         if reported is None or shared in {NOTHING, reported}:
             return None
         if reported:
-            known = all(family.family(one.model, one.vendor) for one in verdict.ballots)
+            known = all(family.family(one.model, one.vendor) for one in model.jurors)
             return "same model family: reported yes, but the models say no" if known else None
-        kin = family.plain_kin(verdict.ballots, verdict.generator)
+        own = model.generator
+        whole = own is not None and own.model and own.vendor
+        kin = family.plain_kin(model.jurors, own if own and whole else self.verdict.generator)
         return "same model family: reported no, but the models say yes" if kin else None
 
     @property
     def _fraction(self) -> float | None:
-        stated = self.verdict.trim.fraction
-        return self.verdict.policy.trim_fraction if stated is None else stated
+        stated = self.stated_trim.fraction
+        return self.policy.trim_fraction if stated is None else stated
 
     def _trim_counts(self) -> list[int]:
         """Return every count per end that the trim may mean, that of the default rule first."""
         n = len(self.scores)
-        trim = self.verdict.trim
+        trim = self.stated_trim
         if self._fraction is not None:
             roundings = tuple(Rounding) if trim.rounding is None else (trim.rounding,)
             return list(dict.fromkeys(trim_count(n, self._fraction, one) for one in roundings))
@@ -298,7 +358,7 @@ class AuditedVerdict:
 
         Dropped scores are compared as multisets, because equal scores may change places.
         """
-        trim = self.verdict.trim
+        trim = self.stated_trim
         fraction = self._fraction
         if trim.method not in {None, "quantile"} or (trim.method is None and fraction is None):
             return None
@@ -310,7 +370,7 @@ class AuditedVerdict:
             if fraction is None or trim.per_side in {None, *counts}:
                 return None
             return f"trim: reported {trim.per_side} per side, but {rule} drops {counts[0]}"
-        known = {one.id: one.score for one in self.verdict.ballots if one.score is not None}
+        known = dict(self.scored)
         # A dropped juror without a score takes one that no juror can give.
         sides = (trim.low, trim.high or ())
         dropped = [sorted(known.get(name, -1.0) for name in side) for side in sides]
@@ -336,19 +396,18 @@ class AuditedVerdict:
 
     def against_all(self) -> str | None:
         """Check that a stated pass or fail has a vote, or that a known rule gives it."""
-        verdict = self.verdict
         votes = self.votes
         if self.stated not in SIDES or not votes.known or self.found.says[self.at]:
             return None
         if votes.passes if self.stated is Decision.PASS else votes.fails:
             return None
-        by_ours = any(one.vote is not None and one.stated_pass is None for one in verdict.ballots)
-        if "threshold" in verdict.set_by_you and by_ours:
+        ballots = self.verdict.ballots if "threshold" in self.set_by_you else ()
+        if any(one.vote is not None and one.stated_pass is None for one in ballots):
             return None
         ruled = self.of(self.found.panels.by(self.used))
-        if ruled is self.stated or (ruled is not None and not verdict.set_by_you):
+        if ruled is self.stated or (ruled is not None and not self.set_by_you):
             return None
-        cells = (verdict.body.get("meta") or {}).get("row")
+        cells = (self.model.meta or {}).get("row")
         line = number(cells.get("threshold")) if isinstance(cells, Mapping) else None
         known = "" if line is None else f"; the test's own threshold is {line:g}"
         return (
@@ -357,11 +416,11 @@ class AuditedVerdict:
 
     def pass_score(self) -> Iterator[str]:
         """Yield a text for each ballot whose pass contradicts its score by a stated threshold."""
-        mine = "threshold" in self.verdict.set_by_you
-        for seat in np.flatnonzero(self.found.sheet.contradicts[:, self.at]):
-            ballot = self.verdict.ballots[seat]
+        mine = "threshold" in self.set_by_you
+        for seat in np.flatnonzero(self.found.sheet.contradicts[:, self.at]).tolist():
+            ballot = read_ballot(seat, to_builtins(self.model.jurors[seat]), self.policy)
             if ballot.line is not None or not mine or ballot.score in {0, 1}:
-                line = self.verdict.policy.threshold if ballot.line is None else ballot.line
+                line = self.policy.threshold if ballot.line is None else ballot.line
                 side = "pass" if ballot.stated_pass else "fail"
                 against = "" if line is None else f" against threshold {line:.3g}"
                 yield f"{ballot.id}: stated {side} with score {ballot.score:.3g}{against}"
@@ -371,14 +430,16 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     """Return the breaches of many verdicts as bits; ``read`` builds those that columns doubt."""
     rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
     bits = np.where(rounded, int(Breach.ROUNDING), 0)
-    for at in np.flatnonzero(doubtful(found)).tolist():
-        for one in AuditedVerdict(read(at), found, at).mismatches():
+    doubts = doubtful(found)
+    for at in np.flatnonzero(doubts).tolist():
+        audited = AuditedVerdict(partial(read, at), found, at)
+        for one in audited.mismatches(int(doubts[at])):
             bits[at] |= int(one.kind)
     return bits
 
 
-def doubtful(found: Verdicts) -> Bools:
-    """Return which verdicts state something that their ballots do not give at first sight."""
+def doubtful(found: Verdicts) -> Ints:
+    """Return, as bits, the breaches that verdicts may have by what their ballots give at sight."""
     sheet = found.sheet
     claims = sheet.claims
     cast = found.panels.cast
@@ -405,7 +466,7 @@ def doubtful(found: Verdicts) -> Bools:
     label &= (found.labelled > 0) | found.declares
     label &= ~(found.counts & (found.words.label == claims.label))
     # Band, escalation and family, beside the agreement.
-    own = bands(claims.value)
+    own = found.claimed
     raw = np.where(claims.metric == R_WG, bands(found.whole_agreement), own)
     known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
     agreement = (claims.band != own) | ((raw != NOTHING) & (raw != own))
@@ -421,5 +482,15 @@ def doubtful(found: Verdicts) -> Bools:
     per_side = (claims.per_side == NOTHING) | (claims.per_side == found.cut)
     trim = claims.trim & ~(per_side & (same | ~claims.named))
     noted = ["contradictions" in (one.meta or ()) for one in sheet.verdicts]
-    marks: Bools = (decision & (stated != NOTHING)) | label | (known & agreement) | kin | trim
-    return marks | found.stopped | sheet.contradicts.any(axis=0) | np.array(noted, np.bool_)
+    doubts = (
+        (decision & (stated != NOTHING), Breach.QUORUM | Breach.DECISION | Breach.AGAINST_ALL),
+        (label, Breach.LABEL),
+        (known & agreement, Breach.BAND | Breach.ESCALATION),
+        (kin, Breach.SAME_FAMILY),
+        (trim, Breach.TRIM),
+        (found.stopped, Breach.STOPPED_EARLY),
+        (sheet.contradicts.any(axis=0), Breach.PASS_SCORE),
+        (np.array(noted, np.bool_), Breach.CONTRADICTION),
+    )
+    marks: Ints = np.bitwise_or.reduce([np.where(at, int(kinds), 0) for at, kinds in doubts])
+    return marks

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.domain.verdict import Ballot, Generator
 
 _CORE = (
@@ -97,7 +98,7 @@ def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, .
     return tuple(juror for juror, one in found if own and one and one.name == own.name)
 
 
-def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
+def plain_kin(jurors: Sequence[Ballot | JurorModel], generator: Generator) -> bool:
     """Return True if a juror and the generator share one of the jury document's four families."""
     own = family(generator.model, generator.vendor)
     plain = own is not None and not own.extended

@@ -153,6 +153,11 @@ class Verdicts(Answers):
         return bands(self.agreement)
 
     @cached_property
+    def claimed(self) -> Ints:
+        """The band of the stated agreement, whatever its metric."""
+        return bands(self.sheet.claims.value)
+
+    @cached_property
     def shown(self) -> tuple[Floats, Ints, Bools]:
         """The agreement and the band that are shown together, and whether they are reported.
 
@@ -160,7 +165,7 @@ class Verdicts(Answers):
         value alone follows from it where the limits apply to its metric.
         """
         said = self.sheet.claims
-        own = np.where(said.lined, bands(said.value), NOTHING)
+        own = np.where(said.lined, self.claimed, NOTHING)
         band = np.where(said.band == NOTHING, own, said.band)
         reported = said.agreement | (said.band != NOTHING)
         value = np.where(reported, said.value, self.agreement)

@@ -67,6 +67,17 @@ def occurrences(data: bytes, byte: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
+def lone_pairs(data: bytes, first: bytes, second: bytes) -> int | None:
+    """Count the places where one byte follows another; ``None`` if two of the first are together.
+
+    Data does not end in the first.
+    """
+    letters = np.frombuffer(data, np.uint8)
+    at = np.flatnonzero(letters == ord(first))
+    together = (at[1:] - at[:-1] == 1).any()
+    return None if together else int(np.count_nonzero(letters[at + 1] == ord(second)))
+
+
 def counted(marks: Bools) -> Ints:
     """Count the marks ``[s, n]`` of each unit: ``[n]``, in the smallest type that holds s."""
     kind = np.min_scalar_type(len(marks))

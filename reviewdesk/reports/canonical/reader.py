@@ -34,7 +34,8 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
                 raise behind
             if key == "verdicts":
                 for index, value, data in window.values(("verdicts",), clean_verdicts):
-                    yield ReportVerdict("", value, f"$.verdicts[{index}]", text=data)
+                    verdict, text = (value, None) if data is None else value
+                    yield ReportVerdict("", verdict, f"$.verdicts[{index}]", text=text)
                 unseen = outline.stopped
             else:
                 window.value(spell_path((key,)))
@@ -61,9 +62,9 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         for some in together(islice(text_lines(stream, fail, counted), 1, None)):
             texts = [line.data.strip(b" \t\r\n") for line in some]
-            for line, data, value in zip(some, texts, clean_verdicts(texts), strict=True):
-                if value is not UNCLEAN:
-                    yield ReportVerdict(f"line {line.number}", value, text=data)
+            for line, made in zip(some, clean_verdicts(texts), strict=True):
+                if made is not UNCLEAN:
+                    yield ReportVerdict(f"line {line.number}", made[0], text=made[1])
                 else:
                     yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
 

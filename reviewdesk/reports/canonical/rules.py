@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec.json import decode
 
 from reviewdesk.domain.report_model import (
     HeaderModel,
@@ -214,18 +215,33 @@ _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
 def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
-    """Return the verdict in each JSON text; ``UNCLEAN`` if only the strict decoder can read it.
+    """Return for each JSON text its verdict and the stored JSON, or ``UNCLEAN``.
 
-    That decoder reads texts with anything odd, and reports what is wrong. Doubled keys, of which
-    only the last would be kept, and null values that are not stored are detected by counting
+    Only the strict decoder can read texts with anything odd, or say what is wrong. Doubled keys, of
+    which only the last would be kept, and null values that are not stored are detected by counting
     quotes: the texts have more of them than the verdicts have when they are written again.
     """
     with suppress(*_REFUSED):
         verdicts = [verdict_model(text) for text in texts]
-        same = quotes(b"".join(texts)) == quotes(json_of(verdicts))
-        if same and not any(map(_is_odd, verdicts, texts)):
-            return verdicts
+        if not any(map(_is_odd, verdicts, texts)):
+            count = quotes(b"".join(texts))
+            if count == quotes(json_of(verdicts)):
+                return list(zip(verdicts, texts, strict=True))
+            # Some have nulls, which their objects keep.
+            nulls = [b"null" in text for text in texts]
+            pairs = zip(nulls, verdicts, texts, strict=True)
+            values = [decode(text) if null else one for null, one, text in pairs]
+            msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
+            if count == quotes(json_of(values)):
+                return list(zip(verdicts, map(_stored_text, values, texts), strict=True))
     return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
+
+
+def _stored_text(value: Any, text: bytes) -> bytes:
+    """Return the JSON without nulls if the value is an object that has some, else the text."""
+    if not isinstance(value, dict) or value == (stored := stored_form(value)):
+        return text
+    return json_of(stored)
 
 
 def _is_odd(verdict: VerdictModel, text: bytes) -> bool:

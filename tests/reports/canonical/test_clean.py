@@ -62,7 +62,7 @@ def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
 def test_what_is_clean_is_taken_at_sight(text: str) -> None:
     data = with_key(text)
     assert decode_clean(data) == slowly(data.decode()) is not UNCLEAN
-    assert clean_verdicts([data]) == [verdict_model(json.dumps(slowly(data.decode())))]
+    assert clean_verdicts([data]) == [(verdict_model(json.dumps(slowly(data.decode()))), data)]
 
 
 @given(bodies(), st.integers(0, 400), st.sampled_from(['"', ",", "{", "1", '"id":"z",', "null"]))
@@ -76,10 +76,11 @@ def test_what_is_decoded_at_once_is_what_the_strict_decoder_reads(
             # Whole numbers stay whole, so that the body is the JSON of the file.
             assert json.dumps(found) == json.dumps(json.loads(written))
         # One that is not clean does not hide in a group, nor does it spoil the others.
-        [clean, verdict] = clean_verdicts([text.encode(), written.encode()])
+        [clean, made] = clean_verdicts([text.encode(), written.encode()])
         assert clean == clean_verdicts([text.encode()])[0]
-        if verdict is not UNCLEAN:
-            assert verdict == verdict_model(json.dumps(slowly(written)))
+        if made is not UNCLEAN:
+            assert made[0] == verdict_model(made[1]) == verdict_model(json.dumps(slowly(written)))
+            assert json.loads(made[1]) == stored_form(slowly(written))
 
 
 LAYOUTS: list[Any] = [{}, {"separators": (",", ":")}, {"indent": 2}, {"ensure_ascii": False}]
