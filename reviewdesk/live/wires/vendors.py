@@ -5,23 +5,18 @@ from ipaddress import ip_address
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
-from reviewdesk.domain.panel.juror import VENDORS, JsonMode, Juror, Wire
+from reviewdesk.domain.panel.juror import VENDORS, Juror, VendorWire, Wire
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import TransportError
 
 
-class Endpoint(Struct, frozen=True):
+class Endpoint(VendorWire, frozen=True, kw_only=True):
     """The address of one juror's endpoint, and how to call it."""
 
     url: str
     host: str
-    wire: Wire
-    key_env: str | None
-    shape: JsonMode
-    tokens: str
-    key_header: str
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers, each with the variable that holds its value."""
 
@@ -35,14 +30,11 @@ def endpoint(juror: Juror) -> Endpoint:
     base = juror.base_url or vendor.base_url
     if not base:
         raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
+    row = asdict(vendor) | {"key_env": juror.api_key_env or vendor.key_env}
     return Endpoint(
+        **row,
         url=_azure_url(base, juror) if juror.vendor == "azure" else _wire_url(base, vendor.wire),
         host=urlsplit(base).netloc.rpartition("@")[2],
-        wire=vendor.wire,
-        key_env=juror.api_key_env or vendor.key_env,
-        shape=vendor.shape,
-        tokens=vendor.tokens,
-        key_header=vendor.key_header,
         headers=tuple(juror.headers.items()),
     )
 
