@@ -21,6 +21,7 @@ from sqlite3 import Connection, Cursor, Row
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, Covered, covered
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FIRST_REST, FLAGGED, TENTATIVE, UNSEEN
@@ -68,21 +69,15 @@ def append(conn: Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
         seq = seq + 1
         detail = dict(entry.detail)
         counter = detail["counter"] = counter + 1
-        row = {
+        row = asdict(entry) | {
             "desk": desk,
             "reviewer": reviewer,
             "seq": seq,
-            "kind": entry.kind,
-            "at": entry.at,
-            "run": entry.run,
-            "verdict": entry.verdict,
-            "item": entry.item,
             "label": None if entry.label is None else entry.label.value,
             "author": entry.author or reviewer,
             "tentative": 0,  # from older versions; it is part of the hash
             "detail": canonical_json(detail).decode(),
             "action": action,
-            "target": entry.target,
             "prev_hash": previous,
         }
         previous = row["hash"] = event_hash(row)
