@@ -30,8 +30,8 @@ from reviewdesk.system.signals import asked_to_end, on_end
 from reviewdesk.version import __version__
 
 _REPORT = (
-    "What is saved stays saved. Please report it{where} with what you did, `reviewdesk --version`,"
-    " and what the same command prints with --debug."
+    "What is saved stays saved. Please report it at https://github.com/reviewdesk/reviewdesk/issues"
+    " with what you did, `reviewdesk --version`, and what the same command prints with --debug."
 )
 _EPILOG = """\b
 Start with: reviewdesk demo, or reviewdesk open report.json
@@ -133,21 +133,9 @@ def main() -> None:
         if "--debug" in sys.argv:
             _show_traceback()
         say(f"a fault in reviewdesk, not in your input: {type(error).__name__}: {error}")
-        say(_REPORT.format(where=_issues_page()))
+        say(_REPORT)
         code = ExitCode.FAULT
     sys.exit(code)
-
-
-def _issues_page() -> str:
-    """Return where faults are reported, as the package's metadata says."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    try:
-        urls = metadata("reviewdesk").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    found = (url.removeprefix("Issues, ") for url in urls if url.startswith("Issues, "))
-    return "".join(f" at {url}" for url in found)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

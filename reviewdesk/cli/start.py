@@ -110,8 +110,8 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
 
     Finds the reports and tables in this folder, asks at most three questions, and writes panel.yml,
     judge/suite.yml and .github/workflows/reviewdesk.yml. If one of them exists, writes nothing.
-    With 30 labels, the gates are those of `labels export --format suite`; with fewer, one on how
-    far the jurors agree.
+    With 30 labels, the gates are those of `labels export --format suite`, with limits that hold
+    today; with fewer, one on how far the jurors agree.
     """
     from reviewdesk.desk import setup
 

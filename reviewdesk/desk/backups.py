@@ -173,6 +173,8 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                     "Name another backup, recover its content with desk repair, or restore it with "
                     "--force.",
                 )
+            if desk.exists() and not os.access(desk, os.W_OK):
+                raise DeskError(f"{desk}: is read-only", "Make it writable, then try again.")
             if is_in_use(desk):
                 raise DeskError(
                     f"{desk}: another process has it open", "Close reviewdesk everywhere, then try."
@@ -254,7 +256,14 @@ def repair_desk(
             runs.cover_old(conn, at)
             runs.tag_verdicts(conn)
             ingest.rebuild(conn)
-        broken = sorted({key for key, _ in audit.run_problems(conn) if key is not None})
+        problems = [*audit.run_problems(conn)]
+        broken = sorted({key for key, _ in problems if key is not None})
+        gone = (text.removesuffix(audit.NOT_HERE) for key, text in problems if key is None)
+        lost += [
+            f"{run}could not be read; load its report again, and its labels are there"
+            for run in gone
+            if not any(line.startswith(run) for line in lost)
+        ]
         plans = sorted({plan for plan, _ in audit.rerun_problems(conn) if plan is not None})
         lost += _give_up(conn, broken, target, replaced=replaced)
         with writing(conn):

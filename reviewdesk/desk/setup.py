@@ -4,18 +4,19 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from reviewdesk.desk import files
-from reviewdesk.domain.gates.expect import FEWEST
+from reviewdesk.desk.core import Desk
+from reviewdesk.domain.gates.expect import FEWEST, GateStatus
 from reviewdesk.errors import NotFoundError, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.version import __version__
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
     from reviewdesk.desk.labels.rows import SuiteExport
     from reviewdesk.desk.live.panel_new import PanelDraft
     from reviewdesk.domain.records import Run
@@ -112,7 +113,7 @@ def check_free(folder: Path) -> None:
             )
 
 
-def survey(report: str, own: "Desk | None") -> FolderSetup:
+def survey(report: str, own: Desk | None) -> FolderSetup:
     """Read a report, and find what can be written for it.
 
     Labels are those of the user's ``own`` desk, else those in the file. No desk is changed. Raise
@@ -142,7 +143,7 @@ def survey(report: str, own: "Desk | None") -> FolderSetup:
     return FolderSetup(report, found.run, panel, missing, labels, floor)
 
 
-def _labels(desk: "Desk | None", run: "Run") -> "SuiteExport | None":
+def _labels(desk: Desk | None, run: "Run") -> "SuiteExport | None":
     from reviewdesk.desk.labels.rows import suite_rows
 
     if desk is None:
@@ -177,7 +178,29 @@ def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: boo
         path = folder / name
         files.make_folder(path.parent)
         files.write(None, path, [text])
+    if found.labels is not None:
+        _hold(folder / SUITE)
     return [*([PANEL] if found.panel is not None else []), *texts]
+
+
+def _hold(path: Path) -> None:
+    """Give a suite limits that hold today; a comment names each usual one that does not."""
+    from reviewdesk.desk.gates.suite import run_suite
+
+    suite = path.read_text(encoding="utf-8")
+    # Its labels are in a file, so no desk is opened.
+    (entry,) = run_suite(str(path), partial(Desk.open, path)).entries
+    for one in entry.findings:
+        value = one.reading.value
+        if one.status is GateStatus.FAIL and isinstance(value, float):
+            target = one.expected.target
+            (line,) = (row for row in suite.splitlines() if f"target: {target}," in row)
+            steps = math.floor(value * 100) if "minimum" in line else math.ceil(value * 100)
+            new = f"      # {target} is {value:.3g} today, and should be {one.limit:g}"
+            if 0 < steps < 100:
+                new += "\n" + line.replace(f": {one.limit} ", f": {steps / 100} ")
+            suite = suite.replace(line, new)
+    files.write(None, path, [suite], force=True)
 
 
 def _quoted(text: str) -> str:

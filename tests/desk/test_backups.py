@@ -217,7 +217,7 @@ def test_restore_refuses_while_another_process_has_the_desk_open(
 
 
 def test_restore_refuses_what_is_not_whole_unless_forced(
-    desk: Desk, clock: Clock, tmp_path: Path
+    desk: Desk, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = tmp_path / "bad.db"
     desk.backup(bad)
@@ -227,6 +227,11 @@ def test_restore_refuses_what_is_not_whole_unless_forced(
     files = sorted(tmp_path.iterdir())
     with pytest.raises(DeskError, match="is damaged: run run"):
         restore(desk.path, bad, clock, force=False)
+    with monkeypatch.context() as patched:
+        # Root may write every file.
+        patched.setattr("os.access", lambda *_, **_how: False)
+        with pytest.raises(DeskError, match="is read-only"):
+            restore(desk.path, bad, clock, force=True)
     assert sorted(tmp_path.iterdir()) == files
     assert restore(desk.path, bad, clock, force=True).runs == 1
     with pytest.raises(UsageError, match="is the desk itself"):

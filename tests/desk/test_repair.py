@@ -105,6 +105,8 @@ def test_without_the_first_page_the_log_is_there(tmp_path: Path, whole: bytes) -
     found = repaired(tmp_path, without(whole, 1))
     assert (found.runs, found.events) == ((), EVENTS)
     assert "runs: not all could be read; load their reports again" in found.lost
+    again = "could not be read; load its report again, and its labels are there"
+    assert {f"run run: {again}", f"run second: {again}"} < {*found.lost}
     with closing(open_desk(tmp_path / "new.db")) as desk:
         # Labels belong to items, so they are back with the report.
         assert desk.progress(load(desk, numbered(400))).labelled == LABELLED

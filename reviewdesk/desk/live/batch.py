@@ -368,13 +368,9 @@ def _check_output(path: Path, order: Order) -> None:
         raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
     begun = order.desk is None and is_begun(path, None)
     taken = os.path.lexists(path) and not order.force
-    if taken and order.resume and not begun and order.desk is None:
-        raise UsageError(
-            f"{path}: already exists, and is not a report of this run", "Name another -o."
-        )
     if begun and not order.resume:
         hint = "Continue it with --resume, or name another -o."
         raise UsageError(f"{path}{REPLIES}: already exists", hint)
-    if taken and not order.resume:
-        hint = "Name another -o, or replace it with --force."
-        raise UsageError(f"{path}: already exists", hint)
+    if taken and not (order.resume and (begun or order.desk)):
+        more = ", and is not a report of this run" if order.resume else ""
+        raise UsageError(f"{path}: already exists{more}", "Name another -o, or give --force.")
