@@ -207,7 +207,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     if done.places:
         lines = ", ".join(map(str, done.places[:most]))
         more = " and others" if len(done.places) > len(done.places[:most]) else ""
-        say(f"{file}: no verdict of {run.name} fits line {lines}{more}")
+        say(f"{file}: no verdict of {run.name} matches line {lines}{more}")
     if done.unusable_tags:
         say(f"{done.unusable_tags} tags left out: too long, or with a forbidden character")
     if done.conflicts:

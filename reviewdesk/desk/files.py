@@ -154,7 +154,7 @@ def export(
         found = rows.full_rows(desk, run, source)
         bodies = tuple(filter(None, (feedback(kind, row) for row in found.rows)))
         if left := len(found.rows) - len(bodies):
-            told = f"{left} of {len(found.rows)} labels are left out: their verdicts hold no id of "
+            told = f"{left} of {len(found.rows)} labels are left out: their verdicts have no id of "
             warning = f"{told}{kind}, or the label is one that it does not take"
             found = replace(found, warnings=(*found.warnings, warning))
         found = replace(found, rows=bodies)

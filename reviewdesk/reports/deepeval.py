@@ -288,7 +288,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                 some = True
                 yield item._replace(secrets=secrets) if secrets else item
         if not some:
-            raise fail("", "holds no test case with a metric", "")
+            raise fail("", "has no test case with a metric", "")
         tally.notes.extend([*panels.import_notes(), *mapper.remarks.notes(foreign.LEFT_OUT)])
 
     return Report(

@@ -214,7 +214,7 @@ class Report:
             try:
                 return verdict, text if compact else json_of(decode(text))
             except OverflowError:
-                return FieldProblem((), "holds a whole number that is too large")
+                return FieldProblem((), "contains a whole number that is too large")
         if item.problem:
             return item.problem
         made = checked_verdict(verdict)
@@ -264,7 +264,7 @@ class Report:
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
         if not self._ids:
-            self.notes.append("holds no verdicts")
+            self.notes.append("has no verdicts")
         if self.texts is not None:
             self.notes.append(self.texts.note())
         if count := self._unread.count:

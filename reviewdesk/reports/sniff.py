@@ -147,7 +147,7 @@ def _decide(look: FirstLook, source: Source) -> Dialect:
     keys = outline.keys
     if not (keys or outline.length or outline.goes_on):
         what = "list" if outline.kind == "array" else "object"
-        raise fail("", f"is an empty {what}: it holds no verdicts", "Write the report again.")
+        raise fail("", f"is an empty {what}: it has no verdicts", "Write the report again.")
     if outline.kind == "object" and "schema" in keys:
         schema = keys["schema"]
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):

@@ -68,7 +68,7 @@ def find(conn: Connection, name: str | None) -> Run:
         raise NotFoundError(f"no run {name!r}", f"Loaded runs: {known}.")
     if len(found) > 1:
         names = ", ".join(run.name for run in found)
-        raise UsageError(f"{name!r} fits several runs: {names}", "Give more of the hash.")
+        raise UsageError(f"{name!r} matches several runs: {names}", "Give more of the hash.")
     return found[0]
 
 

@@ -195,7 +195,7 @@ async def test_lost_ballots_show_in_the_exit_code(
     assert done.code == code
     assert "  juror j0: 3 answered" in done.out.splitlines()
     assert "  juror j1: 0 answered, 3 failed (3 no object)" in done.out.splitlines()
-    assert "  no object: the reply holds no JSON object" in done.out.splitlines()
+    assert "  no object: the reply contains no JSON object" in done.out.splitlines()
     assert ("3 of 15 ballots are lost" in done.lines[-1]) is (code == 1)
     assert (f"--max-failed allows {allowed.removesuffix('%')}" in done.lines[-1]) is (code == 1)
     assert len(room.verdicts()) == 3

@@ -196,7 +196,7 @@ def merged(cuts: list[Cut]) -> list[Cut]:
 class DrawnItem(Struct, frozen=True):
     """What a front end has drawn of an item; it reports this after each frame that differs.
 
-    ``shown`` holds the characters of each response that are on screen, ``top`` is the passage in
+    ``shown`` contains the characters of each response that are on screen, ``top`` is the passage in
     the first line of the pane, and ``height`` counts the pane's lines.
     """
 

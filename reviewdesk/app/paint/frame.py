@@ -333,7 +333,7 @@ def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
         steps = [f"{keymap.first('screen.runs')} shows the other runs."]
         if "open" not in keymap.withheld:
             steps.append(f"{command}open FILE and enter loads a report.")
-        lines = [*paragraph("This run holds no verdicts.", width, Ink.STRONG), Content("")]
+        lines = [*paragraph("This run has no verdicts.", width, Ink.STRONG), Content("")]
         return lines + [row for step in steps for row in paragraph(step, width, Ink.MUTED)]
     return [
         *paragraph("No verdict matches the filter", width, Ink.STRONG),

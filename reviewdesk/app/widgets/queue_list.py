@@ -217,7 +217,7 @@ def legend() -> Document:
     labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
     labels += [
         (DEFERRED, "deferred"),
-        (NOT_TOLD, "labelled by another, told once you label or reveal it"),
+        (NOT_TOLD, "labelled by another, shown once you label or reveal it"),
         (OPEN_WITH, "open with another reviewer"),
     ]
     made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]

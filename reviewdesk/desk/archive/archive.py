@@ -89,7 +89,7 @@ def put_together(
         if isinstance(some, Lost):
             raise UsageError(f"{patterns[place]}: {some.reason}", "Check the address.")
         if not some:
-            raise UsageError(f"{patterns[place]}: no file fits this pattern", "Check the pattern.")
+            raise UsageError(f"{patterns[place]}: no file matches this", "Check the pattern.")
         every.update(some)
     reading = Reading(options, default_reading().max_size if max_size is None else max_size)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:

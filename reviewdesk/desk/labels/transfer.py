@@ -139,7 +139,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
     left = held - found
     gone = run.human_labels - held
     alone = f"; {left} left alone: the item has a label" if left else ""
-    absent = f"; {gone} left out: the desk does not hold the verdict" if gone else ""
+    absent = f"; {gone} left out: the desk does not have the verdict" if gone else ""
     return f"{batches.new} label{'s' * (batches.new != 1)} taken from the file{alone}{absent}"
 
 

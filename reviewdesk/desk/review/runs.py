@@ -47,7 +47,7 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
         raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
     if len(found) > 1:
         candidates = ", ".join(candidate for _, _, candidate in found)
-        raise UsageError(f"{name!r} fits several: {candidates}", "Name one of them, or give --run.")
+        raise UsageError(f"{name!r} matches several: {candidates}", "Name one, or give --run.")
     return found[0][:2]
 
 

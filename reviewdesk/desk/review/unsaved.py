@@ -232,16 +232,16 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     kinds = {**_FACTS[kind], ONCE: str}
     needed = {ONCE, _NEEDED.get(kind, ONCE)}
     if not needed <= facts.keys() <= kinds.keys() or at.tzinfo is None:
-        raise ValueError(f"holds a {kind} with other facts than it has")
+        raise ValueError(f"contains a {kind} with other facts than it has")
     if any(type(value) is not kinds[name] for name, value in facts.items()):
-        raise ValueError(f"holds a {kind} with facts of another type")
+        raise ValueError(f"contains a {kind} with facts of another type")
     for name in _FORMS.keys() & facts.keys():
         _FORMS[name](facts[name])
     if kind in {"undo", "redo"}:
         return UnsavedEdit(at.astimezone(UTC), "", edits.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
     if labels is (given["label"] is None) or given["label"] == Truth.DISPUTED:
-        raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
+        raise ValueError(f"contains a {kind} without a label, or with one that it cannot have")
     label = Truth(given["label"]) if labels else None
     run_hash, verdict, item = (str(given[name]) for name in _PLACE)
     run = runs.by_hash(desk.conn, run_hash)

@@ -196,7 +196,7 @@ class _Sync:
 
                 name = read_header(file.readline(LINE + 1))
                 if f"{CHAINS}/{file_name(name)}" != entry.name:
-                    raise PlaceProblem("holds another chain than its name says")
+                    raise PlaceProblem("contains another chain than its name says")
                 arrival = ArrivingChain(name.desk, name.reviewer, read)
                 here = reviewers.end(conn, name.desk, name.reviewer).seq
                 count = taking.check(arrival)

@@ -183,7 +183,7 @@ def checked_detail(event: ChainEvent) -> dict[str, Any]:
     detail = json_object(event.detail, event.seq)
     for name, value in detail.items():
         if type(value) not in _DETAIL.get(name, (type(value),)):
-            raise ChainProblem(event.seq, f"its {name} is of a wrong kind")
+            raise ChainProblem(event.seq, f"its {name} has the wrong type")
     texts = [*detail.get("tags", ()), *detail.get("hosts", ())]
     wrong = not all(isinstance(text, str) for text in texts)
     # The event of a run holds a hash of its tags under this name.

@@ -140,11 +140,11 @@ def _verdict(reply: str) -> dict[str, Any]:
         if _ANSWERING.search(written):  # otherwise these are braces in prose
             raise problem
     if len(found) > 1:
-        raise UnreadableReply("two_objects", f"the reply holds {len(found)} verdicts, not one")
+        raise UnreadableReply("two_objects", f"the reply contains {len(found)} verdicts, not one")
     if not seen:
-        raise UnreadableReply("no_object", "the reply holds no JSON object")
+        raise UnreadableReply("no_object", "the reply contains no JSON object")
     if not found:
-        raise UnreadableReply("not_a_verdict", "the reply holds JSON, but neither score nor vote")
+        raise UnreadableReply("not_a_verdict", "the reply's JSON has neither score nor vote")
     return found[0]
 
 
@@ -156,7 +156,7 @@ def spans(reply: str) -> Iterator[str]:
         if start is None:
             return
         if count == MAX_STARTS:
-            raise UnreadableReply("too_many", f"the reply holds over {MAX_STARTS} objects")
+            raise UnreadableReply("too_many", f"the reply contains over {MAX_STARTS} objects")
         opening = reply[start.start()]
         depth = 0
         for token in _TOKEN.finditer(reply, start.start()):

@@ -198,11 +198,11 @@ def _answer(found: Mapping[str, Any], body: str, wire: Wire) -> Envelope | Fault
     if not (isinstance(held, list) if places.first else places.needs in found):
         if any(isinstance(found.get(key), str) and found[key] for key in ("message", "detail")):
             return _stated_fault(body, found)
-        text = f"the answer holds no {places.needs}"
+        text = f"the answer has no {places.needs}"
         return Fault(Status.PARSE_FAIL, "not_an_answer", text, Retryable.FEW)
     first = value_at(found, places.first) if places.first else found
     if not isinstance(first, Mapping):
-        return Fault(Status.EMPTY, "empty", "the answer holds no choice")
+        return Fault(Status.EMPTY, "empty", "the answer has no choice")
     if first.get("error") or first.get("finish_reason") == "error":
         return _stated_fault(body, {"error": first.get("error")})
     return _envelope(found, first, places)

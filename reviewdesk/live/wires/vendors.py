@@ -62,7 +62,7 @@ def _wire_url(base: str, wire: Wire) -> str:
         raise TransportError("endpoint", "the base_url is not an http or https address")
     if "@" in parts.netloc:
         raise TransportError(
-            "endpoint", "the base_url holds a user name or password; give a key variable"
+            "endpoint", "the base_url contains a user name or password; give a key variable"
         )
     path = parts.path.rstrip("/") + wire.value
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))

@@ -31,9 +31,9 @@ _SYNTAX = {
     "Expecting ':'": "a colon is missing here",
     "Expecting ','": "a comma or a closing bracket is missing here",
     "Illegal trailing comma": "there is a comma before a closing bracket",
-    "Invalid control character": "a text holds an unescaped control character",
-    "Invalid \\escape": "a text holds an unknown backslash escape",
-    "Invalid \\uXXXX": "a text holds a broken \\u escape",
+    "Invalid control character": "a text contains an unescaped control character",
+    "Invalid \\escape": "a text contains an unknown backslash escape",
+    "Invalid \\uXXXX": "a text contains a broken \\u escape",
     "Extra data": "something follows where the value ends",
 }
 
@@ -102,13 +102,13 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(word: str) -> Any:
-    raise NonStandardJsonError(f"holds {word}, which is not standard JSON", "Write null instead.")
+    raise NonStandardJsonError(f"has {word}, which is not standard JSON", "Write null instead.")
 
 
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise NonStandardJsonError(f"holds the number {show_line(text, 40)}, which is too large")
+        raise NonStandardJsonError(f"contains the number {show_line(text, 40)}, which is too large")
     return value
 
 
@@ -117,7 +117,7 @@ def _int(text: str) -> int:
     if len(text) <= 18:
         return int(text)
     if len(text) > 21 or not -(2**63) <= int(text) < 2**64:
-        problem = f"holds the whole number {show_line(text, 40)}, which is too large"
+        problem = f"contains the whole number {show_line(text, 40)}, which is too large"
         raise NonStandardJsonError(problem)
     return int(text)
 

@@ -168,7 +168,7 @@ class Window:
             skipped += end - self._at
             self._at = end
             if skipped > MAX_ITEM:
-                raise self._fail(self.place(self._at), "holds over 8 MiB of blanks", "")
+                raise self._fail(self.place(self._at), "contains over 8 MiB of blanks", "")
             if found:
                 return found[0]
             if not self.more(CHUNK):

@@ -173,7 +173,7 @@ class _Reader:
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             shown = show_line(text[error.position : error.position + 1])
-            problem = f"holds the character {shown}, which YAML does not allow"
+            problem = f"contains the character {shown}, which YAML does not allow"
             raise SuiteError(self._name, line, problem, "Take it out.") from error
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -280,7 +280,7 @@ class _Reader:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         mended, count = _SURROGATE.subn("\ufffd", text)
         if count and not self._form.tally:
-            problem = "holds half a character (a lone surrogate)"
+            problem = "contains half a character (a lone surrogate)"
             raise self._error(event, problem, "Take it out.")
         if self._form.tally:
             self._form.tally.surrogates += count

@@ -55,7 +55,7 @@ class ZipArchive:
             problem = "is a zip archive that is cut off or damaged, without a directory"
             raise fail("", problem, _MEND) from error
         if len(listed) > max_members:
-            raise fail("", f"holds more than {max_members:,} members", "")
+            raise fail("", f"contains more than {max_members:,} members", "")
         # A writer replaces a member by adding it again, so the last member of a name counts.
         self._infos = {info.filename: info for info in listed}
         end = 0

@@ -318,7 +318,7 @@ class LogArchive:
             window = Window(member, self._fail, ImportTally(lenient=True))
             found = pick(window, _RUN, self._start)
         if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
-            raise self._fail(self._start, "says nothing of a run", "Write the log again.")
+            raise self._fail(self._start, "does not describe a run", "Write the log again.")
         return found
 
     def sample(self, name: str, tally: ImportTally) -> Sample | None:
@@ -359,7 +359,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     keys = look.outline.keys
     if not _fits(look):
         raise fail(
-            "$.eval", "is missing, or says nothing of a run", "An Inspect log begins with it."
+            "$.eval", "is missing, or does not describe a run", "An Inspect log begins with it."
         )
     if look.outline.goes_on:
         raise fail("", "continues after the end of the log", "Remove it.")

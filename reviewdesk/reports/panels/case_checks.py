@@ -43,7 +43,7 @@ def run_checks(case: Case) -> tuple[CheckResult, ...]:
             passed = (reason is None) is not check.negated
             if check.negated:
                 reason = (
-                    None if passed else f"{check.kind} {shown(check.value)} holds, and must not"
+                    None if passed else f"{check.kind} {shown(check.value)} is met, and must not be"
                 )
         except _UndecidedError as error:
             passed = None if isinstance(error, _TimedOutError) else False

@@ -96,7 +96,7 @@ Expression: TypeAlias = Annotated[
 SchemaText: TypeAlias = Annotated[
     dict[str, Any],
     Field(min_length=1),
-    Wanted("a JSON schema that holds something"),
+    Wanted("a JSON schema that is not empty"),
     AfterValidator(_schema),
 ]
 

@@ -88,7 +88,7 @@ def _extra(value: JsonObject | None) -> JsonObject | None:
     try:
         size = len(json.dumps(value))
     except (TypeError, ValueError, RecursionError):
-        raise FieldError((), "holds what JSON cannot say", MEND) from None
+        raise FieldError((), "contains a value that JSON does not have", MEND) from None
     if size > MAX_EXTRA:
         raise FieldError((), f"is longer than {MAX_EXTRA:,} characters", MEND)
     return value

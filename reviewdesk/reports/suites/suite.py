@@ -199,7 +199,7 @@ class MatcherModel(SuitePart):
     @model_validator(mode="after")
     def _is_one(self) -> "MatcherModel":
         if len(self.model_fields_set) != 1:
-            problem = f"must hold one of exact, not, schema, found {len(self.model_fields_set)}"
+            problem = f"must have one of exact, not, schema, found {len(self.model_fields_set)}"
             raise FieldError((), problem)
         return self
 
@@ -409,7 +409,7 @@ class CalibrationGate(Entry):
         self._can_weigh()
         for at, one in enumerate(self.expected or () if self.run is None else ()):
             if one.by is not None:
-                problem = "has by, and a labels file holds no run to split"
+                problem = "has by, and a labels file has no run to split"
                 raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
             if one.target in ASKED:
                 problem = f"{one.target} needs run, whose labels answer the question"
@@ -475,7 +475,7 @@ class SuiteModel(SuitePart):
     @model_validator(mode="after")
     def _has_gates(self) -> "SuiteModel":
         if self.jury is None and self.calibration is None:
-            raise FieldError((), "holds no gates", "Write a list under jury: or calibration:.")
+            raise FieldError((), "has no gates", "Write a list under jury: or calibration:.")
         return self
 
 

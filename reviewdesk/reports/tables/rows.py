@@ -47,8 +47,8 @@ _BLOCK = 1 << 18
 _DELIMITERS = (",", ";", "\t", "|")
 _SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
-    "new-line char": ("holds a carriage return outside quotes", "End lines with LF or CRLF."),
-    "field larger": ("holds a field of over 8 MiB", ""),
+    "new-line char": ("contains a carriage return outside quotes", "End lines with LF or CRLF."),
+    "field larger": ("contains a field of over 8 MiB", ""),
 }
 
 

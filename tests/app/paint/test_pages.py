@@ -28,6 +28,6 @@ def test_a_run_without_verdicts_says_where_to_go_from_here(tmp_path: Path) -> No
         [content.plain for content in nothing_lines(session, keys, 100)]
         for keys in (keymap, keymap.without(OF_MACHINE))
     )
-    assert here[0] == there[0] == "This run holds no verdicts."
+    assert here[0] == there[0] == "This run has no verdicts."
     assert here[2:] == ["f5 shows the other runs.", ":open FILE and enter loads a report."]
     assert there[2:] == here[2:3]

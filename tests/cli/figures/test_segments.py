@@ -119,7 +119,7 @@ def test_a_gate_holds_the_worst_segment_and_the_band(
     [
         (b"accuracy_low, by: tag", b"ece, by: tag", "has by beside ece, which is not split"),
         (b"by: tag", b"by: colour", "colour"),
-        (b"run: run", b"labels: l.jsonl", "a labels file holds no run to split"),
+        (b"run: run", b"labels: l.jsonl", "a labels file has no run to split"),
     ],
 )
 def test_splits_that_no_suite_may_have(

@@ -182,7 +182,7 @@ def test_which_rows_fit(rich: Cli, write: Write, row: dict[str, str], fits: bool
     told = json.loads(done.out)
     assert (told["labelled"], told["unknown"]) == (int(fits), int(not fits))
     assert done.code == (0 if fits else 1)
-    assert any("no verdict of run fits line 1" in line for line in done.lines) is not fits
+    assert any("no verdict of run matches line 1" in line for line in done.lines) is not fits
 
 
 def test_a_content_hash_alone_names_the_content(rich: Cli, write: Write) -> None:
@@ -273,7 +273,7 @@ def test_a_dry_run_names_every_conflict_and_records_nothing(cli: Cli, write: Wri
     done = cli("labels", "import", path, "--dry-run")
     assert done.code == 0
     assert "nothing recorded; it would be: 10 rows, 1 labelled, 1 of them new" in done.out
-    assert "fits line 5, 6, 7, 8, 9, 10, 11\n" in done.err
+    assert "matches line 5, 6, 7, 8, 9, 10, 11\n" in done.err
     assert (
         f"line 2: v0 by {before['reviewer']} is pass on the desk and fail in the file" in done.err
     )
@@ -312,4 +312,4 @@ def test_a_format_and_a_tool_exclude_each_other(rich: Cli) -> None:
     done = rich("labels", "export", "--for", "langfuse", "--format", "csv")
     assert (done.code, "--for and --format exclude each other" in done.err) == (2, True)
     done = rich("labels", "export", "--for", "langfuse")
-    assert (done.code, done.out, "hold no id of langfuse" in done.err) == (0, "", True)
+    assert (done.code, done.out, "have no id of langfuse" in done.err) == (0, "", True)

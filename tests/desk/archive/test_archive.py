@@ -119,7 +119,7 @@ def test_a_part_whose_workers_die_is_left_out_of_the_draw(tmp_path: Path, readin
 
 
 def test_no_part_and_no_match_leave_the_desk_empty(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no file fits this pattern"):
+    with pytest.raises(UsageError, match="no file matches this"):
         archive(tmp_path / "archive.db", str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match="no part can be read"):
         archive(tmp_path / "archive.db", str(tmp_path / "absent.jsonl"))
@@ -132,7 +132,7 @@ def test_labels_of_the_parts_are_taken_where_the_verdict_is_held(tmp_path: Path)
     parts = write_parts(tmp_path / "parts", CALM, 2)
     made = archive(tmp_path / "archive.db", *parts, import_labels=True)
     held = made.run.verdicts
-    gone = f"{60 - held} left out: the desk does not hold the verdict"
+    gone = f"{60 - held} left out: the desk does not have the verdict"
     assert made.notes == (f"{held} labels taken from the file; {gone}",)
 
 

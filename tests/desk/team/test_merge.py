@@ -222,8 +222,8 @@ COUNTERS = {
     "none": ("{}", "has no counter"),
     "the same": ('{"counter":2}', "its counter 2 does not follow 2"),
     "a leap": ('{"counter":99999999999}', "its counter 99999999999 does not follow 2"),
-    "no number": ('{"counter":"9"}', "its counter is of a wrong kind"),
-    "a bad note": ('{"counter":3,"note":7}', "its note is of a wrong kind"),
+    "no number": ('{"counter":"9"}', "its counter has the wrong type"),
+    "a bad note": ('{"counter":3,"note":7}', "its note has the wrong type"),
     "no JSON": ('{"counter":NaN}', "is not JSON"),
 }
 

@@ -201,9 +201,9 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "renamed": (
         replaced(b'"reviewer":"ann"', b'"reviewer":"bob"'),
-        "holds another chain than its name says",
+        "contains another chain than its name says",
     ),
-    "upwards": (written(upwards), "holds another chain than its name says"),
+    "upwards": (written(upwards), "contains another chain than its name says"),
     "swollen": (
         lambda path: os.truncate(path, (1 << 30) + 1),
         "is larger than its kind of file may be",

@@ -131,7 +131,7 @@ def test_an_error_among_many_names_its_place(at: int) -> None:
     text = '{"schema": "reviewdesk.report/1", "verdicts": [\n' + ",\n".join(lines) + "\n]}"
     with pytest.raises(ReportError) as caught:
         list(read(Source.from_bytes("r.json", text.encode())).verdicts())
-    assert f"r.json: $.verdicts[{at}]: holds NaN, which is not standard JSON" in str(caught.value)
+    assert f"r.json: $.verdicts[{at}]: has NaN, which is not standard JSON" in str(caught.value)
     lines[at] = lines[at].replace("NaN", "1 1")
     text = '{"schema": "reviewdesk.report/1", "verdicts": [\n' + ",\n".join(lines) + "\n]}"
     with pytest.raises(ReportError) as caught:

@@ -160,8 +160,8 @@ def test_an_unknown_format_is_a_usage_error() -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"[]", "is an empty list: it holds no verdicts"),
-        (b" {}\n", "is an empty object: it holds no verdicts"),
+        (b"[]", "is an empty list: it has no verdicts"),
+        (b" {}\n", "is an empty object: it has no verdicts"),
         (b"hello", 'is not a report: it starts with "hello"'),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image"),
         (b"PK\x03\x04", "is a zip archive"),
@@ -189,12 +189,12 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b'{"schema": "reviewdesk.report/1", "verdicts": {}}', "$.verdicts: must be a list"),
         (_document(_verdict("a"))[:60], "ends in the middle of a value"),
         (_document() + b"x", "continues after the end"),
-        (_document(_verdict("a", meta={"x": float("nan")})), "$.verdicts[0]: holds NaN"),
+        (_document(_verdict("a", meta={"x": float("nan")})), "$.verdicts[0]: has NaN"),
         (b'{"schema": "reviewdesk.report/1", "meta": {"a": 1, "a": 2}}', '$.meta: has the key "a"'),
         (b'{"schema": "x", "schema": "x"}', '$: has the key "schema" twice'),
-        (b'{"schema": "reviewdesk.report/1", "a": 1e999}', "$.a: holds the number 1e999, which"),
-        (b'{"a": 123456789012345678901234567890}', "$.a: holds the whole number 1234"),
-        (b'{"a": ' + b"9" * 10_000 + b"}", "$.a: holds the whole number 9999"),
+        (b'{"schema": "reviewdesk.report/1", "a": 1e999}', "$.a: contains the number 1e999, which"),
+        (b'{"a": 123456789012345678901234567890}', "$.a: contains the whole number 1234"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "$.a: contains the whole number 9999"),
         (b'{"a": ' + b"[" * 66 + b"]" * 66 + b"}", "$.a[0]: is nested more than 64"),
         (b'{"a": ' + b'{"a":' * 50_000, "is nested more than 64"),
         (b"[" * 200_000, "is nested more than 64"),
@@ -202,7 +202,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b'{"a": 1\n"b": 2}', 'line 2, column 1: is not JSON: must be ","'),
         (b"{'a': 1}", "line 1, column 2: is not JSON: a key in double quotes"),
         (b'{"a": tru}', "line 1, column 7: is not JSON: a value is missing here"),
-        (b'{"a": "\x01"}', "line 1, column 8: is not JSON: a text holds an unescaped control"),
+        (b'{"a": "\x01"}', "line 1, column 8: is not JSON: a text contains an unescaped"),
         (_lines(HEADER) + b'{"id": \n', "line 2, column"),
         (_lines(HEADER, [1]), "line 2: $: must be an object, found [1]"),
         (b"\0\x01\0\x02", "contains a NUL byte (byte 0)"),
@@ -228,7 +228,7 @@ def test_blank_lines_are_skipped_and_counted() -> None:
 def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
     for options in ({}, {"format": "canonical"}, {"format": "canonical-jsonl"}):
         report, bodies = _open(data, **options)
-        assert (report.header, bodies, report.notes) == (HEADER, [], ["holds no verdicts"])
+        assert (report.header, bodies, report.notes) == (HEADER, [], ["has no verdicts"])
 
 
 def test_leading_blanks_of_any_length_are_skipped() -> None:

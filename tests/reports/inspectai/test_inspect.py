@@ -321,7 +321,7 @@ def test_a_run_that_did_not_end_is_noted(status: str, note: str) -> None:
 
 def test_what_is_no_log_is_refused_under_its_name() -> None:
     for document in ({"samples": [sample()]}, {"eval": {}, "samples": [sample()]}, [log(sample())]):
-        with pytest.raises(ReportError, match=r"\$\.eval: is missing, or says nothing of a run"):
+        with pytest.raises(ReportError, match=r"\$\.eval: is missing, or does not describe a run"):
             opened(document, format="inspect")
     with pytest.raises(ReportError, match="continues after the end of the log"):
         opened(json.dumps(log(sample())).encode() * 2)

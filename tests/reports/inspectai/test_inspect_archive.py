@@ -174,7 +174,7 @@ def test_other_archives_are_refused_with_what_is_in_them() -> None:
     refused = _refusal(archive({"a\x1b.txt": b"x"}))
     assert "is a zip archive without an Inspect log: there is no header.json in it (a" in refused
     assert "(nothing)" in _refusal(archive({}))
-    assert "says nothing of a run" in _refusal(archive({"header.json": b"[]"}))
+    assert "does not describe a run" in _refusal(archive({"header.json": b"[]"}))
     assert "is a zip archive, of which only an Inspect .eval log" in _refusal(
         archive(members(LOG)), format="canonical"
     )
@@ -215,7 +215,7 @@ def test_too_many_members_are_refused() -> None:
     data = archive(members(LOG))
     fail = failing(Source.from_bytes("log.eval", data))
     assert len(ZipArchive(io.BytesIO(data), fail, 1 << 20, 4).names) == 4
-    with pytest.raises(ReportError, match="holds more than 3 members"):
+    with pytest.raises(ReportError, match="contains more than 3 members"):
         ZipArchive(io.BytesIO(data), fail, 1 << 20, 3)
 
 

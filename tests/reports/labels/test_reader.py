@@ -114,7 +114,7 @@ def test_a_json_array_counts_lines() -> None:
         ({**PAIR, "colour": 1}, 'has the key "colour"'),
         ({**FULL, "weight": -1}, "weight must be a number, 0 or more, found -1"),
         ({**FULL, "confidence_source": "score"}, 'confidence_source is "score"'),
-        ('{"confidence": NaN, "correct": true}', "holds NaN"),
+        ('{"confidence": NaN, "correct": true}', "has NaN"),
         ('{"confidence": 1e999, "correct": true}', "too large"),
         ('{"confidence": 0.5, "correct": true', "is not JSON"),
         ('{"correct": true, "correct": true}', "twice"),

@@ -149,8 +149,8 @@ def test_checks_are_an_object_of_kinds_or_a_list_of_such(
         ({"checks": [{"regex": "("}]}, "$.checks[0].regex: is not a regular expression"),
         ({"checks": {"regex": "x" * 1001}}, "$.checks.regex: must be a regular expression of 1"),
         ({"checks": {"schema": {"type": 3}}}, "$.checks.schema: is not a JSON schema"),
-        ({"checks": {"schema": {}}}, "$.checks.schema: must be a JSON schema that holds something"),
-        ({"checks": {"schema": []}}, "$.checks.schema: must be a JSON schema that holds something"),
+        ({"checks": {"schema": {}}}, "$.checks.schema: must be a JSON schema that is not empty"),
+        ({"checks": {"schema": []}}, "$.checks.schema: must be a JSON schema that is not empty"),
         (
             {"checks": {"schema": {"items": [{"$ref": "https://x.example/s"}]}}},
             '$.checks.schema.items[0]["$ref"]: refers to another document. Refer to #/$defs',

@@ -208,7 +208,7 @@ def test_a_bad_file_is_one_line(name: str, text: str, told: str, folder: Path) -
     ("data", "told"),
     [
         (b"name: \xff\n", "panel.yaml:1: is not UTF-8 text. Save it as UTF-8."),
-        (b"name: a\x07b\n", "panel.yaml:1: holds the character"),
+        (b"name: a\x07b\n", "panel.yaml:1: contains the character"),
         (b"[" * 100_000, "panel.yaml:1: is nested more than 16 levels deep"),
         (b"#" * (MAX_BYTES + 1), "panel.yaml: is over 256 KiB of YAML. Is it the right file?"),
     ],

@@ -133,7 +133,7 @@ MATCHER = "{ exact: 1 }"
 JUDGE = "calibration:\n  - name: n\n    labels: l.jsonl\n"
 WRONG: dict[str, tuple[str, int, str]] = {
     "a list": ("- a\n", 1, "$: must be a mapping that describes a suite"),
-    "no gates": ("{}\n", 1, "holds no gates"),
+    "no gates": ("{}\n", 1, "has no gates"),
     "an empty list": ("jury: []\n", 1, "jury: must be a list of 1 or more, found 0"),
     "no list": ("jury: 3\n", 1, "jury: must be a list, found 3"),
     "an unknown block": (ENTRY + "tools: []\n", 7, "$.tools: is not a key of a suite"),
@@ -165,7 +165,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
         6,
         "must be a mapping that describes a matcher, found 1",
     ),
-    "an empty matcher": (changed(MATCHER, "{}"), 6, "must hold one of exact, not, schema, found 0"),
+    "an empty matcher": (changed(MATCHER, "{}"), 6, "must have one of exact, not, schema, found 0"),
     "two matchers": (changed(MATCHER, "{exact: 1, schema: {minimum: 1}}"), 6, "found 2"),
     "an unknown matcher": (changed(MATCHER, "{contains: x}"), 6, "Known: exact, not, schema."),
     "exact of a text": (changed(MATCHER, "{exact: no}"), 6, 'never "no"'),

@@ -20,7 +20,7 @@ BIG = b"x" * (8 << 20)
         (HEAD + b"\n\n", "is a table without rows"),
         (HEAD + b'a,"j,0.5\nb,j,1\n', "line 2: opens a quote that does not end"),
         (HEAD + b'a,"j"x,0.5\n', "line 2: is not CSV: ',' expected after '\"'"),
-        (HEAD + b"a,j,1\n\rb,j,1\n", "line 3: holds a carriage return outside quotes"),
+        (HEAD + b"a,j,1\n\rb,j,1\n", "line 3: contains a carriage return outside quotes"),
         (HEAD + b"a,j\0,1\n", "line 2: contains a NUL byte (byte 20)"),
         (HEAD + b"a,\xff,1\n", "line 2: is not UTF-8 text (byte 19)"),
         (HEAD + b"a,j,1\n" * 12_000 + b"b,\0,1\n", "line 12002: contains a NUL byte"),

@@ -277,7 +277,7 @@ def test_what_is_no_test_case_is_named(broken: Any, text: str) -> None:
 
 
 def test_without_a_metric_there_is_nothing_to_review() -> None:
-    assert "holds no test case with a metric" in refusal(run(case()))
+    assert "has no test case with a metric" in refusal(run(case()))
     report, bodies = opened(run(case(), case(metric())))
     assert len(bodies) == 1
     assert report.notes == ["a test case without a metric is left out (1x)"]
