@@ -166,11 +166,7 @@ def write_new(
         # The other load is complete, was cancelled, or has died.
         if (known := runs.by_hash(desk.conn, new.hash)) is not None:
             return known, False
-    with (
-        garbage_waits(),
-        hidden_runs.holding(desk.conn, hidden) as hold,
-        ExitStack() as whole,
-    ):
+    with garbage_waits(), hidden_runs.holding(desk.conn, hidden) as hold, ExitStack() as whole:
         ingest = Ingest(hold, new, partial(_told, progress), whole)
         found = read(ingest)
         ingest.write_rows(found)

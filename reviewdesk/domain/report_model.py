@@ -25,10 +25,7 @@ Ordinal = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)
 Vote = Annotated[bool, _of("true, false or null")] | None
 Name = Annotated[str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)]
 Quorum = (
-    Annotated[
-        float,
-        _of('a number above 0 and at most 1, or a fraction such as "2/3"', gt=0, le=1),
-    ]
+    Annotated[float, _of('a number above 0 and at most 1, or a fraction such as "2/3"', gt=0, le=1)]
     | Annotated[str, Meta(pattern="^[0-9]+/[0-9]+$")]
     | None
 )

@@ -320,10 +320,7 @@ async def ask_all(
     return batch.counts
 
 
-def hosts(
-    calls: Mapping[Juror, int],
-    environment: Mapping[str, str],
-) -> ConsentPlan:
+def hosts(calls: Mapping[Juror, int], environment: Mapping[str, str]) -> ConsentPlan:
     """Return the hosts of jurors with the calls to each, and which of their keys are missing.
 
     Raise TransportError if a juror's address cannot be used.
@@ -467,10 +464,7 @@ class Survey:
         return answer_of(call, exchange, self._hidden[call.juror])
 
 
-def plan(
-    calls: Sequence[Call],
-    environment: Mapping[str, str],
-) -> ConsentPlan:
+def plan(calls: Sequence[Call], environment: Mapping[str, str]) -> ConsentPlan:
     """Sum up what the calls would send, one attempt each; may raise TransportError."""
     found = Survey(environment)
     found.add(CaseCalls(calls))

@@ -167,10 +167,7 @@ class RunLabels:
         return None
 
     def next_undecided(
-        self,
-        keys: "array[int]",
-        after: int,
-        again: Mapping[int, bool | None],
+        self, keys: "array[int]", after: int, again: Mapping[int, bool | None]
     ) -> int | None:
         """Return the index of the next verdict without a label after ``after``, or ``None``.
 
@@ -286,10 +283,7 @@ def row_and_note(
 
 
 def rows(
-    conn: Connection,
-    wanted: Sequence[int],
-    reviewer: str,
-    withheld: Withheld = NOT_WITHHELD,
+    conn: Connection, wanted: Sequence[int], reviewer: str, withheld: Withheld = NOT_WITHHELD
 ) -> list[QueueRow]:
     """Return the queue rows of the given verdicts, in that order, without the unknown ones.
 

@@ -56,10 +56,7 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
             "use --format full"
         )
     rows = tuple(
-        {
-            "confidence": float(made.rows.confidence[at]),
-            "correct": bool(made.rows.correct[at]),
-        }
+        {"confidence": float(made.rows.confidence[at]), "correct": bool(made.rows.correct[at])}
         for at in kept
     )
     told = (*warnings, *_blocking(desk, run, made))

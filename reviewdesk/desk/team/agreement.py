@@ -92,11 +92,7 @@ def people_err(desk: Desk, run: Run) -> ReviewerError | None:
 
 
 def _error(
-    desk: Desk,
-    rows: Sequence[LabelledRow],
-    totals: RunFigures,
-    given: _Given,
-    names: Sequence[str],
+    desk: Desk, rows: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
 ) -> ReviewerError:
     """Estimate how often people err from the items that the desk chose for a second opinion.
 

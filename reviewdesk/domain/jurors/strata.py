@@ -58,11 +58,7 @@ class Labels(Struct, frozen=True):
     test: Ints
 
     @staticmethod
-    def of(
-        keys: Sequence[int],
-        strata: Sequence[int],
-        labelled: Sequence[LabelledRow],
-    ) -> "Labels":
+    def of(keys: Sequence[int], strata: Sequence[int], labelled: Sequence[LabelledRow]) -> "Labels":
         """Arrange the labels of a run into columns over all ``keys`` and ``strata``.
 
         A label of an unseen response is left out, so that a stratum with one is not fully labelled.
@@ -186,12 +182,7 @@ def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
 
 
 def compare(
-    to: str,
-    one: Small,
-    two: Small,
-    labels: Labels,
-    z: float = Z,
-    target: Target = Target.RUN,
+    to: str, one: Small, two: Small, labels: Labels, z: float = Z, target: Target = Target.RUN
 ) -> Difference:
     """Compare the accuracy of two raters, paired on the verdicts that both decided."""
     both = (one >= 0) & (two >= 0)
@@ -308,9 +299,7 @@ def kappas(
     kept = np.zeros(len(found), np.bool_)
     kept[list(rows)] = True
     within = replace(
-        labels,
-        truth=np.where(kept, labels.truth, np.int8(NOTHING)),
-        counted=labels.counted & kept,
+        labels, truth=np.where(kept, labels.truth, np.int8(NOTHING)), counted=labels.counted & kept
     )
     return {name: quoted_kappa(voted(cast, within)[0]) for name, cast in votes_of(found).items()}
 

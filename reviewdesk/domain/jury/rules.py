@@ -81,9 +81,7 @@ class Trim(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def trim_count(
-    n: int,
-    fraction: float = DEFAULT_TRIM_FRACTION,
-    rounding: Rounding | str = Rounding.DOWN,
+    n: int, fraction: float = DEFAULT_TRIM_FRACTION, rounding: Rounding | str = Rounding.DOWN
 ) -> int:
     """Return how many of ``n`` scores are dropped at each end.
 

@@ -413,10 +413,7 @@ SIMULATED = ("accuracy", "should_pass", "specificity", "sensitivity", "gap", "br
 
 
 def simulate(
-    made: LabelledRows,
-    every: Sequence[LabelledRow],
-    sums: Mapping[int, ConfidenceSums],
-    runs: int,
+    made: LabelledRows, every: Sequence[LabelledRow], sums: Mapping[int, ConfidenceSums], runs: int
 ) -> tuple[SimulatedFigure, ...]:
     """Draw ``runs`` runs like the one at hand and check the intervals for this run.
 

@@ -181,10 +181,7 @@ class PanelSpec:
     rubric: str | None = None
 
     def body(
-        self,
-        case: Case,
-        jurors: Sequence[CanonicalBallot],
-        checks: Sequence[CanonicalCheck] = (),
+        self, case: Case, jurors: Sequence[CanonicalBallot], checks: Sequence[CanonicalCheck] = ()
     ) -> CanonicalVerdict:
         """Return what is known of a verdict on a case before the rule is applied."""
         rule = self.rule
