@@ -341,11 +341,11 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     fitting, whole = (cut_apart(names, room - marks, tail=first.tail) for room in (sizes[0], width))
     columns = [one.columns[at] for at in kept]
     found: list[Lines] = [_drawn(heads, kept, sizes, columns, gap, width)]
-    for row, name, longer in zip(grid, fitting, whole, strict=True):
+    for (head, *rest), name, longer in zip(grid, fitting, whole, strict=True):
         alone = first.folds and name.plain != longer.plain
-        cell = Content("") if alone else row[0][:marks] + name
-        lines = [row[0][:marks] + longer] if alone else []
-        lines += _drawn([cell, *row[1:]], kept, sizes, columns, gap, width)
+        cell = Content("") if alone else head[:marks] + name
+        lines = [head[:marks] + longer] if alone else []
+        lines += _drawn([cell, *rest], kept, sizes, columns, gap, width)
         if one.stops:
             lines[0] = lines[0].stylize(STOP)
         found.append(lines)
