@@ -118,7 +118,9 @@ def write_run(
 
 
 def check_target(own: Path, path: Path, *, force: bool) -> None:
-    """Raise UsageError if a path is a file of the desk ``own``, or taken and not to be replaced."""
+    """Raise UsageError for a folder, a file of the desk ``own``, or what may not be replaced."""
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder", "Name another file.")
     if is_own_file(own, path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and is_taken(path):

@@ -40,6 +40,7 @@ def test_a_file_is_replaced_with_force_only(
     assert target.read_bytes() == b"mine"
     assert desk(*command, "-o", target, "--force").code == 0
     assert target.read_bytes() != b"mine"
+    assert "already exists" not in desk(*command, "-o", tmp_path).err, "it is a folder"
 
 
 @pytest.mark.parametrize("command", EXPORTS, ids=" ".join)
