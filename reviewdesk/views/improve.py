@@ -23,10 +23,7 @@ from reviewdesk.views.document import (
 from reviewdesk.views.words import plural
 
 _MOST = 20
-_OPEN = (
-    "Labels that were not given blind are among them: people lean towards an answer that they "
-    "see, so the panel looks better than it is."
-)
+LEANING = "People lean towards an answer that they see, so the panel looks better than it is."
 _SAYS = {
     TryVerdict.BETTER: ("The candidate is better than its parent.", Tone.PASS),
     TryVerdict.NOT_SHOWN: (
@@ -106,7 +103,8 @@ def _split(labels: SplitLabels) -> Section:
         facts.append(Fact("later", came))
     if labels.left_out:
         facts.append(Fact("left out", f"{plural(labels.left_out, 'label')} not given blind"))
-    note = (Paragraph(_OPEN, Tone.WARN),) if split.open_labels else ()
+    text = f"Labels not given blind are among them. {LEANING}"
+    note = (Paragraph(text, Tone.WARN),) if split.open_labels else ()
     return Section("Split", (Facts(tuple(facts)), *note))
 
 

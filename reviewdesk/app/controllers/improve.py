@@ -39,11 +39,6 @@ from reviewdesk.views.words import money
 if TYPE_CHECKING:
     from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
 
-_OPEN = (
-    "People lean towards an answer that they see, so that the panel looks better than it is. "
-    "Labels given blind are few: "
-)
-
 
 class _Read(Struct, frozen=True):
     """What the page shows of a run and of the panel file that is improved."""
@@ -158,7 +153,8 @@ def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = Fa
             _again(core, found, at=0)
         elif found.labels.left_out and not open_labels:
             again = partial(_split, core, found, open_labels=True)
-            core.ask_yes("Split labels not given blind, too?", f"{_OPEN}{error.message}.", again)
+            why = f"{error.message}. {views.LEANING}"
+            core.ask_yes("Split labels not given blind, too?", why, again)
         else:
             core.complain(error)
 
