@@ -20,7 +20,13 @@ from reviewdesk.domain.stats.calibration_page import (
 )
 from reviewdesk.domain.stats.figures import Bin, Estimate, Fit, NullEce, PanelIntervals, Target
 from reviewdesk.views import words
-from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
+from reviewdesk.views.conclusion import (
+    conclusion,
+    file_conclusion,
+    named_design,
+    next_steps,
+    progress,
+)
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -407,7 +413,7 @@ def _which_items(page: CalibrationPage) -> Section:
         blocks.append(Paragraph(text, Tone.MUTED))
     blocks += [Paragraph(text, Tone.WARN) for text in page.missing]
     blocks += _worst(page)
-    return Section("Which items?", tuple(blocks), DESIGNS[page.calibration.design])
+    return Section("Which items?", tuple(blocks), DESIGNS[named_design(page)])
 
 
 def _worst(page: CalibrationPage) -> list[Block]:

@@ -68,7 +68,8 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     if blind:
         return _section(_BLIND)
     if not design.stands:
-        return _section(f"Not yet: {_WHY_NOT.get(design, DESIGNS[design])}.")
+        named = named_design(page)
+        return _section(f"Not yet: {_WHY_NOT.get(named, DESIGNS[named])}.")
     if line.n < FEWEST and design is Design.CENSUS:
         one = "the one decided verdict has"
         every = one if line.n == 1 else f"all {line.n} decided verdicts have"
@@ -85,6 +86,13 @@ def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         page.honest.low,
     )
     return _section(_answer(evidence))
+
+
+def named_design(page: CalibrationPage) -> Design:
+    """Return the design in words for people: one group lacks a label if another of the rest has."""
+    design = page.calibration.design
+    others = any(one.counted for one in page.strata if one.name.startswith("rest/"))
+    return Design.PARTIAL if others and design is Design.ESCALATED_ONLY else design
 
 
 def progress(page: CalibrationPage) -> str:

@@ -225,7 +225,7 @@ def flags(item: Item, lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
     return (
         *(replace(one, lines=most) for one, most in zip(loud, lines, strict=True)),
-        *([Paragraph(joined(names, "  "), lead="  ", indent=2)] if names else []),
+        *([Paragraph(joined(names, " · "), lead="  ", indent=2)] if names else []),
     )
 
 

@@ -187,7 +187,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
             self.front.act(partial(controller.handle, name, late))
 
 
-FRAME = 6
+FRAME = 5
 """The lines around a pane: header, its title, status, strip and footer."""
 SOON = 0.15
 """Seconds within which an item follows the one before while a key is held."""
@@ -266,7 +266,8 @@ def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
     session = state.session
     if session.item is None or session.hidden:
         return no_lines
-    room = state.panes.height - FRAME
+    below = bool(state.figures.blockers), bool(state.reasons), state.asking is not None
+    room = state.panes.height - FRAME - sum(below)
     keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
     return partial(jury_lines, session.item, state.reruns, keys, state.reading, room)
 
