@@ -46,15 +46,19 @@ class Sign(Struct, frozen=True):
     expression: str
     then: str = ""
     """A pattern, in lower case, of what follows a hint of the first group in every match."""
+    before: str = ""
+    """Of every other match, a pattern in the six words before, where a hyphen counts as a blank."""
 
 
-def _sign(kind: InjectionKind, hints: str, *patterns: str, then: str = "") -> Sign:
+def _sign(
+    kind: InjectionKind, hints: str, *patterns: str, then: str = "", before: str = ""
+) -> Sign:
     """Make a sign of hints in groups (``;`` and ``&``); long runs are bounded, so none is slow."""
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
     whole = "|".join(patterns)
     for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
         whole = whole.replace(run, bounded)
-    return Sign(kind, groups, whole, then)
+    return Sign(kind, groups, whole, then, before)
 
 
 _DROP = r"\b(?:ignore|disregard|forget|override|do\s+not\s+follow|don't\s+follow)\s+"
@@ -105,6 +109,8 @@ SIGNS = (
         "apply & instructions;rubric;criteria",
         r"\b(?:instructions|rubric|criteria)\s+(?:above\s+)?(?:no\s+longer|do\s+not|does\s+not)\s+"
         r"apply\b",
+        then="(?!)",
+        before=r"\b(?:longer|not)\b",
     ),
     _sign(
         InjectionKind.ADDRESS,
@@ -119,11 +125,15 @@ SIGNS = (
         r"\bas\s+(?:an?|the|my)\s+judge,?\s+you\s+(?:must|shall|will|should|have\s+to|need\s+to)\s+"
         r"(?:only\s+|now\s+)?(?:output|print|emit|say|return|respond(?:\s+with)?|reply(?:\s+with)?|"
         r"answer(?:\s+with)?)\s+[\"'`]?(?:pass\b|true\b|yes\b|correct\b|10\b|1\.0\b|\[\[)",
+        then=r"s?,?\s+you",
+        before=r"\b(?:(?:you're|you are|dear|hello|hey|hi)\b|note|notice|message|attention|"
+        r"instruction|memo)",
     ),
     _sign(
         InjectionKind.ADDRESS,
         "grading;judging;evaluating;scoring & if & you",
         r"\bif\s+you\s+are\s+(?:\w+\s+){0,3}(?:grading|judging|evaluating|scoring)\s+(?:this|my)\b",
+        then=r"\s+(?:this|my)",
     ),
     _sign(
         InjectionKind.DEMAND,

@@ -29,10 +29,28 @@ for _sign in range(len(SIGNS)):
         _HINTS.setdefault(_code, []).append((_hint, _start, _sign))
 
 
+_WORDS = 6
+_NEAR = 300
+"""The number of bytes in which these words are looked for."""
+
+
 @cache
 def _then(sign: int) -> re.Pattern[bytes]:
     """Return what follows a hint in UTF-8; any byte beyond ASCII may be of a blank."""
     return re.compile(SIGNS[sign].then.replace(r"\s", r"[\s\x1c-\x1f\x80-\xff]").encode())
+
+
+def _may_match(sign: int, data: bytes, start: int, end: int) -> bool:
+    """Return whether what stands around a hint of a sign may be that of a match."""
+    if _then(sign).match(data, end):
+        return True
+    if not (before := SIGNS[sign].before):
+        return False
+    first = max(0, start - _NEAR)
+    near = data[first:start].decode(errors="replace").replace("-", " ").rsplit(None, _WORDS)
+    # Fewer words are all there are, or are very long, or there are many blanks.
+    few = len(near) <= _WORDS
+    return (few and first > 0) or bool(re.search(before, " ".join(near if few else near[1:])))
 
 
 def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
@@ -76,8 +94,9 @@ def _hinted(texts: Sequence[str]) -> list[int]:
             near = first + np.flatnonzero(_MAY_BE[_slots(fours[first : first + _AT_ONCE])])
             for code, at in zip(fours[near].tolist(), (4 * near + start).tolist(), strict=True):
                 for hint, before, sign in _HINTS.get(code, ()):
-                    end = at - before + len(hint)
-                    if data.startswith(hint, at - before) and _then(sign).match(data, end):
+                    begin = at - before
+                    end = begin + len(hint)
+                    if data[begin:end] == hint and _may_match(sign, data, begin, end):
                         found[bisect(ends, at)] |= 1 << sign
     letters = np.frombuffer(data, np.uint8)
     for first in range(0, len(letters), _AT_ONCE):
