@@ -51,10 +51,6 @@ def desk_path() -> Path | None:
     return Path(named) if named else None
 
 
-ALL_OPTIONS = "reviewdesk.all"
-"""The key of a context's ``meta`` that is set if the help lists every option."""
-
-
 def _every(ctx: click.Context) -> Iterator[click.Context]:
     """Yield the context of a command and of all commands below it."""
     yield ctx
@@ -66,7 +62,7 @@ def _every(ctx: click.Context) -> Iterator[click.Context]:
 
 def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        ctx.meta[ALL_OPTIONS] = True
+        ctx.meta["reviewdesk.all"] = True
         click.echo("\n\n".join(one.get_help() for one in _every(ctx)))
         ctx.exit()
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from reviewdesk.cli import terminal
 from reviewdesk.cli.common import (
-    ALL_OPTIONS,
     ProgressLine,
     choice,
     complete_runs,
@@ -104,7 +103,7 @@ class ShortHelp(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options; without ``--help-all``, the most used."""
-        every = ALL_OPTIONS in ctx.meta
+        every = "reviewdesk.all" in ctx.meta
         shown = [
             one
             for one in self.get_params(ctx)

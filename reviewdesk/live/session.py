@@ -99,10 +99,6 @@ NOTICEABLE = 10.0
 """The least seconds of a pause that is reported."""
 
 
-_MOST: Final = {"concurrency": 1000, "per_host": 1000, "deadline": 86_400, "max_wait": 86_400}
-"""The most of each limit; all are above 0."""
-
-
 class RunLimits(Struct, frozen=True):
     """The limits that a person sets for a run: money, open calls, time, and lost ballots."""
 
@@ -118,13 +114,11 @@ class RunLimits(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Raise UsageError for a limit that no run can keep."""
-        for name, most in _MOST.items():
+        for name in ("concurrency", "per_host", "deadline", "max_wait", "max_cost"):
             value = getattr(self, name)
-            if value is not None and not 0 < value <= most:
-                hint = f"Give a number above 0, at most {most:,}."
-                raise UsageError(f"{name} cannot be {value!r}", hint)
-        if self.max_cost is not None and not 0 <= self.max_cost < math.inf:
-            raise UsageError(f"max_cost cannot be {self.max_cost!r}", "Give an amount in dollars.")
+            free = name == "max_cost" and value == 0
+            if value is not None and not free and not 0 < value < math.inf:
+                raise UsageError(f"{name} cannot be {value!r}", "Give a number above 0.")
 
 
 class World(Struct, frozen=True):

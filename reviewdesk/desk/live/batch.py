@@ -357,9 +357,7 @@ def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPla
 
 def _check_output(path: Path, order: Order) -> None:
     if not path.parent.is_dir():
-        raise UsageError(
-            f"{path.parent}: the folder does not exist", "Make it, or name another -o."
-        )
+        raise UsageError(f"{path.parent}: the folder does not exist", "Make it, or name another.")
     if path.is_dir():
         raise UsageError(f"{path}: is a folder", "Name a file with -o.")
     try:
