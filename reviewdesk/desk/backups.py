@@ -35,7 +35,6 @@ Report = Callable[[object], bool]
 
 
 def folder(desk: Path) -> Path:
-    """Return the folder of the backups, which is beside the desk."""
     return desk.with_name("backups")
 
 

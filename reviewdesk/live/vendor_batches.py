@@ -285,7 +285,6 @@ class BatchTransport:
         return exchange
 
     async def submit(self) -> None:
-        """Submit the collected calls."""
         for seat in tuple(self._chunks):
             await self._submit(seat)
 

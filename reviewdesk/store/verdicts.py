@@ -300,5 +300,4 @@ def used_tags(conn: Connection, author: str | None = None) -> list[str]:
 
 
 def case_tags(conn: Connection, run: int) -> list[str | None]:
-    """Return the tags of a run's report."""
     return first_column(conn, "SELECT DISTINCT tag FROM case_tags WHERE run = ?", (run,))

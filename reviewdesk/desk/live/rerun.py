@@ -123,7 +123,6 @@ def panel_for(
 
 
 def panel_from(path: str) -> PanelSpec:
-    """Read a panel from a file."""
     from reviewdesk.desk.files import named
     from reviewdesk.reports.panels.panel_file import read_panel
 

@@ -35,7 +35,6 @@ class Trail(Struct, frozen=True):
 
 
 def trail(verdict: Verdict, found: Assessment) -> Trail:
-    """Collect the audit trail of one verdict."""
     provenance = verdict.body.get("provenance") or {}
     post_trim = found.values.trimmed_mean
     if verdict.trim.low is not None:

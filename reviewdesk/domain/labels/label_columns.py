@@ -153,7 +153,6 @@ class LabelColumns:
         return len(self.key)
 
     def at(self, rows: Sequence[int]) -> "LabelColumns":
-        """Return some of the entries."""
         kept = np.asarray(rows, np.int64)
         some: dict[str, Any] = {
             name: None if (one := getattr(self, name)) is None else one[kept]

@@ -286,7 +286,6 @@ def stopped_after(came: int, asked: int) -> str:
 
 
 def outcome(item: Item, made: Rerun) -> RerunResult:
-    """Return the result of ``made``, a re-run of ``item``."""
     asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
     stopped_names = {
         one["id"]

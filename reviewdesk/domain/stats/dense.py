@@ -32,7 +32,6 @@ class Moments(Struct, frozen=True):
 
     @staticmethod
     def of(values: Sequence[float] | Floats) -> "Moments":
-        """Compute the moments of finite values."""
         given = np.asarray(values, dtype=np.float64)
         if not len(given):
             return Moments()

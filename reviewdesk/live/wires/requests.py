@@ -52,7 +52,6 @@ def optional(call: Call, place: Endpoint) -> frozenset[str]:
 
 
 def encoded(body: dict[str, Any]) -> bytes:
-    """Encode a payload as the bytes that are sent."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 

@@ -81,7 +81,6 @@ class HttpTransport:
         raise failed
 
     async def close(self) -> None:
-        """Close every connection."""
         self._idle.clear()
         while self._made:
             await self._made.pop().aclose()

@@ -101,7 +101,6 @@ def _clean(data: bytes, tally: ImportTally) -> Any:
 
 
 def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
-    """Decode one line of JSON Lines."""
     value = _clean(line.data, tally)
     if value is not UNCLEAN:
         return value

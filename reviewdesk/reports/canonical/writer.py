@@ -89,7 +89,6 @@ class ReportWriter:
             raise self._unwritable(error) from error
 
     def put(self, place: int, body: Mapping[str, Any]) -> None:
-        """Store the verdict at one place of the report."""
         line = fitting(body).encode()
         try:
             self._starts[place] = self._spool.tell()

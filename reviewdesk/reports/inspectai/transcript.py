@@ -254,7 +254,6 @@ class Transcript:
         """The scorer that was running when the sample failed, or None."""
 
     def take(self, event: Any) -> None:
-        """Read the next event."""
         if not isinstance(event, dict):
             return
         kind = event.get("event")

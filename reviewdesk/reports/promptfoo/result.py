@@ -174,7 +174,6 @@ class RowMapper:
         self._tests = Tests()
 
     def import_notes(self) -> list[str]:
-        """Return the notes on the rows that were read."""
         remarks = self._panels.notes.notes("keys not mapped and left out")
         return [*self._models.notes(), *self._panels.import_notes(), *remarks]
 

@@ -143,7 +143,6 @@ class TableSurvey:
         self._all_scored = scored
 
     def add(self, entries: Sequence[TableEntry]) -> None:
-        """Count the entries of one row."""
         keys: list[Key] = []
         for item, ballots, _ in entries:
             key = item.key
@@ -496,5 +495,4 @@ class PanelReader:
         return juries
 
     def import_notes(self) -> list[str]:
-        """Return the notes on the panels that were read."""
         return self.notes.ballot_notes(self._models, self._survey.judges)

@@ -156,7 +156,6 @@ class LockPace(Struct):
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Measure a transaction."""
         start = self.clock()
         if start - self._left >= _TURN:
             self._held = 0
