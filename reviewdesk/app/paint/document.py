@@ -340,25 +340,18 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     names = [row[0][marks:] for row in grid]
     fitting, whole = (cut_apart(names, room - marks, tail=first.tail) for room in (sizes[0], width))
     columns = [one.columns[at] for at in kept]
-    found: list[Lines] = [_drawn(heads, kept, sizes, columns, gap, width)]
-    for (head, *rest), name, longer in zip(grid, fitting, whole, strict=True):
+    found: list[Lines] = []
+    head = heads[0][marks:]
+    for row, name, longer in zip((heads, *grid), (head, *fitting), (head, *whole), strict=True):
         alone = first.folds and name.plain != longer.plain
-        cell = Content("") if alone else head[:marks] + name
-        lines = [head[:marks] + longer] if alone else []
-        lines += _drawn([cell, *rest], kept, sizes, columns, gap, width)
-        if one.stops:
+        cells = [Content("") if alone else row[0][:marks] + name, *row[1:]]
+        drawn = _row([cells[at] for at in kept], sizes, columns, gap)
+        lines = [row[0][:marks] + longer] if alone else []
+        lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
+        if one.stops and found:
             lines[0] = lines[0].stylize(STOP)
         found.append(lines)
     return found
-
-
-def _drawn(
-    cells: Sequence[Content], kept: Sequence[int], sizes: Sequence[int],
-    columns: Sequence[Column], gap: int, width: int,
-) -> Lines:  # fmt: skip
-    """Return the lines of a row: more than one if its last cell folds."""
-    drawn = _row([cells[at] for at in kept], sizes, columns, gap)
-    return _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
 
 
 def _fit(

@@ -15,7 +15,6 @@ from reviewdesk.app.paint.styled import (
     clickable,
     clip,
     clip_middle,
-    clip_start,
     cut,
     cut_below,
     cut_words,
@@ -76,7 +75,7 @@ def header_line(header: Header, width: int) -> Content:
             break
     room = max(1, min(width - taken - _MARK, max(24, cell_len(header.page), width // 4)))
     name = inline(header.session.run.name)
-    lead = clip_start(header.page, room) if header.page else clip(name, room)
+    lead = clip(header.page, room, lead=0) if header.page else clip(name, room)
     pieces: list[Piece | str] = [(f" {lead}", Ink.STRONG)]
     for fact in facts:
         pieces += [(" · ", Ink.MUTED), fact]
@@ -212,7 +211,7 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     """Return the line of reasons: the item's name, and each tag behind its digit."""
     if line_ is None:
         return []
-    groups = [line(("Reasons for ", Ink.HEAD), (clip_start(inline(line_.name), 30), Ink.STRONG))]
+    groups = [line(("Reasons for ", Ink.HEAD), (clip(inline(line_.name), 30, lead=0), Ink.STRONG))]
     for digit, tag in enumerate(line_.offered, 1):
         mark, ink = ("✓", Ink.PASS) if tag in line_.tags else (" ", Ink.TEXT)
         groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))

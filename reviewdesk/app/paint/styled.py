@@ -225,11 +225,6 @@ def clip(text: str, width: int, *, lead: float = 1) -> str:
     return start + ELLIPSIS + text[len(text) - rest :]
 
 
-def clip_start(text: str, width: int) -> str:
-    """Cut the text at its start to ``width`` cells: the end of an id tells more."""
-    return clip(text, width, lead=0)
-
-
 def clip_middle(text: str, width: int) -> str:
     """Cut the text in its middle to ``width`` cells: ids differ at the end, and begin telling."""
     return clip(text, width, lead=0.5)

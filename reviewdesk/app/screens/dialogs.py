@@ -24,7 +24,7 @@ from reviewdesk.app.controllers.state import Act, Choice, DialogPage, PageForm
 from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
 from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.inks import Ink
-from reviewdesk.app.paint.styled import Painter, Piece, clip_start, cut, heading, inline, line, pad
+from reviewdesk.app.paint.styled import Painter, Piece, clip, cut, heading, inline, line, pad
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import legend
 from reviewdesk.views.document import Document
@@ -43,7 +43,7 @@ def title_line(what: str, name: str, note: str, width: int) -> Content:
     pieces: list[Piece | str] = [(what, Ink.STRONG)]
     if name:
         room = max(12, width - cell_len(what) - 1)
-        pieces += [" ", (clip_start(inline(name), room), Ink.KEY)]
+        pieces += [" ", (clip(inline(name), room, lead=0), Ink.KEY)]
     if note:
         pieces += ["   ", (note, Ink.MUTED)]
     return cut(line(*pieces), width)

@@ -131,8 +131,8 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     low = band == "low"
     agreement: list[Piece] = [("low " if low else "    ", Ink.WARN)]
     if wide:
-        figure = "-" if value is None else f"{min(1.0, max(0.0, value)):.2f}"
-        figure = "" if value is None and band else figure
+        figure = "" if band else "-"
+        figure = figure if value is None else f"{min(1.0, max(0.0, value)):.2f}"
         tone = Ink.MUTED if band is None else _BANDS[band]
         agreement = [(f"{figure:>5}", Ink.TEXT), (f" {band or '':<7} ", tone)]
     room -= sum(cells(text) for text, _ in agreement) + 1

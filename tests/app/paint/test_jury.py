@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.state import ReadingOptions
+from reviewdesk.app.paint.document import block_lines
 from reviewdesk.app.paint.item import jury_lines
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
+from reviewdesk.views.document import table
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import item_of, juror
 
@@ -69,6 +71,9 @@ def test_names_of_jurors_differ_however_they_are_cut(tmp_path: Path) -> None:
         at = next(at for at, row in enumerate(rows) if row.lstrip().startswith("juror "))
         shown = [row[2:].split("  ")[0] for row in rows[at + 1 :] if "0.900" in row]
         assert len(set(shown)) == 4
+    # So do names in any other table, whose end is cut unless they would be equal.
+    rates = table(("juror", "votes"), [(f"one-long-beginning/{end}", "9") for end in "abc"])
+    assert len({line.plain for line in block_lines(rates, 17)[1:]}) == 3
 
 
 def test_flags_are_whole_and_name_jurors_in_short(tmp_path: Path) -> None:
