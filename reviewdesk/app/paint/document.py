@@ -342,11 +342,14 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
     columns = [one.columns[at] for at in kept]
     found: list[Lines] = []
     head = heads[0][marks:]
-    for row, name, longer in zip((heads, *grid), (head, *fitting), (head, *whole), strict=True):
+    for whole_row, name, longer in zip(
+        (heads, *grid), (head, *fitting), (head, *whole), strict=True
+    ):
         alone = first.folds and name.plain != longer.plain
-        cells = [Content("") if alone else row[0][:marks] + name, *row[1:]]
+        mark = whole_row[0][:marks]
+        cells = [Content("") if alone else mark + name, *whole_row[1:]]
         drawn = _row([cells[at] for at in kept], sizes, columns, gap)
-        lines = [row[0][:marks] + longer] if alone else []
+        lines = [mark + longer] if alone else []
         lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
         if one.stops and found:
             lines[0] = lines[0].stylize(STOP)
