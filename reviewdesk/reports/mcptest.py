@@ -45,7 +45,7 @@ _HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
 _PASSES = ("pass", "passed", "verdict")
 """The keys of a juror's vote; null there withholds it."""
-_ANSWERS = frozenset({"score", "error", "status", *_PASSES})
+_ANSWERS = frozenset({"score", "status", *_PASSES})
 _QUESTIONS = frozenset({"criterion", "metric", "dimension", "aspect", "question"})
 """Keys of what is an answer to one of several questions rather than a juror's vote."""
 CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
@@ -115,7 +115,9 @@ def _panel_key(node: JsonObject, held: dict[int, bool]) -> str | None:
             continue
         if not all(isinstance(juror, dict) for juror in panel):
             continue
-        answered = ESCALATE in node or any(not _ANSWERS.isdisjoint(juror) for juror in panel)
+        failed = all("error" in juror for juror in panel)
+        answered = ESCALATE in node or failed
+        answered = answered or any(not _ANSWERS.isdisjoint(juror) for juror in panel)
         answered = answered and all(_QUESTIONS.isdisjoint(juror) for juror in panel)
         if answered and not any(_holds_jury(juror, held) for juror in panel):
             return key

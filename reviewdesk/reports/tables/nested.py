@@ -440,4 +440,5 @@ class TableSample:
         said = {role: path.replace(column, "*") for role, path in rule.items()}
         # The answer of a column is its score, which may be a word.
         said.setdefault("score", said.pop("pass", "") or said.get("label", ""))
+        said |= {"dimension": "=*"} if any(map(is_criterion, single)) else {}
         return {**said, "judge": "=*", "columns": single}
