@@ -161,7 +161,7 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
         with explained(desk), whole_path(desk, replace=True) as part:
             copy_into(source, part)
             with explained(backup), closing(connect(part)) as conn:
-                migrate(conn, part, clock().isoformat(timespec="milliseconds"), copies=False)
+                migrate(conn, backup, clock().isoformat(timespec="milliseconds"), copies=False)
                 bad = _problems(conn)
                 held = len(runs.all_runs(conn))
                 after = audit.head(conn)

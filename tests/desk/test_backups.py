@@ -239,6 +239,10 @@ def test_restore_refuses_what_is_not_whole_unless_forced(
     (tmp_path / "text").write_text("no desk" * 30)
     with pytest.raises(DeskError, match="not a desk file"):
         restore(desk.path, tmp_path / "text", clock, force=False)
+    with closing(sqlite3.connect(bad)) as conn:
+        conn.execute("PRAGMA user_version=99")
+    with pytest.raises(DeskError, match=r"bad\.db: made by a newer"):
+        restore(desk.path, bad, clock, force=True)
 
 
 def test_restore_replaces_a_desk_that_cannot_be_read(
