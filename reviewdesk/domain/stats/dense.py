@@ -66,15 +66,13 @@ def occurrences(data: bytes, byte: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
-def lone_pairs(data: bytes, first: bytes, second: bytes) -> int | None:
-    """Count the places where one byte follows another; ``None`` if two of the first are together.
-
-    Data does not end in the first.
-    """
+def escaped(data: bytes, byte: bytes) -> int:
+    """Count a byte behind an odd number of backslashes; the data does not end in a backslash."""
     letters = np.frombuffer(data, np.uint8)
-    at = np.flatnonzero(letters == ord(first))
-    together = (at[1:] - at[:-1] == 1).any()
-    return None if together else int(np.count_nonzero(letters[at + 1] == ord(second)))
+    at = np.flatnonzero(letters == ord("\\"))
+    last = np.flatnonzero(np.diff(at, append=-1) != 1)
+    odd = np.diff(last, prepend=-1) % 2 == 1
+    return int(np.count_nonzero(letters[at[last[odd]] + 1] == ord(byte)))
 
 
 def counted(marks: Bools) -> Ints:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.dense import lone_pairs, occurrences
+from reviewdesk.domain.stats.dense import escaped, occurrences
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
 from reviewdesk.reports.bytes.source import Source
 
@@ -160,8 +160,8 @@ def quotes(data: bytes) -> int:
     found = occurrences(data, b'"')
     if b"\\" not in data:
         return found
-    if len(data) > _LONG and (escaped := lone_pairs(data, b"\\", b'"')) is not None:
-        return found - escaped
+    if len(data) > 4 * _LONG:
+        return found - escaped(data, b'"')
     return found - (data.replace(b"\\\\", b"") if b"\\\\" in data else data).count(b'\\"')
 
 
