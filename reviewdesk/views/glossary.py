@@ -82,7 +82,7 @@ _PANELS = _terms(
     ("verdict", "what a panel decided about one item: pass, fail, no decision, or an error"),
     ("item", "what was judged, identified by a hash of its content"),
     ("rule", "how ballots become one decision: quorum, median, trimmed mean, ...", "strategy"),
-    ("trim", "the scores that a trimmed mean leaves out at each end", "trimmed"),
+    ("trim", "the scores left out at each end of a mean", "trimmed", "trimmed low", "trimmed high"),
     ("flag", "a fact about a verdict that a reviewer should see", "flags"),
     ("re-run", "the same item put to jurors again, kept beside the first verdict"),
 )

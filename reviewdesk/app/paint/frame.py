@@ -159,7 +159,9 @@ def figures_line(
     done = session.progress
     missing = design is not Design.CENSUS and labels_missing(given.n, done.verdicts - done.labelled)
     if not given.n or missing:
-        return _words_line(figures_wait(done, given.n), width)
+        text = figures_wait(done, given.n)
+        # A number that is cut would be read as a smaller one.
+        return _words_line(text if cell_len(text) < width else text.split(" · ")[-1], width)
     facts = [("accuracy", found.accuracy)]
     if found.specificity is not None and (found.tn or found.fp):
         facts.append(("false passes", 1 - found.specificity))

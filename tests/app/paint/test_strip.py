@@ -57,6 +57,7 @@ def test_nothing_is_told_before_it_means_something(
     )
     found = replace(found, labelled=replace(found.labelled, n=n))
     assert drawn(session, found) == [f"{words} · figures after {20 - n} more labels"]
+    assert drawn(session, found, 30) == [f" figures after {20 - n} more labels"]
 
 
 def test_a_blind_line_is_of_the_labels_alone(shown: tuple[Session, Calibration]) -> None:
