@@ -29,6 +29,7 @@ from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
+    Ballot,
     Generator,
     Policy,
     StatedTrim,
@@ -256,8 +257,15 @@ def _ballots(
     )
     alone |= (given == NOTHING) & np.isnan(scores)
     alone |= np.array([one.declares for one in facts], np.bool_)[place]
+    known: dict[tuple[Any, ...], Ballot] = {}
     for at in np.flatnonzero(alone).tolist():
-        one = read_ballot(0, to_builtins(jurors[at]), facts[place[at]].policy)
+        cast = jurors[at]
+        # All that the result below depends on; most failed ballots are alike.
+        error = cast.error is not None
+        key = (cast.status, error, cast.score, cast.pass_, cast.label, cast.raw_score, place[at])
+        if key not in known:
+            known[key] = read_ballot(0, to_builtins(cast), facts[place[at]].policy)
+        one = known[key]
         failed[at] = STATUS_CODES.get(one.status, FAILED)
         scores[at] = one.score
         votes[at] = _VOTES[one.vote]
