@@ -222,9 +222,8 @@ class JuryMapper:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
         facts = jury.facts
         settings = settings_among(tuple(facts))
-        if not _MAPPED.issuperset(facts):
-            left = (key for key in facts if key not in _MAPPED and key not in settings)
-            self._remarks.unmapped(key for key in left if key != jury.panel_key)
+        if more := facts.keys() - _MAPPED - {jury.panel_key} - settings:
+            self._remarks.unmapped(key for key in facts if key in more)
         if settings or any(map(settings_among, map(tuple, jury.panel))):
             self._remarks.count("settings such as headers, environments and keys are left out")
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
@@ -376,7 +375,7 @@ def documents(
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
-    value = decode_clean(data)
+    (value,) = decode_clean([data])
     if value is not UNCLEAN:
         yield 0, value
         return

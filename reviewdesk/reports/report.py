@@ -5,7 +5,7 @@ The header is read when the report is opened; the verdicts are streamed.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.json import decode
@@ -13,9 +13,9 @@ from msgspec.json import decode
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
-from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
-from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
@@ -38,25 +38,6 @@ _COUNT_AT_MOST = 20_000
 """The number of verdicts after a bad one that are searched to count other bad ones."""
 
 
-_Item = TypeVar("_Item")
-_TOGETHER = 64
-
-
-def together(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    """Yield items in groups, which saves time; an error is raised after the items before it."""
-    some: list[_Item] = []
-    try:
-        for item in items:
-            some.append(item)
-            if len(some) == _TOGETHER:
-                yield some
-                some = []
-    except ReviewDeskError:
-        yield some
-        raise
-    yield some
-
-
 class ReportVerdict(NamedTuple):
     """A verdict as a reader found it, with its place for error messages."""
 
@@ -72,9 +53,7 @@ class ReportVerdict(NamedTuple):
     """The texts that the value was read beside and that a report must not repeat."""
 
 
-Place: TypeAlias = tuple[str, str]
-"""``where`` and ``origin`` of a ``ReportVerdict``."""
-Checked: TypeAlias = tuple[Place, Written | FieldProblem]
+Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
@@ -158,24 +137,26 @@ class Report:
             items = self._items(stream, self._tally)
             if self.texts is not None:
                 items = map(self.texts.filled, items)
-            read = (((item.where, item.origin), self._read(item)) for item in items)
-            # Ids are looked up together, which is faster.
-            some = map(self._with_ids, together(read))
+            # Verdicts are checked, and ids looked up, in groups, which is faster.
+            some = map(self._read_group, together(items))
             for group in some:
                 self.position = position_of(stream)
-                for place, made in (found := iter(group)):
+                for item, made in (found := iter(group)):
                     if not isinstance(made, FieldProblem):
-                        self._unread.add(made[0].jurors)
-                        self.responses += bool(made[0].output)
+                        verdict, text = made
+                        self._unread.ballots += len(verdict.jurors)
+                        if b'"unknown"' in text:
+                            self._unread.add(verdict.jurors)
+                        self.responses += bool(verdict.output)
                         self._given += 1
                         yield made
                     elif self._skip_bad:
                         self.skipped += 1
                         if len(self._left_out) < _MOST_NAMED:
-                            self._left_out.append(f"{_spelt(place, made)}: {made.text}")
+                            self._left_out.append(f"{_spelt(item, made)}: {made.text}")
                     else:
                         later = chain(found, chain.from_iterable(some))
-                        raise self._error(place, made, later)
+                        raise self._error(item, made, later)
             self.position = position_of(stream)
         if self.skipped and not self._ids:
             message = f"has no verdict that can be read; the first is {self._left_out[0]}"
@@ -189,10 +170,11 @@ class Report:
         self._close_notes()
         self._ids = IdSet()  # no longer needed, and large
 
-    def _with_ids(self, some: list[Checked]) -> list[Checked]:
-        ids = [made[0].id for _, made in some if not isinstance(made, FieldProblem)]
+    def _read_group(self, items: list[ReportVerdict]) -> list[Checked]:
+        some = [*zip(items, map(self._read, items), strict=True)]
+        ids = [made[0].id for _, made in some if type(made) is tuple]
         if len(set(ids)) < len(ids) or not self._ids.isdisjoint(ids):
-            return [(place, self._unique(made)) for place, made in some]
+            return [(item, self._unique(made)) for item, made in some]
         self._ids.update(ids)
         return some
 
@@ -250,7 +232,9 @@ class Report:
         self._ids.update((unused,))
         return made
 
-    def _error(self, place: Place, problem: FieldProblem, later: Iterator[Checked]) -> ReportError:
+    def _error(
+        self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
+    ) -> ReportError:
         bad = rest = 0
         for _, made in islice(later, _COUNT_AT_MOST + 1):
             rest += 1
@@ -259,7 +243,7 @@ class Report:
         if rest > _COUNT_AT_MOST:
             leaves = f"leaves out at least {bad + 1}"
         hint = f"Fix the file, or open with --skip-bad ({leaves})."
-        return ReportError(self._source.shown_name, _spelt(place, problem), problem.text, hint)
+        return ReportError(self._source.shown_name, _spelt(item, problem), problem.text, hint)
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
@@ -287,10 +271,9 @@ class Report:
                 self.notes.append(note.format(count, "s" * (count > 1)))
 
 
-def _spelt(place: Place, problem: FieldProblem) -> str:
-    where, origin = place
-    path = spell_path(problem.path, origin)
-    return f"{where}: {path}" if where else path
+def _spelt(item: ReportVerdict, problem: FieldProblem) -> str:
+    path = spell_path(problem.path, item.origin)
+    return f"{item.where}: {path}" if item.where else path
 
 
 class Record(Struct, frozen=True):

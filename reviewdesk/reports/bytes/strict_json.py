@@ -3,15 +3,16 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.dense import escaped, occurrences
-from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
+from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source
 
 MAX_ITEM = 8 << 20
@@ -87,6 +88,24 @@ class ImportTally:
             )
 
 
+_Item = TypeVar("_Item")
+
+
+def together(items: Iterable[_Item], most: int = 64) -> Iterator[list[_Item]]:
+    """Yield items in groups, which saves time; an error is raised after the items before it."""
+    some: list[_Item] = []
+    try:
+        for item in items:
+            some.append(item)
+            if len(some) == most:
+                yield some
+                some = []
+    except ReviewDeskError:
+        yield some
+        raise
+    yield some
+
+
 def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
     return lambda where, problem, hint: kind(source.shown_name, where, problem, hint)
 
@@ -138,21 +157,19 @@ UNCLEAN = object()
 _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
-def decode_clean(data: bytes) -> Any:
-    """Return the same value as ``decode``, several times faster, or ``UNCLEAN``.
+def decode_clean(texts: Sequence[bytes]) -> list[Any]:
+    """Return the same values as ``decode``, several times faster; ``UNCLEAN`` for some texts.
 
-    The decoder keeps the last of doubled keys. A text with doubled keys therefore has more quotes
-    than its value has when it is written again.
+    The decoder keeps the last of doubled keys. Texts with doubled keys therefore have more quotes
+    than their values have when they are written again.
     """
-    try:
-        value = msgspec.json.decode(data)
-        written = msgspec.json.encode(value)
-        msgspec.msgpack.encode(value)  # refuses numbers over 64 bits
-    except _REFUSED:
-        return UNCLEAN
-    if quotes(data) != quotes(written) or is_too_deep(data, value):
-        return UNCLEAN
-    return value
+    with suppress(*_REFUSED):
+        values = [*map(msgspec.json.decode, texts)]
+        msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
+        same = quotes(b"".join(texts)) == quotes(msgspec.json.encode(values))
+        if same and not any(map(is_too_deep, texts, values)):
+            return values
+    return [UNCLEAN] if len(texts) == 1 else [decode_clean([text])[0] for text in texts]
 
 
 def quotes(data: bytes) -> int:
@@ -182,7 +199,7 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     """
     try:
         if len(text) - start > _LONG and (end := _end_of(text, start)):
-            value = decode_clean(text[start:end].encode())
+            (value,) = decode_clean([text[start:end].encode()])
             if value is not UNCLEAN:
                 return value, end
         value, end = tally.decoder.raw_decode(text, start)

@@ -24,10 +24,13 @@ from reviewdesk.reports.bytes.strict_json import (
     decode_clean,
     decode_whole,
     syntax_problem,
+    together,
 )
 from reviewdesk.reports.wording import Path, spell_path
 
 CHUNK = 1 << 18
+_GROUP = 16
+"""The number of values that are decoded together; the caches of a processor hold so many."""
 NOT_BLANK = re.compile(r"[^ \t\r\n]")
 _OF_TOKENS = "+-." + string.digits + string.ascii_letters
 """The characters of numbers, true, false, null, NaN and Infinity."""
@@ -91,17 +94,17 @@ def text_lines(
         offset += len(raw)
 
 
-def _clean(data: bytes, tally: ImportTally) -> Any:
-    """Return the value of standard JSON, or ``UNCLEAN``, which the tally notes as odd."""
+def _clean(texts: list[bytes], tally: ImportTally) -> list[Any]:
+    """Return the values of standard JSON, or ``UNCLEAN``, which the tally notes as odd."""
     if tally.proved:
-        return msgspec.json.decode(data)
-    value = decode_clean(data)
-    tally.odd = tally.odd or value is UNCLEAN
-    return value
+        return [*map(msgspec.json.decode, texts)]
+    values = decode_clean(texts)
+    tally.odd = tally.odd or UNCLEAN in values
+    return values
 
 
 def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
-    value = _clean(line.data, tally)
+    (value,) = _clean([line.data], tally)
     if value is not UNCLEAN:
         return value
     where = f"line {line.number}"
@@ -119,8 +122,11 @@ def read_lines(
     stream: BinaryIO, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE
 ) -> Iterator[tuple[int, Any]]:
     """Yield the values of JSON Lines with their line numbers. Errors end with ``hint``."""
-    for line in text_lines(stream, fail, tally, hint):
-        yield line.number, line_value(line, fail, tally, hint)
+    for lines in together(text_lines(stream, fail, tally, hint), _GROUP):
+        values = _clean([line.data for line in lines], tally)
+        for line, value in zip(lines, values, strict=True):
+            known = value is not UNCLEAN
+            yield line.number, value if known else line_value(line, fail, tally, hint)
 
 
 class _TooLongError(Exception):
@@ -289,7 +295,8 @@ class Window:
                         yield index, found, data
                     else:
                         try:
-                            if (value := decode_clean(data)) is UNCLEAN:
+                            (value,) = decode_clean([data])
+                            if value is UNCLEAN:
                                 value = decode(data.decode(), 0, self._tally)[0]
                         except (json.JSONDecodeError, NonStandardJsonError):
                             break  # value raises the error
@@ -309,7 +316,8 @@ class Window:
         return sum(1 for _ in self._whole_elements(lambda texts: texts))
 
     def _clean(self, texts: list[bytes]) -> Iterator[Any]:
-        return (_clean(text, self._tally) for text in texts)
+        for at in range(0, len(texts), _GROUP):
+            yield from _clean(texts[at : at + _GROUP], self._tally)
 
     def _whole_elements(
         self, clean: Callable[[list[bytes]], Iterable[Any]]

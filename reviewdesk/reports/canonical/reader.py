@@ -5,11 +5,11 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing
+from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing, together
 from reviewdesk.reports.bytes.window import Window, line_value, text_lines
 from reviewdesk.reports.canonical.rules import clean_verdicts, header_problem, stored_form
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict, together
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
 
 

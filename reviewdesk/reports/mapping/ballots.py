@@ -86,8 +86,7 @@ class UnreadBallots:
         self._keys: dict[str, None] = {}
 
     def add(self, jurors: Sequence[JurorModel]) -> None:
-        """Count the jurors of one more verdict."""
-        self.ballots += len(jurors)
+        """Count those of the jurors that were not understood."""
         for juror in jurors:
             if juror.status == "unknown":
                 self.count += 1

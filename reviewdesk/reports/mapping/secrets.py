@@ -196,7 +196,7 @@ def guard(body: dict[str, Any]) -> bool:
     jurors = body["jurors"]
     found = addressed = False
     for record in (body, *jurors):
-        for key in () if _GUARDED.isdisjoint(record) else _GUARDED & record.keys():
+        for key in _guarded_among(tuple(record)):
             stated = record[key]
             is_name = key in _NAMES and type(stated) is str
             if type(stated) in _HOLDER and not _may_hold_key(json_of(stated)):
@@ -217,6 +217,11 @@ def guard(body: dict[str, Any]) -> bool:
 
 
 _HOLDER = frozenset({list, dict})
+
+
+@lru_cache(maxsize=4096)
+def _guarded_among(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple([key for key in keys if key in _GUARDED])
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,8 @@ from reviewdesk.reports.tables.cells import (
     part_of_whole,
     stated_error,
 )
-from reviewdesk.reports.tables.entries import Ballot, MapReader, TableEntry, Vote
+from reviewdesk.reports.tables.entries import MapReader, TableEntry
+from reviewdesk.reports.tables.place import Ballot, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import JsonObject, Path, found, must_be
@@ -149,12 +150,12 @@ class TableSurvey:
             if key not in self._last:
                 self._keys.append(hash(key))
                 self._items.append(named := hash(key[0]))
-                if self.streamed and key[0] in [one[0] for one in (*self._last, *keys)]:
+                if len(self._early) < _MOST_EARLY and named not in self._early:
+                    self._early.add(named)
+                elif self.streamed and key[0] in [one[0] for one in (*self._last, *keys)]:
                     self._several.add(named)
                 elif self.streamed and named in self._early:
                     raise LateFactError
-                elif len(self._early) < _MOST_EARLY:
-                    self._early.add(named)
             keys.append(key)
             self.add_votes(ballots)
         self._last = keys
@@ -467,7 +468,6 @@ class PanelReader:
     def __init__(self, rule: Cells, survey: TableSurvey, options: ReadOptions) -> None:
         """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""
         made = convert({"name": "tool", "panel": True, **rule}, TableMap)
-        self._each = made.each
         self._survey = survey
         self._models = options.models
         self._reading = MapReader(made, Layout(()), options)
@@ -477,7 +477,7 @@ class PanelReader:
 
     def survey(self, panel: list[JsonObject]) -> dict[str, list[Ballot]]:
         """Record the scores of a panel; return its ballots by the question that they answer."""
-        votes = self._reading.votes({self._each: panel}, self.notes, {})
+        votes = self._reading.panel(panel, self.notes)
         for ballots in votes.values():
             self._survey.add_votes(ballots)
         return votes
@@ -488,8 +488,11 @@ class PanelReader:
         juries: dict[str, list[JsonObject]] = {}
         for asked, ballots in self.survey(panel).items():
             ids = juror_ids(tuple([vote.judge for vote, _ in ballots]))
+            for vote, own in ballots:
+                if vote.remarks or not vote.made:
+                    self._ballots.ballot(vote, own, row)
             juries[asked] = [
-                {**self._ballots.ballot(vote, own, row), "id": juror_id, **own}
+                {**vote.made, "id": juror_id, **own}
                 for juror_id, (vote, own) in zip(ids, ballots, strict=True)
             ]
         return juries

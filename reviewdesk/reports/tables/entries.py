@@ -1,10 +1,9 @@
 """The content of one row of a table, read by a map: facts on an item, ballots, and a label."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from hashlib import blake2b
-from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -23,21 +22,19 @@ from reviewdesk.reports.tables.cells import (
     CellError,
     Cells,
     blank,
-    likely_amount,
     likely_number,
-    likely_whole,
     name,
     with_decimal_point,
     without_remark,
 )
 from reviewdesk.reports.tables.nested import asks
+from reviewdesk.reports.tables.place import BALLOT_PATHS, OWN_FACTS, Ballot, Human, Place, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import (
     BallotRule,
     Reader,
     TableMap,
     elements,
-    keys_of,
     names_in,
     reader,
 )
@@ -54,75 +51,9 @@ _FACTS = (
 )  # fmt: skip
 """The paths of the facts of a row."""
 _ANSWERS = frozenset({"pass", "label", "error"})
-_CELLS = {
-    "model": "model", "vendor": "vendor", "pass": "pass", "label": "label", "error": "error",
-    "status": "status", "confidence": "confidence", "weight": "weight", "certainty": "certainty",
-    "epoch": "repeat",
-}  # fmt: skip
-"""The paths and roles of the cells that make a ballot; most ballots agree in them."""
-
-
-_OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "reason": ("reason", values.text),
-    "raw": ("raw", values.text),
-    "latency_s": ("latency_ms", lambda value: likely_amount(value, 1000)),
-    "latency_ms": ("latency_ms", likely_amount),
-    "cost_usd": ("cost_usd", likely_amount),
-    "tokens_in": ("tokens_in", likely_whole),
-    "tokens_out": ("tokens_out", likely_whole),
-    "at": ("at", values.time),
-    "temperature": ("temperature", likely_number),
-    "raw_score": ("raw_score", likely_number),
-    "role": ("role", values.filled),
-}
-"""The paths of the cells that belong to a single ballot, with the field and its reader."""
-_Own: TypeAlias = tuple[str, Callable[[Any], Any], Reader]
-"""A field of one ballot, with what makes its value of a cell, and the cell's path."""
-_OF_VOTE = ("judge", "score", "failed", "dimension")
-_PATHS = (*_OF_VOTE, "by", "decision", "output", "times", "less", *_CELLS, *_OWN)
-_OWN_FACTS: Sequence[str] = ("decision", "output")
-_MOST_SHAPES = 1000
 _MOST_VOTES = 100
 _MOST_KNOWN = 10_000
 """The number of ballots of one place that are remembered by their cells."""
-
-
-class Vote(Struct, eq=False):
-    """One judge's ballot, read from some cells; rows with the same cells share it."""
-
-    judge: str
-    score: Any
-    column: str
-    """The column of the score, for error messages."""
-    cells: Cells
-    """Other cells by role, such as ``label``. An empty ``pass`` means no vote."""
-    dimension: str
-    seat: tuple[str, str]
-    """The judge and the number of its repeat; this pair is unique within an item."""
-    order: float
-    """The number of the repeat, by which ballots of one judge are sorted."""
-    unread: Sequence[str]
-    """Columns that may hold the answer, if the usual columns for an answer are empty."""
-    check: bool
-    """Whether this is a program's check rather than a juror's ballot."""
-    surveyed: bool = False
-    made: dict[str, Any] | None = None
-    """The canonical ballot, after it was made."""
-    remarks: Sequence[tuple[str, Any]] = ()
-    """The remarks on each such ballot."""
-
-
-Ballot: TypeAlias = tuple[Vote, dict[str, Any]]
-"""A vote, and the fields that only this ballot has, such as ``reason``."""
-
-
-class Human(Struct, frozen=True):
-    """A person's label in a row. The first of ``words`` that is a label counts."""
-
-    words: tuple[Any, ...]
-    by: Any = None
-    at: Any = None
-    note: Any = None
 
 
 def _first(human: Human | None, other: Human | None, remarks: Remarks) -> Human | None:
@@ -150,108 +81,6 @@ TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
 """An item, with the ballots, the checks and the label that one row has for it."""
 
 
-class _Place:
-    """A rule with its paths resolved, for one place of a row."""
-
-    def __init__(self, raw: Cells, star: str, columns: Sequence[str], *, plain: bool) -> None:
-        """Resolve the paths with ``star`` for ``*``; if ``plain``, rows have a text per column."""
-        self.rule = rule = convert(raw, BallotRule)
-        within = () if rule.each else columns
-        named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
-        group, _, metric = star.partition(".")
-        if metric.startswith(group) and raw.get("dimension") == "=*":
-            # The scores of a grader in a group of their own are named by the group.
-            named |= {path: f"={group}" for path in ("judge", "dimension") if raw[path] == "=*"}
-        self.read = {path: reader(text, within) for path, text in named.items()}
-        self.paths = list(named.values())
-        self.conditions: list[tuple[Reader, frozenset[str], list[Reader]]] = []
-        for where, words in rule.where.items():
-            path = where.replace("*", star)
-            listed = [words] if isinstance(words, str) else words
-            others = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
-                      if word.startswith("!")]  # fmt: skip
-            self.paths += [path, *others]
-            reads = [reader(one, within) for one in others]
-            self.conditions.append((reader(path, within), frozenset(map(folded, listed)), reads))
-        held: dict[str, str] = {}
-        for path, text in named.items():
-            ways = [text] if text in within else text.split("|")
-            held[path] = next((one for one in ways if one in within), ways[0])
-        self.asked = {path: held[path] for path in ("pass", "label") if path in held}
-        """The columns of votes and labels, by their role."""
-        self.column = held.get("score") or next(iter(self.asked.values()), "score")
-        """The column of the score, for error messages."""
-        self.heads = {one.split(".")[0] for one in (self.column, *self.asked.values())}
-        self.why = held.get("reason", "")
-        """The column of the reason, which a ballot without an answer does not have."""
-        self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
-        self._own = [
-            (*_OWN[path], self.read[path], keys_of(named[path], within))
-            for path in _OWN
-            if path in named
-        ]
-        wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
-        self._reads = [self.read[path] for path in wanted]
-        texts = [named[path] for path in wanted]
-        keys = [keys_of(one, within) for one in texts if one[0] != "=" or " + " in one]
-        self._keys = None if None in keys else [*chain.from_iterable(filter(None, keys))]
-        """The keys of the cells that a vote depends on; None if it depends on other paths."""
-        given = [key for key in self._keys or () if plain and key in within]
-        self.text = itemgetter(*given) if given else None
-        """Reads these cells of a row that has a text in every column."""
-        present = set(columns)
-        self.fields = [one[:3] for one in self._own if one[3] is None or present & set(one[3])]
-        """The fields that only a ballot of such a row may have."""
-        self._shapes: dict[tuple[str, ...], tuple[tuple[str, ...] | None, list[_Own]]] = {}
-        self.own = [role for role in _OWN_FACTS if role in named]
-        self.is_ballot = rule.as_ in {"ballot", "check"}
-        self.known: dict[Any, Vote] = {}
-        """The votes so far by these cells, if they depend on nothing else."""
-
-    def key(self, cells: Cells) -> tuple[Any, list[_Own]]:
-        """Return the cells that a vote depends on, and the fields that only its ballot may have."""
-        shape = tuple(cells)
-        if (found := self._shapes.get(shape)) is None:
-            if len(self._shapes) > _MOST_SHAPES:
-                self._shapes.clear()
-            keys = self._keys
-            present = None if keys is None else tuple([key for key in keys if key in cells])
-            own = [one[:3] for one in self._own if one[3] is None or set(cells) & set(one[3])]
-            found = self._shapes[shape] = present, own
-        present, own = found
-        if present is None:
-            # Absent and empty cells differ.
-            held = [read(cells) for read in self._reads]
-            held += [column in cells for column in self.asked.values()]
-        else:
-            held = [*map(cells.__getitem__, present)]
-        kinds = [*map(type, held)]
-        if dict in kinds or list in kinds:
-            held = [*map(repr, held)]
-        # 1, 1.0 and true are equal, but not the same vote.
-        return (present, *held, *kinds), own
-
-    def fits(self, cells: Cells) -> bool:
-        """Return True if the conditions of the rule hold for a row or an element."""
-        for read, words, others in self.conditions:
-            value = read(cells)
-            word = "" if blank(value) or value in ([], {}) else folded(str(value))
-            differs = any(word and word != folded(str(other(cells) or word)) for other in others)
-            if word not in words and not differs and not (word and "*" in words):
-                return False
-        return True
-
-    def get(self, path: str, cells: Cells) -> Any:
-        value = self.read[path](cells) if path in self.read else None
-        return None if blank(value) else value
-
-    def human(self, cells: Cells) -> Human | None:
-        words = tuple(self.get(path, cells) for path in ("label", "pass", "score"))
-        if words == (None, None, None):
-            return None
-        return Human(words, *(self.get(path, cells) for path in ("by", "at", "reason")))
-
-
 class MapReader:
     """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
 
@@ -274,7 +103,7 @@ class MapReader:
             for path in _FACTS
             if (text := getattr(made, path))
         ]
-        self.roles = {*_OWN_FACTS, "label", *(path for path, _ in self._facts)}
+        self.roles = {*OWN_FACTS, "label", *(path for path, _ in self._facts)}
         """The facts that an item may have."""
         if "conversation" in self.roles:
             self.roles |= {"input", "output"}
@@ -286,7 +115,7 @@ class MapReader:
         self._below = bool(made.judge and made.item) and not (made.name or layout.outline)
         """Whether a row without an id or other facts is about the item of the row above it."""
         self._last_human: Human | None = None
-        self._skips: list[_Place] = []
+        self._skips: list[Place] = []
         self._known: dict[str, set[str]] = {}
         self._own_facts: dict[str, Cells] = {}
         """The facts that a row states by question."""
@@ -295,6 +124,13 @@ class MapReader:
         self._groups = self._read_rules()
         about = about if made.item and not items[0].startswith("=") else self.used
         self._heads = {*about, *(one.split(".")[0] for one in about)}
+        every = [place for _, places in self._groups for place in places]
+        alone = [place.alone for place in every]
+        asked = [self._dimension(one, _NOTHING, name(one.get("judge", _NOTHING))) for one in every]
+        self._panel = [place.known for place in every]
+        whole = len(alone) > 1 and all(alone) and not any(asked)
+        self._of_panel = itemgetter(*alone) if whole else None
+        """Reads the texts of a row on which its ballots depend, if each depends on one of them."""
         reads = [
             *(read for parts in self._items for read in parts),
             *(read for _, read in self._facts),
@@ -310,8 +146,8 @@ class MapReader:
         if keys.issuperset(paths):
             self._of_row = lambda cells: [*map(cells.get, paths)]
 
-    def _read_rules(self) -> list[tuple[str, list[_Place]]]:
-        groups: dict[str, list[_Place]] = {}
+    def _read_rules(self) -> list[tuple[str, list[Place]]]:
+        groups: dict[str, list[Place]] = {}
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         # The decision and the output of the map itself are those of the item.
         shared = {
@@ -343,7 +179,7 @@ class MapReader:
                 continue
             if self.made.name and ("*" in raw.get("judge", "*") or rule.each):
                 self.likely_whole = True
-            texts = " + ".join([*(raw.get(path, "") for path in _PATHS), *rule.where])
+            texts = " + ".join([*(raw.get(path, "") for path in BALLOT_PATHS), *rule.where])
             known = self._known.setdefault(rule.each, set())
             known.update(one.split(".")[0] for one in _WAYS.split(texts))
             known.update(rule.known)
@@ -384,8 +220,8 @@ class MapReader:
             else:
                 self.used.add(one)
 
-    def _place(self, raw: Cells, star: str = "*") -> _Place:
-        place = _Place(raw, star, self._columns, plain=self._plain)
+    def _place(self, raw: Cells, star: str = "*") -> Place:
+        place = Place(raw, star, self._columns, plain=self._plain)
         for path in () if place.rule.each else place.paths:
             self._use(path)
         return place
@@ -426,7 +262,8 @@ class MapReader:
             items = self._last_items
             humans: dict[str, Human | None] = {}
             self._own_facts.clear()
-            votes = self.votes(row.cells, remarks, humans)
+            known = self._known_panel(row.cells)
+            votes = {"": known} if known else self.votes(row.cells, remarks, humans)
             row_human = self._last_human if len(votes) < 2 else None
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
@@ -439,6 +276,12 @@ class MapReader:
             self._last = None
             found = [(TableItem(("", row.place), problem=error), (), None)]
         return found
+
+    def _known_panel(self, cells: Cells) -> Sequence[Ballot]:
+        """Return the ballots of a row if all of their texts occurred before, else none."""
+        texts = self._of_panel(cells) if self._of_panel else ()
+        known = [*filter(None, map(dict.get, self._panel, texts))]
+        return known if len(known) == len(texts) else ()
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
         cells = row.cells
@@ -495,31 +338,51 @@ class MapReader:
                     votes.setdefault(dimension, [])
         return votes
 
+    def panel(self, records: Sequence[Cells], remarks: Remarks) -> dict[str, list[Ballot]]:
+        """Return the ballots in the records of a panel, by the question that they answer.
+
+        The map has one rule, without conditions, whose paths are keys of the records.
+        """
+        votes: dict[str, list[Ballot]] = {}
+        ((each, (place,)),) = self._groups
+        known = self._known[each]
+        for at, record in enumerate(records):
+            if not known.issuperset(record):
+                self._unmapped(record, each, remarks)
+            ballot = self._ballot(place, record, f"{each}.{at}")
+            if ballot is not None:
+                votes.setdefault(ballot[0].dimension, []).append(ballot)
+        return votes
+
+    def _unmapped(self, element: Cells, each: str, remarks: Remarks) -> None:
+        keys = (name for name, cell in element.items() if cell not in (None, "", [], {}))
+        remarks.unmapped((name for name in keys if name not in self._known[each]), f"{each}.")
+
     def _inside(self, cells: Cells, each: str, remarks: Remarks) -> Iterator[tuple[Cells, str]]:
         """Yield the elements inside a row, each with its path for error messages."""
         known = self._known[each]
         for scope, path in elements(cells, each, self._columns):
             inner = scope["@value"]
             if isinstance(inner, dict) and not known.issuperset(inner):
-                keys = (name for name, cell in inner.items() if cell not in (None, "", [], {}))
-                remarks.unmapped((name for name in keys if name not in known), f"{each}.")
+                self._unmapped(inner, each, remarks)
             yield scope, path
 
-    def _ballot(self, place: _Place, scope: Cells, column: str) -> Ballot | None:
+    def _ballot(self, place: Place, scope: Cells, column: str) -> Ballot | None:
         key, fields = (place.text(scope), place.fields) if place.text else place.key(scope)
-        vote = place.known.get(key)
-        if vote is None and (vote := self._new_vote(place, scope, column, key)) is None:
+        found = place.known.get(key)
+        if found is None and (found := self._new_ballot(place, scope, column, key)) is None:
             return None
+        vote = found[0]
         if place.own:
             stated = {role: place.get(role, scope) for role in place.own}
             self._own_facts[vote.dimension] = values.without_nulls(stated)
         own = {}
         for field, of_cell, read in fields:
-            if not blank(value := read(scope)) and (found := of_cell(value)) is not None:
-                own[field] = found
-        return vote, own
+            if not blank(value := read(scope)) and (held := of_cell(value)) is not None:
+                own[field] = held
+        return (vote, own) if own else found
 
-    def _counted(self, place: _Place, scope: Cells, ballot: Ballot) -> list[Ballot]:
+    def _counted(self, place: Place, scope: Cells, ballot: Ballot) -> list[Ballot]:
         """Return a ballot as often as its row counts it."""
         times, less = (likely_number(place.get(one, scope)) or 0 for one in ("times", "less"))
         if not 0 <= (count := int(times - less)) <= _MOST_VOTES:
@@ -527,8 +390,8 @@ class MapReader:
         vote, own = ballot
         return [(replace(vote, seat=(vote.judge, str(at)), order=at), own) for at in range(count)]
 
-    def _new_vote(self, place: _Place, scope: Cells, column: str, key: Any) -> Vote | None:
-        """Return the vote in a row or an element, or None if it has no vote.
+    def _new_ballot(self, place: Place, scope: Cells, column: str, key: Any) -> Ballot | None:
+        """Return the vote in a row or an element without own fields, or None if it has no vote.
 
         It is kept under ``key``, unless it depends on other cells: one without an answer depends
         on the whole row, and a failed one on its reason.
@@ -576,22 +439,22 @@ class MapReader:
         if not silent and not has_failed:
             if len(place.known) >= _MOST_KNOWN:
                 place.known.clear()
-            place.known[key] = vote
-        return vote
+            place.known[key] = vote, {}
+        return vote, {}
 
-    def _unread(self, place: _Place, scope: Cells) -> Sequence[str]:
+    def _unread(self, place: Place, scope: Cells) -> Sequence[str]:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
             return () if self.made.name else unread_keys(scope, answering, self.used - {place.why})
-        element = scope["@value"]
+        element = scope.get("@value", scope)
         if element is None:
             return ()
         if not isinstance(element, dict):
             return () if "@value" in answering else (place.rule.each,)
         return unread_keys(element, answering, self._known[place.rule.each] - {place.why})
 
-    def _dimension(self, place: _Place, scope: Cells, judge: str) -> str:
+    def _dimension(self, place: Place, scope: Cells, judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:

@@ -28,7 +28,8 @@ from reviewdesk.reports.tables.cells import (
     names,
     without_remark,
 )
-from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
+from reviewdesk.reports.tables.entries import MapReader, TableEntry, TableItem
+from reviewdesk.reports.tables.place import Ballot, Human
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import FieldProblem, JsonObject
 
@@ -47,7 +48,7 @@ class Draft(Struct, eq=False):
     stated: JsonObject = {}
     """The cells of the facts in the row that was read last."""
     facts: JsonObject = {}
-    ballots: list[tuple[Vote, JsonObject, JsonObject]] = []
+    ballots: list[Ballot] = []
     checks: list[JsonObject] = []
     human: JsonObject | None = None
     problem: tuple[str, str] | None = None
@@ -86,7 +87,7 @@ class VerdictMaker:
         drafts: dict[Key, Draft] = {}
         last: list[Key] = []
         for row, entries in self._entries(rows):
-            keys = [item.key for item, _, _ in entries]
+            keys = [entry[0].key for entry in entries]
             if keys != last:
                 for key in set(last).difference(keys):
                     drafts[key].runs -= 1
@@ -140,12 +141,9 @@ class VerdictMaker:
 
     def _add_ballots(self, draft: Draft, row: TableRow, ballots: Sequence[Ballot]) -> None:
         places = draft.places
-        for vote, own in ballots:
-            if vote.check:
-                made = self._ballots.ballot(vote, own, row)
-                draft.checks.append(self._check(vote.judge, {**made, **own}))
-                continue
-            if vote.seat in places and not self._repeats:
+        for ballot in ballots:
+            vote, own = ballot
+            if vote.seat in places and not (vote.check or self._repeats):
                 judge, rated = (f'"{show_line(one, 60)}"' for one in (vote.judge, draft.item.item))
                 first = places[vote.seat].place
                 text = (
@@ -154,8 +152,13 @@ class VerdictMaker:
                     " dimension"
                 )
                 raise CellError("", text)
+            if own or vote.remarks or not vote.made:
+                self._ballots.ballot(vote, own, row)
+            if vote.check:
+                draft.checks.append(self._check(vote.judge, {**vote.made, **own}))
+                continue
             places[vote.seat] = row
-            draft.ballots.append((vote, self._ballots.ballot(vote, own, row), own))
+            draft.ballots.append(ballot)
 
     def body(self, draft: Draft, place: str) -> JsonObject:
         facts = draft.facts
@@ -321,19 +324,20 @@ _OF_BODY = (
 """The facts that a body holds unchanged."""
 
 
-def _jurors(ballots: list[tuple[Vote, JsonObject, JsonObject]]) -> list[JsonObject]:
+def _jurors(ballots: list[Ballot]) -> list[JsonObject]:
     """Return ballots in the order of each judge's first row, then of the judge's repeats.
 
     Verdicts may share a ballot, which nothing changes but ``guard``.
     """
-    judges = [vote.judge for vote, _, _ in ballots]
+    judges = tuple([vote.judge for vote, _ in ballots])
     if len(set(judges)) < len(judges):
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
         ballots = sorted(ballots, key=lambda one: (seats[one[0].judge], one[0].order))
-        judges = [vote.judge for vote, _, _ in ballots]
+        judges = tuple([vote.judge for vote, _ in ballots])
+    ids = juror_ids(judges)
     return [
-        made if made["id"] == juror_id and not own else {**made, "id": juror_id, **own}
-        for juror_id, (_, made, own) in zip(juror_ids(tuple(judges)), ballots, strict=True)
+        {**vote.made, "id": juror_id, **own} if own or vote.judge != juror_id else vote.made
+        for juror_id, (vote, own) in zip(ids, ballots, strict=True)
     ]
 
 
