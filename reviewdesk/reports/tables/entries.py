@@ -28,7 +28,7 @@ from reviewdesk.reports.tables.cells import (
     without_remark,
 )
 from reviewdesk.reports.tables.nested import asks
-from reviewdesk.reports.tables.place import BALLOT_PATHS, OWN_FACTS, Ballot, Human, Place, Vote
+from reviewdesk.reports.tables.place import BALLOT_PATHS, OWN_FACTS, Ballot, Human, RulePlace, Vote
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import (
     BallotRule,
@@ -115,7 +115,7 @@ class MapReader:
         self._below = bool(made.judge and made.item) and not (made.name or layout.outline)
         """Whether a row without an id or other facts is about the item of the row above it."""
         self._last_human: Human | None = None
-        self._skips: list[Place] = []
+        self._skips: list[RulePlace] = []
         self._known: dict[str, set[str]] = {}
         self._own_facts: dict[str, Cells] = {}
         """The facts that a row states by question."""
@@ -146,8 +146,8 @@ class MapReader:
         if keys.issuperset(paths):
             self._of_row = lambda cells: [*map(cells.get, paths)]
 
-    def _read_rules(self) -> list[tuple[str, list[Place]]]:
-        groups: dict[str, list[Place]] = {}
+    def _read_rules(self) -> list[tuple[str, list[RulePlace]]]:
+        groups: dict[str, list[RulePlace]] = {}
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         # The decision and the output of the map itself are those of the item.
         shared = {
@@ -220,8 +220,8 @@ class MapReader:
             else:
                 self.used.add(one)
 
-    def _place(self, raw: Cells, star: str = "*") -> Place:
-        place = Place(raw, star, self._columns, plain=self._plain)
+    def _place(self, raw: Cells, star: str = "*") -> RulePlace:
+        place = RulePlace(raw, star, self._columns, plain=self._plain)
         for path in () if place.rule.each else place.paths:
             self._use(path)
         return place
@@ -367,7 +367,7 @@ class MapReader:
                 self._unmapped(inner, each, remarks)
             yield scope, path
 
-    def _ballot(self, place: Place, scope: Cells, column: str) -> Ballot | None:
+    def _ballot(self, place: RulePlace, scope: Cells, column: str) -> Ballot | None:
         key, fields = (place.text(scope), place.fields) if place.text else place.key(scope)
         found = place.known.get(key)
         if found is None and (found := self._new_ballot(place, scope, column, key)) is None:
@@ -382,7 +382,7 @@ class MapReader:
                 own[field] = held
         return (vote, own) if own else found
 
-    def _counted(self, place: Place, scope: Cells, ballot: Ballot) -> list[Ballot]:
+    def _counted(self, place: RulePlace, scope: Cells, ballot: Ballot) -> list[Ballot]:
         """Return a ballot as often as its row counts it."""
         times, less = (likely_number(place.get(one, scope)) or 0 for one in ("times", "less"))
         if not 0 <= (count := int(times - less)) <= _MOST_VOTES:
@@ -390,7 +390,7 @@ class MapReader:
         vote, own = ballot
         return [(replace(vote, seat=(vote.judge, str(at)), order=at), own) for at in range(count)]
 
-    def _new_ballot(self, place: Place, scope: Cells, column: str, key: Any) -> Ballot | None:
+    def _new_ballot(self, place: RulePlace, scope: Cells, column: str, key: Any) -> Ballot | None:
         """Return the vote in a row or an element without own fields, or None if it has no vote.
 
         It is kept under ``key``, unless it depends on other cells: one without an answer depends
@@ -442,7 +442,7 @@ class MapReader:
             place.known[key] = vote, {}
         return vote, {}
 
-    def _unread(self, place: Place, scope: Cells) -> Sequence[str]:
+    def _unread(self, place: RulePlace, scope: Cells) -> Sequence[str]:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
@@ -454,7 +454,7 @@ class MapReader:
             return () if "@value" in answering else (place.rule.each,)
         return unread_keys(element, answering, self._known[place.rule.each] - {place.why})
 
-    def _dimension(self, place: Place, scope: Cells, judge: str) -> str:
+    def _dimension(self, place: RulePlace, scope: Cells, judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:

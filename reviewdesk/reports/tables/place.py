@@ -80,7 +80,7 @@ class Human(Struct, frozen=True):
     note: Any = None
 
 
-class Place:
+class RulePlace:
     """A rule with its paths resolved, for one place of a row."""
 
     def __init__(self, raw: Cells, star: str, columns: Sequence[str], *, plain: bool) -> None:
