@@ -191,7 +191,8 @@ def open_(
     with open_desk(on_screen=on_screen, new=bool(files)) as desk:
         loaded = [_load_asking(desk, file, given) for file in files]
         for made in loaded:
-            for note in made.notes:
+            asked = [note for note in made.run.notes if "--" in note]
+            for note in (*asked, *made.notes):
                 say(f"{made.run.name}: {note}")
             if made.run.human_labels and not on_screen and not given["import_labels"]:
                 say(f"{made.run.name}: {file_labels(made.run.human_labels)}")

@@ -21,6 +21,7 @@ from reviewdesk.reports.mapping.foreign import (
 )
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
+    NEITHER,
     CellError,
     Cells,
     DecidingWords,
@@ -232,6 +233,8 @@ class BallotMaker:
         self._any_word = bool(made.name or options.pass_labels or options.fail_labels)
         """Whether a score may be any word, because no other cell can hold a label."""
         self._scale = options.scale
+        if self._scale is None and made.scale is not None and len({*made.scale}) == 2:
+            self._scale = made.scale[0], made.scale[-1]  # the best score may be the lowest one
         self._models = options.models
         self._seen = seen
         self._notes = notes
@@ -271,7 +274,7 @@ class BallotMaker:
         given = self._models.get(vote.judge)
         if stated and given and stated != given:
             self._remarks.append(("model", vote.judge))
-        unread = list(vote.unread) if blank(vote.cells.get("pass")) else ["pass", *vote.unread]
+        unread = list(vote.unread) if is_missing(vote.cells.get("pass")) else ["pass", *vote.unread]
         try:
             self._add_score(body, vote)
             self._add_vote(body, vote)
@@ -354,7 +357,7 @@ class BallotMaker:
     def _share(self, stated: float, column: str) -> float:
         """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
         low, high = self._scale or (0.0, 1.0)
-        share = (stated - low) / (high - low)
+        share = (stated - low) / (high - low) + 0.0  # never -0.0
         if not -_SLACK <= share <= 1 + _SLACK:
             raise CellError(column, must_be(f"from {low:g} to {high:g} (--scale)", stated))
         return min(max(share, 0.0), 1.0)
@@ -369,7 +372,8 @@ class BallotMaker:
             return
         if not is_word(vote.score):
             raise error
-        if not self._any_word and self.words.failure(vote.score) is None:
+        known = self.words.failure(vote.score) is not None or NEITHER.search(vote.score)
+        if not (self._any_word or known):
             hint = "if the word decides, give --pass-label or --fail-label"
             raise CellError(error.column, f"{error.problem}; {hint}")
         self._add_label(body, vote.score)
@@ -412,7 +416,7 @@ class BallotMaker:
             return
         if self._scale is not None or values.unit(sure) is None:
             body["raw_score"] = sure
-        if self._scale is not None and self._scale[0] <= sure <= self._scale[1]:
+        if self._scale is not None and min(self._scale) <= sure <= max(self._scale):
             body["scale"] = list(self._scale)
             sure = self._share(sure, "")
         elif values.unit(sure) is None:

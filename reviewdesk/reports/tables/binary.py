@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.tables.header import column_names, is_header, on_a_line
+from reviewdesk.reports.tables.header import column_names, is_header, judge_above, on_a_line
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
@@ -132,11 +132,13 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
         alike = [one for one in found if one[1:] == first[1:]]
         several = len(alike) > 1
         for title, at, names, lines in alike:
+            above = "" if several else _above(book[title], at)
+            keyed = several or bool(above)
             if title == first[0]:
-                yield at, ("@key", *names) if several else names
+                yield at, ("@key", *names) if keyed else names
             for number, cells in _filled(book[title]):
                 if number >= at + lines and any(cell is not None for cell in cells):
-                    yield number, (title, *cells) if several else cells
+                    yield number, (above or title, *cells) if keyed else cells
     except Exception as error:
         raise _damaged("xlsx", error, fail) from error
     if not found:
@@ -155,6 +157,12 @@ def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
     start = [*dropwhile(lambda one: not is_header(one[1], most), start)]
     names = column_names([row for _, row in start]) if len(start) > 1 else None
     return (start[0][0], *names) if names else None
+
+
+def _above(sheet: Any, header: int) -> str:
+    """Return the judge that a row above the header of a sheet names, or an empty text."""
+    rows = islice(sheet.iter_rows(values_only=True), header - 1)
+    return judge_above([["" if one is None else str(one) for one in row] for row in rows])
 
 
 def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:

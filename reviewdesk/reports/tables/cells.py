@@ -21,6 +21,7 @@ Cells: TypeAlias = Mapping[str, Any]
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
     "reasons", "feedback", "feedbacks", "critique", "why", "notes", "note", "remark", "remarks",
+    "thoughts", "analysis", "observaciones", "observations", "remarques",
     "rationales", "explanations", "justifications", "kommentar", "kommentare", "begründung",
     "bemerkung", "anmerkung", "commentaire", "justificación", "explicación", "motivo",
     "comentario", "raison", "motivazione", "justificativa", "toelichting",
@@ -28,13 +29,14 @@ REASONS = (
 )  # fmt: skip
 """The names of a column that holds the reason for a judge's answer."""
 
+_RATERS = ("judge", "juror", "critic", "rater", "annotator", "evaluator", "grader", "scorer")
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
-        "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
-        "grader", "scorer", "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice",
-        "juiz", "evaluador", "évaluateur", "evaluator_name", "evaluator_id", "grader_name",
-        "scorer_name", "rater_name", "annotator_name", "model_judge", "judge_model", "source_id",
-        "j", "评委", "裁判", "评审", "審査員", "судья",
+        *_RATERS, "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice", "juiz",
+        "evaluador", "évaluateur",
+        *(f"{one}_{end}" for end in ("name", "id", "model") for one in _RATERS),
+        "judged_by", "evaluated_by", "graded_by", "scored_by", "rated_by", "bewertet_von",
+        "model_judge", "source_id", "j", "评委", "裁判", "评审", "審査員", "судья",
     ),
     "score": (
         "score", "rating", "value", "grade", "result", "outcome", "points", "score_value",
@@ -168,14 +170,26 @@ _CRITERION = re.compile(
     r"|hallucination|coherence|consistency|fluency|clarity|safety|toxicity|bias|tone|style|tonfall"
     r"|humou?r|empathy|format|grammar|readability|instruction_following|noise_sensitivity"
     r"|complexity|verbosity|honesty|engagement|specificity|overall|quality|depth|creativity"
-    r"|levenshtein|exact_match|bleu|rouge)(?:_metric|\d*)"
+    r")(?:_metric|\d*)"
 )
 """Names of questions about a response, which are never names of judges."""
 
 
+_COMPUTED = re.compile(
+    r"(?:exact_match|em|f1|bleu|rouge|levenshtein|meteor|chrf|ter|bert_?score|edit_distance"
+    r"|perplexity|ppl|jaccard|cosine(?:_similarity)?|embedding_similarity|json_valid|regex_match"
+    r"|string_match)(?:_score|[_-]?[\dl]\w*|,.*)?(?:_f1|_f)?"
+)
+"""Names of numbers that programs compute, which are no judges."""
+
+
+def is_computed(column: str) -> bool:
+    return bool(_COMPUTED.fullmatch(_plain(column)))
+
+
 def is_criterion(column: str) -> bool:
     """Return True if a name is the name of a question, such as tone, and not of a judge."""
-    return bool(_CRITERION.fullmatch(_plain(column)))
+    return bool(_CRITERION.fullmatch(_plain(column))) or is_computed(column)
 
 
 def _plain(column: str) -> str:
@@ -197,7 +211,7 @@ _NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
 _NO_VALUE = frozenset({
     "nan", "-nan", "n/a", "n.a.", "not applicable", "skipped", "pending",
-    "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
+    "#n/a", "na", "#na", "<na>", "null", "(null)", "none", "-", "--", "–", "—",
     "#nv", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#valeur!",
 })  # fmt: skip
 """Texts for a missing number, in lower case, as pandas and spreadsheets write them."""
@@ -206,7 +220,7 @@ NOT_FINITE = frozenset({
 })  # fmt: skip
 
 _PASSES = (
-    "passed", "accepted", "1", "1.0", "y", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
+    "passed", "accepted", "1", "1.0", "y", "t", "p", "✓", "✔", "✅", "☑", "👍", "ja", "bestanden",
     "richtig", "oui", "sí", "sì", "はい", "合格", "是", "да", "wahr", "vrai", "verdadero", "vero",
     "correcto", "aprobado", "réussi", "conforme", "gut", "good",
     "ok", "okay", "right", "met", "satisfied", "success", "approved", "approve",
@@ -241,6 +255,12 @@ _AROUND = " \n*_[](){}<>\"'`.!"
 """The signs around a word that decides, such as ``**PASS**``."""
 _BEHIND_LETTER = re.compile(r"\s*(?:[01]|[^\W\d]\w?)\s?[-:=).]\s*([^\W\d][^:;]*)\Z")
 """A word behind a letter, a 0 or a 1, such as ``A: pass``."""
+NEITHER = re.compile(
+    r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
+    r"|moderate|fair$|average|unsure|unclear|tie$|teilweise|partiel|parcial|vielleicht|一部|普通",
+    re.IGNORECASE,
+)
+"""Words for an answer between a pass and a fail."""
 _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
 _STATED_ERROR = re.compile(
     r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
@@ -270,7 +290,9 @@ _LAST = 160
 _REMARK = re.compile(rf"{_LEAD}(.+?)\s*(?:\s[-–—]\s|[:;(\n]|\.\s|\Z)", re.IGNORECASE)
 _SKIN = dict.fromkeys((0xFE0F, *range(0x1F3FB, 0x1F400)))
 """The signs that only change how an emoji looks."""
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*(?:%|/\s*\d+)?\s*\Z", re.ASCII)
+_DECIMAL_COMMA = re.compile(
+    r"\s*[-+]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+\s*(?:%|/\s*\d+)?\s*\Z", re.ASCII
+)
 
 
 class CellError(ValueError):
@@ -338,7 +360,7 @@ def without_remark(value: Any) -> Any:
 def with_decimal_point(value: Any) -> Any:
     """Return a text such as ``0,5`` with a point for its comma; other values are unchanged."""
     if isinstance(value, str) and _DECIMAL_COMMA.match(value):
-        return value.replace(",", ".")
+        return value.replace(".", "").replace(",", ".")
     return value
 
 
@@ -352,7 +374,7 @@ def is_missing(value: Any) -> bool:
     """Return True if a cell is empty, or holds a text that tools write for a missing number."""
     if isinstance(value, str):
         text = value.strip()
-        return not text or text.lower() in _NO_VALUE
+        return text in _BLANK or text.lower() in _NO_VALUE
     return value is None
 
 
@@ -406,9 +428,12 @@ def _decoded(value: str) -> Any:
         return decode_whole(value, ImportTally(lenient=True))
     except (json.JSONDecodeError, NonStandardJsonError):
         pass
+    if len(value) > _LONGEST_LITERAL:  # this limits the parser's depth and time
+        return value
+    plain = f"[{', '.join(_OF_ARRAY.findall(value))}]" if _ARRAY.match(value) else value
     try:
-        # Data frames write objects to CSV like this. The bound limits the parser's depth and time.
-        return ast.literal_eval(value) if len(value) <= _LONGEST_LITERAL else value
+        # Data frames write objects to CSV like this.
+        return ast.literal_eval(_MISSING.sub("None", _WRAPPED.sub(r"\1", plain)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return value
 
@@ -432,6 +457,14 @@ def _listed(text: str) -> Any:
 _BETWEEN_VOTES = re.compile(r"\s*[;|,]\s*")
 _NAMED_VOTE = re.compile(r"([^:=]{1,40}?)\s*[:=]\s*([^:=]{1,20})\Z")
 _LONGEST_LITERAL = 20_000
+_OF_ARRAY = re.compile(r"'[^']*'|[-+.\w]+")
+_ARRAY = re.compile(rf"\s*\[\s*(?:{_OF_ARRAY.pattern})(?:\s+(?:{_OF_ARRAY.pattern}))+\s*\]\s*\Z")
+"""A list that numpy wrote, without commas."""
+_WRAPPED = re.compile(
+    r"\b(?:np\.|numpy\.)?(?:u?int|float|str|bool|array)\d*_?\(([^()]*?)(?:, dtype=\w+)?\)"
+)
+"""A value that numpy wrote with its type."""
+_MISSING = re.compile(r"(?<=[\s\[,:])nan(?=\s*[\],}])")
 _FENCED = re.compile(
     r"\s*```(?:json)?\s*([{\[].*[}\]])\s*```\s*\Z"
     r"|[^{\[].*?(\{\s*\"[^{}]*(?:\{[^{}]*\}[^{}]*)*\})\s*(?:```)?\s*\Z",
@@ -509,7 +542,11 @@ def is_word(value: Any) -> bool:
 
 
 def blank(value: Any) -> bool:
-    return not value.strip() if type(value) is str else value is None
+    return value.strip() in _BLANK if type(value) is str else value is None
+
+
+_BLANK = frozenset({"", "\\N"})
+"""An empty text, or what databases write for one."""
 
 
 def is_answer(cell: Any) -> bool:

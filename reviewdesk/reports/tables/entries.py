@@ -164,7 +164,8 @@ class MapReader:
                 self._beside_questions |= any(map(asks, self._stars(rule)))
                 for star in self._stars(rule):
                     place = self._place({"score": pattern, "judge": "=*", **raw}, star)
-                    score = pattern if rule.score.startswith("=") else rule.score or pattern
+                    said = rule.score or (rule.label if rule.as_ == "person" else "")
+                    score = pattern if said.startswith("=") else said or pattern
                     group = f"{score}\0{star}\0{rule.as_ == 'person'}"
                     groups.setdefault(group, []).append(place)
             elif rule.as_ == "nothing" and not rule.each:
@@ -446,7 +447,8 @@ class MapReader:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
-            return () if self.made.name else unread_keys(scope, answering, self.used - {place.why})
+            unread = unread_keys(scope, answering, self.used - {place.why})
+            return () if self.made.name else [one for one in unread if not blank(scope[one])]
         element = scope.get("@value", scope)
         if element is None:
             return ()

@@ -15,9 +15,11 @@ from reviewdesk.reports.tables.cells import (
     FACTS,
     USUAL,
     Cells,
+    is_computed,
     is_criterion,
     likely_number,
     name,
+    parsed,
 )
 from reviewdesk.reports.tables.nested import (
     ANSWERS,
@@ -29,7 +31,7 @@ from reviewdesk.reports.tables.nested import (
     of_people,
     rules_of,
 )
-from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, frame_of, stem_of
+from reviewdesk.reports.tables.roles import MARKED, OF_ITEM, TEXTS, frame_of, stem_of
 from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.shapes import AGAIN, FAULT, NO, SURENESS, YES, TableShapes
 from reviewdesk.reports.tables.table_map import TableMap, at_path
@@ -43,8 +45,6 @@ _FIRST = {
              "second", "2"],
 }  # fmt: skip
 """The words for the better one of two responses."""
-_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
-"""The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _COMMENT = ".comment"
 _LIKELY = re.compile(
     rf"{SURE.pattern}|scor|eval|rat(?:ing|er)|vote|verdict|annot|jury|judg", re.IGNORECASE
@@ -108,6 +108,8 @@ class Guesser(TableShapes):
             self.made |= {"rubric": "=Is response A the better one?"} | self.made
             self.made["words"] = _FIRST
         self.item = options.item_column or self.roles.get("item") or ""
+        self.checks: list[str] = []
+        """Columns of numbers that programs computed, beside those of judges."""
         stated = [one for one in self.columns if SUMS.search(one) and OF_ITEM.search(one)]
         stated = [one for one in stated if not NO_SCORE.search(one)]
         for one in stated if not {"decision", "pass"} & self.roles.keys() else ():
@@ -135,6 +137,8 @@ class Guesser(TableShapes):
             named = show_line(self.roles["judge"], 60)
             problem = f'has a column "{named}" with a judge in each row'
             return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
+        if self.form:
+            return self.long()
         asks = bool({"judge", "dimension"} & self.roles.keys())
         told = self.roles.get("input", "") if asks and not self.item else ""
         self.item = self.item or self.item_column()
@@ -176,7 +180,10 @@ class Guesser(TableShapes):
         texts = self.made.get("input")
         inner = [one for one in self.columns if "." not in one and one != texts]
         for column in sorted(inner, key=lambda one: not _LIKELY.search(one)):
-            unlikely = not _LIKELY.search(column) if asks else _UNLIKELY.search(column)
+            cell = parsed(next(iter(self.cells(column)), None))
+            texts = isinstance(cell, list) and not (cell and isinstance(cell[0], dict))
+            unlikely = not _LIKELY.search(column) and (asks or _UNLIKELY.search(column))
+            unlikely = unlikely or (texts and TEXTS["output"].search(column))
             if not (plain and unlikely) and (rule := self.held(column)):
                 return self.inner(self.of_all(rule, column), column)
         return None
@@ -239,6 +246,8 @@ class Guesser(TableShapes):
             "epoch" if role == "repeat" else role: roles[role] for role in roles if role in BALLOT
         }
         made["score"] = roles.get("score", "score")
+        if raw := self.raw.get(made["score"]):
+            made["raw_score"] = raw
         for role in filter(roles.get, ANSWERS):
             rule = self.held(roles[role])
             if rule and rule.get("judge") == f"={roles[role]}":
@@ -321,6 +330,7 @@ class Guesser(TableShapes):
             if column not in named and self.words([self.cells(column)]):
                 self.roles["score"] = column
                 return self.long()
+        rest = rest or self.ranks()
         if not rest:
             problem = "has no column with what the judges said"
             return _unsure(_map(made), f"{problem} {self.has}", self.write)
@@ -339,7 +349,8 @@ class Guesser(TableShapes):
             # A row for each question has a column for each judge.
             more |= {"judge": "=*", "dimension": self.roles["dimension"]}
         rules = self.faults(rest, more) or [self.columns_rule(rest) | more]
-        made |= {"item": self.item or "=table", "ballots": rules}
+        self.made |= self.named_scale(rest)
+        made = self.made | made | {"item": self.item or "=table", "ballots": rules}
         self.told_apart(made, [made["judge"]], wide=False)
         return _unsure(_map(made), problem, self.see, *rest)
 
@@ -356,10 +367,7 @@ class Guesser(TableShapes):
     def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
         self.invert((*judges, *criteria))
         made = {**self.made, "item": self.item}
-        ranges = {_RANGE.search(one) for one in (*judges, *criteria)}
-        scales = {(int(one[1] or 0), int(one[2] or one[3])) if one else None for one in ranges}
-        if len(scales) == 1 and (scale := scales.pop()):
-            made["scale"] = [*scale]
+        made |= self.named_scale([*judges, *criteria])
         if "repeat" in self.roles:
             made["epoch"] = self.roles["repeat"]
         made["ballots"] = self.framed(judges)
@@ -368,7 +376,12 @@ class Guesser(TableShapes):
             made["ballots"] = faults
             made["notes"] = ["yes is read as a fail where a column asks for a fault"]
         made["ballots"] = ([] if self.given else self.grid(judges)) or made["ballots"]
-        made["ballots"] += [*self.of_row(made, made["ballots"]), *self.people_rule]
+        people = self.people_grid(made["ballots"]) or self.people_rule
+        made["ballots"] += [*self.of_row(made, made["ballots"]), *people]
+        if self.checks:
+            asked = any("dimension" in rule for rule in made["ballots"])
+            rule = {"dimension": "=*"} if asked else {"as": "check"}
+            made["ballots"].append({"columns": self.checks, "score": "*", **rule})
         self.told_apart(made, ())
         return _map(made)
 
@@ -406,7 +419,7 @@ class Guesser(TableShapes):
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         known |= {self.item, *(one for rule in self.counts() for one in rule["columns"])}
         free = [one for one in self.columns if one not in known and "," not in one]
-        free = [one for one in free if not NO_SCORE.search(one)]
+        free = [one for one in free if not NO_SCORE.search(one) and one not in self.raw.values()]
         if (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:
             free = [one for one in free if stem_of(one) not in _PAIR]
         sums = [one for one in free if one in self.people or SUMS.search(one)]
@@ -435,7 +448,10 @@ class Guesser(TableShapes):
         found: dict[str, str] = {}
         for one in sorted(answers, key=lambda one: "score" not in one.casefold()):
             found.setdefault(stem_of(one), one)
-        return free, self.within([one for one in answers if one in found.values()])
+        judges = self.within([one for one in answers if one in found.values()])
+        said = any(JUDGE.search(one) and not is_computed(one) for one in judges)
+        self.checks = [one for one in judges if said and is_computed(one)]
+        return free, [one for one in judges if one not in self.checks]
 
     def questions(self, judges: Sequence[str]) -> tuple[Sequence[str], bool]:
         """Return the columns that ask different questions, and if the names of all say so."""
@@ -463,6 +479,8 @@ class Guesser(TableShapes):
         if stated and not judges:
             judges = [self.roles.pop(stated[0])]
             self.made.pop("decision", None)
+        ranks = [] if judges else self.ranks()
+        judges = judges or ranks
         grid = self.grid(judges)
         asked, known = ([], False) if grid else self.questions(judges)
         made = self.wide([one for one in judges if one not in asked], asked)
@@ -480,8 +498,10 @@ class Guesser(TableShapes):
             return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
             return self.labels()
-        if asked and len(asked) < len(judges):
-            problem = f"has a column for each question: {listed(asked)}"
+        mixed = bool(asked) and len(asked) < len(judges)
+        if ranks or mixed:
+            holds = "ranks" if ranks else "a column for each question"
+            problem = f"has {holds}: {listed(ranks or asked)}"
             return _unsure(made, problem, self.see, *judges)
         problem = f"has no column that names the judge {self.has}"
         if not judges and (self.roles.get("output"), self.roles.get("alternative")) == _PAIR:

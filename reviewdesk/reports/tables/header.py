@@ -17,6 +17,20 @@ def on_a_line(column: str) -> str:
 _TUPLE = re.compile(r"\('[^']*'(?:, '[^']*')+\)\Z")
 
 
+def judge_above(records: Sequence[Sequence[str]]) -> str:
+    """Return the judge that a line above a header names, such as ``Judge: gpt-4o``, or ""."""
+    for record in records:
+        filled = [one for one in record if one]
+        said = _KEY.match(filled[0]) if len(filled) == 1 else None
+        key, value = said.groups() if said else (*filled, "", "")[:2]
+        if value and "judge" in roles_of([key.strip("#: ")]):
+            return value
+    return ""
+
+
+_KEY = re.compile(r"#?\s*([^:=]{2,40}?)\s*[:=]\s*(\S.*)")
+
+
 def is_header(record: Sequence[str], most: int) -> bool:
     """Return True unless a record is a title above a table, or a key and its value.
 
@@ -35,6 +49,8 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     top = named_apart(start[0])
     if _is_data(top, start[1:]):
         return tuple(str(number) for number in range(1, len(top) + 1)), 0
+    if levels := _of_levels(start):
+        return levels
     unnamed = not top[0] and len(start) > 1 and start[1][0] and not is_answer(start[1][0])
     plain = ("index" if "item" in top else "item", *top[1:]) if unnamed else top
     second, third = start[1:3] if len(start) > 2 else ((), ())
@@ -65,6 +81,21 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
     if len({*names}) < len(names) or not all(names[1:]):
         return plain, 1
     return tuple(names), 3 if named else 2
+
+
+def _of_levels(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int] | None:
+    """Return the names of columns with several levels of names, and the number of their records.
+
+    Pandas writes the names of the index below the levels, on a line of their own.
+    """
+    for at, record in enumerate(start[2:4], 2):
+        ids = sum(map(bool, record))
+        levels = [one[ids:] for one in start[:at]]
+        whole = all(map(all, levels)) and all(record[:ids])
+        recur = len({*levels[0]}) < len(levels[0]) and not any(map(is_answer, levels[0]))
+        if whole and recur and {len(record)} == {*map(len, start[:at])}:
+            return (*record[:ids], *map("_".join, zip(*levels, strict=True))), at + 1
+    return None
 
 
 def named_apart(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Find the answers of judges inside the objects and lists of a row."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -10,6 +10,7 @@ from reviewdesk.reports.tables.cells import (
     BALLOT,
     REASONS,
     TOTALS,
+    USUAL,
     CellError,
     Cells,
     is_answer,
@@ -42,6 +43,24 @@ NO_SCORE = re.compile(
     re.IGNORECASE,
 )
 """Columns that are not scores, although they may hold numbers or words that decide."""
+
+_RAW = re.compile(r"(?:^|[_ .])raw(?:$|(?=[_ .]))", re.IGNORECASE)
+_NORM = re.compile(
+    r"(?:^|[_ .])(?:norm(?:ed|ali[sz]ed)?|scaled|rescaled)(?:$|(?=[_ .]))", re.IGNORECASE
+)
+"""Two forms of one score in the names of columns."""
+
+
+def raw_forms(columns: Iterable[str]) -> dict[str, str]:
+    """Return the columns of numbers that hold a score in another form than as it was given.
+
+    Each has the column of the score as it was given, such as ``score.raw`` for ``score.norm``.
+    """
+    columns = [*columns]
+    other = {_NORM.sub("", one).strip("_ ."): one for one in columns if not _RAW.search(one)}
+    given = {_RAW.sub("", one).strip("_ ."): one for one in columns if _RAW.search(one)}
+    return {other[stem]: one for stem, one in given.items() if stem in other}
+
 
 _SURE = r"judge|juror|critic|grader|evaluator"
 SURE = re.compile(_SURE, re.IGNORECASE)
@@ -101,7 +120,7 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     if not isinstance(elements, list):
         return None
     elements = [one for one in elements if one not in (None, {}, [])]
-    if not elements:
+    if not elements or _counts_votes(held):
         return None
     texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
     if len(elements) - len(texts) > 1 and texts and not any(is_answer(held[one]) for one in texts):
@@ -118,6 +137,13 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
                 found |= {"judge": f"{path}.model", "model": f"{path}.model"}
             return _with_outcomes(found, held, path)
     return None
+
+
+def _counts_votes(held: Any) -> bool:
+    """Return True for an object such as ``{"pass": 2, "fail": 1}``, which no judge answers."""
+    cells = held if isinstance(held, dict) else {}
+    whole = len(cells) > 1 and {*map(type, cells.values())} == {int}
+    return whole and all(USUAL.vote(key) is not None for key in cells)
 
 
 def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:
@@ -145,7 +171,7 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
                 return {"judge": f"={path}", "score": f"{path}.{key}"}
         roles = _roles_of_answers([held])
         if not roles.keys().isdisjoint(ANSWERS):
-            kept = ("judge", *ANSWERS, "reason", "error")
+            kept = ("judge", *ANSWERS, "raw_score", "reason", "error")
             said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
             return {"judge": f"={path}", **said}
         if all(map(NO_SCORE.search, held)):
@@ -202,6 +228,11 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
         roles.setdefault("pass", passed)
     if "rubric" in roles:
         roles.setdefault("dimension", roles["rubric"])
+    numbers = [
+        key for key in keys if all(likely_number(one.get(key)) is not None for one in elements)
+    ]
+    pairs = raw_forms(numbers).items()
+    roles |= next(({"score": key, "raw_score": raw} for key, raw in pairs), {})
     for key, part in product(elements[0], ("model", "id", "name")):
         if "judge" in roles_of([key]) and at_path(elements[0], f"{key}.{part}"):
             roles["judge"] = f"{key}.{part}"
@@ -223,7 +254,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
     if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
         return None
-    rule = {role: roles[role] for role in (*ANSWERS, "reason", "error") if role in roles}
+    kept = (*ANSWERS, "raw_score", "reason", "error")
+    rule = {role: roles[role] for role in kept if role in roles}
     if "dimension" in roles:
         rule["dimension"] = roles["dimension"]
     elif named and any(map(is_criterion, held)):
@@ -397,6 +429,7 @@ class TableSample:
             if isinstance(beside, dict) and beside.keys() != scores.keys():
                 continue
             why = NO_SCORE.search(key)
+            texts = [text for text in texts if text is not None or not why]
             if not all(isinstance(text, str) and (why or not is_answer(text)) for text in texts):
                 continue
             judges = not why and isinstance(beside, list) and len({*texts}) == len(texts)

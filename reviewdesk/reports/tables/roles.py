@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
+    NEITHER,
     NOT_FINITE,
     Cells,
     DecidingWords,
@@ -27,13 +28,14 @@ from reviewdesk.reports.tables.nested import (
     STATED,
     WHO,
     TableSample,
+    raw_forms,
 )
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
-    "score|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
+    "score|norm|rank|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
     "|urteil|note|nota|punkte|puntuación|correct"
 )
 _RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
@@ -42,16 +44,17 @@ _BEHIND = re.compile(rf"(?:[\s_.:/-]{{1,3}}|{CAMEL})\(?(?:{_MARKS})\)?{_RANGES}\
 """The prefix or suffix that columns of scores add to the names of their judges."""
 MARKED = re.compile(rf"(?:^|[\s_.:/-]|{CAMEL})(?:{_MARKS})s?(?:$|[\s_.:/-])", re.IGNORECASE)
 """Names of columns of scores."""
-_TEXTS = {
+TEXTS = {
     "reference": re.compile(r"expected|reference|ground.?truth|gold|ideal|erwartet", re.IGNORECASE),
     "output": re.compile(
         r"answer|response|resps|output|reply|completion|generated|decoded|summary|translation|hypothesis"
-        r"|candidate|antwort|réponse|respuesta"
+        r"|candidate|antwort|réponse|respuesta|回答|答案|応答|出力|输出|ответ"
         r"|^(?:assistant|bot|agent|model|chatbot)(?:[ _](?:message|text|turn|says?|said))?$",
         re.IGNORECASE,
     ),
     "input": re.compile(
         r"question|prompt|query|instruction|input|message|article|document|goal|frage|pregunta"
+        r"|问题|提问|質問|入力|输入|вопрос"
         r"|^(?:user|customer)(?:[ _](?:text|turn|says?|said|asks?|asked))?$",
         re.IGNORECASE,
     ),
@@ -67,10 +70,17 @@ _TASKS = frozenset({"doc", "example", "datasource_item", "dataset_item", "task",
 """Objects that hold a question and its known answer."""
 _PEOPLE = re.compile(
     r"(?:^|[_ .:/])(?:e-?mail(?:[ _]address)?|user_?name|assessor|labell?er"
-    r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?)$",
+    r"|(?:worker|respondent|participant|annotator)[ _]?(?:id)?"
+    r"|(?:your|full|ihr|votre|tu|su)[ _](?:name|nom|nombre)|what is your name\??|respondent name)$",
     re.IGNORECASE,
 )
 """Columns that name the person of a row, if several rows are about one item."""
+_OF_FORM = re.compile(
+    r"(?:timestamp|zeitstempel|horodateur|marca temporal|タイムスタンプ|(?:start|completion) ?time"
+    r"|start ?date|submitted(?: at)?|submit date|recorded ?date)$",
+    re.IGNORECASE,
+)
+"""Columns that forms have in front of the answers of each person."""
 _ID = re.compile(r"(?:^|[_ .-])(?:id|key|nr|no|number|#)\.?$|[a-z]Id$", re.IGNORECASE)
 _WHEN = re.compile(r"time|date|created|submitted|started", re.IGNORECASE)
 _OTHER_ID = re.compile(
@@ -100,6 +110,7 @@ oliver olivia omar paul pedro peter petra pierre priya raj ravi rosa ryan sam sa
 sophie steve susan thomas tim tom wei yuki zoe dr mr mrs ms prof
 """
 """Names of persons, whose columns beside those of judges are people's."""
+_NAME = re.compile(r"[^\W\d_][^\W\d_A-Z]+\Z")
 _NAMES_JUDGE = re.compile(
     r"judge|model|guard|rater|review|annot|evaluat|grader|scorer|assess", re.IGNORECASE
 )
@@ -112,11 +123,6 @@ _FAILS = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"(?:not?|non|without)[ _-]+(?:an? )?", re.IGNORECASE)
-_NEITHER = re.compile(
-    r"neutral|neither|borderline|not enough|insuffic|unverif|undeter|mixed|partial|maybe|medium"
-    r"|moderate|fair$|average|unsure|unclear|tie$",
-    re.IGNORECASE,
-)
 OF_ITEM = re.compile(r"decision|final|overall|consensus|majority", re.IGNORECASE)
 """Columns of an outcome that may be the item's, not that of a question."""
 _RAN = {"ok", "OK", "success", "succeeded", "completed", "done", "finished"}
@@ -139,6 +145,8 @@ class TableRoles(TableSample):
         self.columns = tuple(dict.fromkeys(name for name in columns if name))
         self.sample = sample
         self.options = options
+        self.form = False
+        """Whether the table has a row for each person, as forms have."""
         self.made: JsonObject = {}
         """The map, as far as it is known."""
         self.given = (*options.judge_columns, *options.criteria_columns)
@@ -149,9 +157,24 @@ class TableRoles(TableSample):
         named = [one for one in free if not (NO_SCORE.search(one) or _PEOPLE.search(one))]
         self.people = [one for one in named if _HUMAN.search(one) or _RATER.search(one)]
         self.people += [one for one in free if judged and _is_person(one)]
+        # Beside a person's column, one under another single name with the same words is as well.
+        said = self.said_in([*filter(_is_person, self.people)])
+        others = [one for one in named if _NAME.match(one) and self.cells(one)]
+        others = [one for one in others if not (JUDGE.search(one) or is_criterion(one))]
+        self.people += [one for one in others if self.said_in([one]) <= said]
+        self.people = [*dict.fromkeys(self.people)]
         filled = roles_of(one for one in free if self.cells(one) or not sample)
         empty = roles_of(one for one in free if one not in filled.values())
         self.roles = empty | filled
+        self.raw = raw_forms(
+            one
+            for one in self.columns
+            if all(likely_number(cell) is not None for cell in self.cells(one))
+        )
+        """The columns of scores that also stand in another column, as the judge gave them."""
+        for one, raw in self.raw.items():
+            if raw.casefold().replace("raw", "").strip("_ .") == "score":
+                self.roles["score"] = one
         self.find_texts(free)
         self.roles |= self.inner_roles()
         self.roles = self.outer_roles() | self.roles
@@ -171,12 +194,14 @@ class TableRoles(TableSample):
         if "conversation" in self.roles and all(type(parsed(one)) is str for one in talk):
             role = "item" if all(len(one) <= _SHORT for one in talk) else "output"
             self.roles.setdefault(role, self.roles.pop("conversation"))
-        for role, words in _TEXTS.items():
+        for role, words in TEXTS.items():
             taken = {*self.roles.values()}
             likely = (one for one in free if one not in taken and words.search(one))
-            other = (NO_SCORE.search, _BEHIND.search, _ID.search)
+            other = (_no_text, _BEHIND.search, _ID.search)
             likely = (one for one in likely if not any(is_other(one) for is_other in other))
-            found = next(filter(self.is_text, likely), "")
+            # A known answer may be a number in some rows.
+            is_text = self.is_texts if role == "reference" else self.is_text
+            found = next(filter(is_text, likely), "")
             if found and self.roles.get(role, "text") in {"text", "Text"}:
                 if role in self.roles:
                     # A summary or a translation of the text is the output.
@@ -189,7 +214,7 @@ class TableRoles(TableSample):
             known = {*self.roles.values(), *self.people}
             rest = [*takewhile(lambda one: not self.answers(one), free[1:])]
             rest = [one for one in rest if self.is_text(one) and " " in "".join(self.cells(one))]
-            rest = [one for one in rest if not (one in known or NO_SCORE.search(one))]
+            rest = [one for one in rest if not (one in known or _no_text(one))]
             rest = [one for one in rest if not self.recurs([one])]
             if len(rest) <= len(missing):
                 self.roles |= dict(zip(missing[-len(rest) :], rest, strict=False))
@@ -214,6 +239,17 @@ class TableRoles(TableSample):
         ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
         again = any(self.recurs([one]) for one in ([item] if item else ids))
         person = next((one for one in self.columns if _PEOPLE.search(one)), "")
+        calls = [one for one in self.columns if one.casefold() in ("name", "nom", "nombre")]
+        first = self.columns[:1] if item != self.columns[0] else self.columns[1:2]
+        when = next(filter(_OF_FORM.match, first), "")
+        other = {"input", "output", "judge", "score", "dimension"} & self.roles.keys()
+        other |= {item} - {"", self.columns[0], *calls}
+        once = bool(when) and not (again or self.given or self.recurs([when]))
+        self.form = once and bool(person or calls) and not other
+        if self.form:
+            self.roles.pop("item", None)
+            self.roles["judge"] = person or calls[0]
+            return
         if person and (again or not {"item", "input", "output"} & self.roles.keys()):
             self.roles.setdefault("judge", person)
         inner = [one for row in self.sample for one in row.cells.values() if type(one) is dict]
@@ -221,7 +257,8 @@ class TableRoles(TableSample):
         if {"judge", "dimension"} & self.roles.keys() or self.given or self.judged[1:] or within:
             return
         for column in self.columns:
-            cells = [one for one in self.cells(column) if isinstance(one, str)]
+            cells = [at_path(row.cells, column) for row in self.sample]
+            cells = [one for one in cells if isinstance(one, str) and one.strip()]
             if column == item == "name" and cells and all(map(is_criterion, cells)):
                 self.roles["dimension"] = self.roles.pop("item")
                 return
@@ -263,15 +300,11 @@ class TableRoles(TableSample):
                 self.roles.setdefault("human_by", f"{named}.{who}")
             return
         if (said := self.cells(named)) and not any(map(words.human, said)):
-            if self.is_text(named) and named.casefold().strip() in {"gold", "truth"}:
-                self.roles.setdefault("reference", named)
-                del self.roles["human"]
-            elif named.casefold().strip() in {"reviewer", "expert"}:
-                del self.roles["human"]
-                several = (one for one in self.columns if self.recurs([one]) and one != named)
-                several = (one for one in several if not self.recurs([one, named]))
-                if self.recurs([named]) and any(several):
-                    self.roles.setdefault("judge", named)
+            self.find_gold(named)
+        rated = [likely_number(one) or 0 for one in self.cells(self.roles.get("human", "@"))]
+        if max(rated, default=0) > 1 and not self.options.pass_labels:
+            # Of a person's scores, 1 is no pass: they are no labels.
+            self.people.append(self.roles.pop("human"))
         labels = [
             one
             for one in self.people
@@ -283,6 +316,18 @@ class TableRoles(TableSample):
             self.people_rule = [{"columns": labels, "as": "person", "label": "*", "by": "=*"}]
         elif labels and not named:
             self.roles["human"] = labels[0]
+
+    def find_gold(self, named: str) -> None:
+        """Give another role to a column named after people in which no label stands."""
+        if self.is_texts(named) and named.casefold().strip() in {"gold", "truth"}:
+            self.roles.setdefault("reference", named)
+            del self.roles["human"]
+        elif named.casefold().strip() in {"reviewer", "expert"}:
+            del self.roles["human"]
+            several = (one for one in self.columns if self.recurs([one]) and one != named)
+            several = (one for one in several if not self.recurs([one, named]))
+            if self.recurs([named]) and any(several):
+                self.roles.setdefault("judge", named)
 
     def outer_roles(self) -> dict[str, str]:
         """Return the id and the input that are in the object around a row."""
@@ -310,7 +355,7 @@ class TableRoles(TableSample):
                         found.setdefault(said, column)
             single = isinstance(held, list) and len(held) == 1
             texts: Any = held[0] if isinstance(held, list) and single else held
-            if single and isinstance(texts, str) and _TEXTS["output"].search(column):
+            if single and isinstance(texts, str) and TEXTS["output"].search(column):
                 found.setdefault("output", f"{column}.0")
             if isinstance(texts, dict) and column != "^":
                 self.add_inner(found, column, f"{column}.0" if single else column, texts)
@@ -326,12 +371,12 @@ class TableRoles(TableSample):
     def add_inner(self, found: dict[str, str], column: str, start: str, texts: Cells) -> None:
         """Add the facts that the object of a column holds."""
         for role, key in roles_of(texts).items():
-            free = self.roles.get(role, column) == column and role not in found
+            # What comes with a question is its known answer, not the one that was judged.
+            said = "reference" if role == "output" and column in _TASKS else role
+            free = self.roles.get(said, column) == column and said not in found
             spoken = isinstance(texts[key], dict) and "content" in texts[key]
             if role in _INNER and free and (spoken or isinstance(texts[key], str | int)):
-                # What comes with a question is its known answer, not the one that was judged.
-                known = role == "output" and column in _TASKS
-                found["reference" if known else role] = f"{start}.{key}"
+                found[said] = f"{start}.{key}"
 
     def stated(self) -> JsonObject:
         """Return the decision that stands beside the answers: in an object, or as a status."""
@@ -388,7 +433,7 @@ class TableRoles(TableSample):
         if known:
             # Of two responses one is better, or neither is.
             rest = [one for one in rest if str(one).casefold() not in known]
-            rest = [one for one in rest if not _NEITHER.search(str(one))]
+            rest = [one for one in rest if not NEITHER.search(str(one))]
         said = len(filled) - len(rest)
         rest = [str(one) for one in rest if not stated_error(one)]
         return said > len(rest) and all(is_word(one) or not one[:1].isalnum() for one in rest)
@@ -397,6 +442,12 @@ class TableRoles(TableSample):
         cells = self.cells(column)
         texts = bool(cells) and all(isinstance(parsed(one), str) for one in cells)
         return texts and not any(map(is_answer, cells)) and not self.has_words(cells)
+
+    def is_texts(self, column: str) -> bool:
+        """Return True if some cells of a column are texts, and the others may be answers."""
+        cells = self.cells(column)
+        empty = all(parsed(one) in ({}, []) for one in cells)
+        return not (empty or all(map(is_answer, cells)) or self.has_words(cells))
 
     def counts_rows(self, column: str) -> bool:
         """Return True if a column, whatever its name, holds the numbers of at least three rows."""
@@ -421,13 +472,17 @@ class TableRoles(TableSample):
         cells = [cell for one in columns for cell in one if str(cell).casefold() not in known]
         if not self.has_words(cells) or len(found := sorted({*cells})) == 1:
             return {}
-        found = [word for word in found if not _NEITHER.search(word)]
+        found = [word for word in found if not NEITHER.search(word)]
         fails = [word for word in found if _FAILS.match(word)]
         # "No violation" is the opposite of "violation".
         opposite = {word for word in fails if {_NEGATED.sub("", word)} & {*fails} - {word}}
         fails = [word for word in fails if word not in opposite] or found[1:]
         new = {"pass": [word for word in found if word not in fails], "fail": fails}
         return {key: [*self.made.get("words", {}).get(key, []), *new[key]] for key in new}
+
+
+def _no_text(column: str) -> bool:
+    return bool(NO_SCORE.search(column)) and not column.casefold().endswith("turn")
 
 
 def _is_person(column: str) -> bool:

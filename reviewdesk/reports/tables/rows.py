@@ -23,15 +23,15 @@ from reviewdesk.reports.bytes.window import Outline, Window, not_utf8
 from reviewdesk.reports.mapping.foreign import LateFactError
 from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
-from reviewdesk.reports.tables.cells import (
-    TOTALS,
-    Cells,
-    is_answer,
-    likely_number,
-    roles_of,
-    with_decimal_point,
+from reviewdesk.reports.tables.cells import Cells, is_answer, likely_number, roles_of
+from reviewdesk.reports.tables.header import (
+    column_names,
+    is_header,
+    judge_above,
+    named_apart,
+    on_a_line,
 )
-from reviewdesk.reports.tables.header import column_names, is_header, named_apart, on_a_line
+from reviewdesk.reports.tables.totals import without_totals
 from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
@@ -93,6 +93,8 @@ class Layout(Struct, frozen=True):
     delimiter: str = ""
     headers: int = 1
     """The number of lines that name the columns of CSV."""
+    above: str = ""
+    """The judge whom a line above the header names; a row holds the name as ``@key``."""
     outline: Outline | None = None
     key: str = ""
     orient: str = ""
@@ -110,7 +112,7 @@ class Layout(Struct, frozen=True):
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
         held = self._rows(stream, fail, tally)
         if self.delimiter or self.kind == "xlsx":
-            held = _without_totals(held, tally)
+            held = without_totals(held, tally)
         known = frozenset((*self.columns, "^"))
         for number, (found, cells, problem) in enumerate(held, 1):
             if self.closed and not _has_columns(cells, known):
@@ -467,46 +469,18 @@ def _csv_layout(text: str) -> Layout | None:
             # A quote may end behind the start of the file.
             start += islice(filter(any, _reader(lines, delimiter)), 8)
         most = max((sum(map(bool, record)) for record in start), default=0)
+        titles: list[list[str]] = []
         while start and not is_header(start[0], most):
-            del start[0]
+            titles.append(start.pop(0))
         if len(start) > 1 and start[0][0].startswith("#") and len(start[0]) != len(start[1]):
-            del start[0]
+            titles.append(start.pop(0))
         if start and len(start[0]) > 1:
             columns, headers = column_names([[*map(on_a_line, record)] for record in start])
-            layout = Layout(columns, delimiter, headers)
+            above = judge_above(titles)
+            columns = ("@key", *columns) if above else columns
+            layout = Layout(columns, delimiter, headers, above=above)
             found.append((len(roles_of(columns)), len(columns), layout))
     return max(found, key=lambda one: one[:2])[2] if found else None
-
-
-_TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
-_SUMMED = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b", re.IGNORECASE)
-_FOOTNOTE = re.compile(
-    r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)", re.IGNORECASE
-)
-
-
-def _without_totals(rows: Iterator[_Found], tally: ImportTally) -> Iterator[_Found]:
-    """Yield rows without the last ones that sum up or explain a sheet."""
-    held: list[_Found] = []
-    for row in rows:
-        first = next(filter(None, row[1].values()), None)
-        if type(first) is str:
-            unnamed = next(iter(row[1].values())) in (None, "")
-            sums = (_SUMMED if unnamed else _TOTAL).match(first) and not row[2]
-            explains = _FOOTNOTE.match(first)
-            if sums or explains or held:
-                rest = [cell for cell in row[1].values() if isinstance(cell, str) and cell.strip()]
-                sums = sums and all(map(is_answer, map(with_decimal_point, rest[1:])))
-                alone = not rest[1:] and (explains or (held and " " in first))
-                if sums or alone or (explains and row[2]):
-                    held.append(row)
-                    continue
-        if held:
-            yield from held
-            held.clear()
-        yield row
-    if held:
-        tally.notes.append(f"rows of totals and footnotes at the end are left out ({len(held)}x)")
 
 
 _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
@@ -514,7 +488,7 @@ _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
 
 
 def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
-    columns, delimiter = layout.columns, layout.delimiter
+    columns, delimiter = layout.columns[bool(layout.above) :], layout.delimiter
     lines = _Lines(stream, fail)
     reader = _reader(iter(lines), delimiter)
     width = len(columns)
@@ -548,7 +522,8 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
             problem = f"has {len(fields)} cells where the header has {width}"
-        yield start, dict(zip(columns, fields, strict=False)), problem
+        cells = dict(zip(columns, fields, strict=False))
+        yield start, {"@key": layout.above, **cells} if layout.above else cells, problem
 
 
 class _Lines:

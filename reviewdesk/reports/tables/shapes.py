@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from os.path import commonprefix
 from typing import Any
 
 from reviewdesk.reports.tables.cells import (
@@ -27,6 +28,7 @@ _VOTES = {
 }
 """Words in the names of columns that count votes."""
 _COUNTED = frozenset({"n", "num", "count", "counts", "votes", "vote", "total", "number"})
+_RANK = re.compile(r"(?:^|[\W_])(?:rank(?:ing|ed)?|rang|platz)(?:$|[\W_])", re.IGNORECASE)
 _REPEAT = re.compile(
     r"(?:run|seed|rep|repetition|sample)(?:[ _-]?(?:id|no|nr|idx|index))?$", re.IGNORECASE
 )
@@ -53,6 +55,7 @@ SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _BESIDE = {
     "confidence": SURENESS,
     "error": ("error", "error_message"),
+    "raw_score": ("raw", "raw_score"),
     "pass": ("pass", "passed", "verdict", "vote", "label", "result"),
 }
 """Words in the names of columns that belong to the score of a judge."""
@@ -60,6 +63,8 @@ _RESPONSES = ("answer", "response", "output", "completion", "reply", "generation
 AGAIN = re.compile(
     r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
 )
+_RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
+"""The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _JOINS = (
     *((f"{space}{sign}", end) for sign, end in ("()", "[]") for space in (" ", "")),
@@ -154,10 +159,11 @@ class TableShapes(TableRoles):
         start, end = frame = frame or frame_of(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
         rule: JsonObject = {"columns": stems, "score": f"{start}*{end}"}
-        if why := self.beside(
-            frame, stems, [*filter(None, [self.options.reason_suffix]), *REASONS]
-        ):
+        given = [*filter(None, [self.options.reason_suffix])]
+        if why := self.beside(frame, stems, [*given, *REASONS]):
             rule["reason"] = why
+        elif numbered := self.numbered(stems, frame):
+            return numbered
         elif len(named) == 1 and self.roles.get("output") != "pred_answer":
             whys = [one for one in self.columns if one.casefold().endswith(REASONS)]
             whys = [one for one in whys if one not in self.people]
@@ -169,6 +175,16 @@ class TableShapes(TableRoles):
         score = rule["score"]
         others = {role: path for role, path in rule.items() if path not in ("", score)}
         return {"columns": stems, "score": score, **others}
+
+    def numbered(self, stems: Sequence[str], frame: tuple[str, str]) -> JsonObject:
+        """Return the rule of columns such as ``Judge 1`` beside ``Reason 1``; else nothing."""
+        start = commonprefix(stems) if len(stems) > 1 else ""  # noqa: RUF071 - of names
+        ends = [one[len(start) :] for one in stems]
+        plain = start and all(one.isdecimal() or (len(one) == 1 and one.isupper()) for one in ends)
+        why = plain and self.beside(("", ""), ends, REASONS)
+        score = f"{frame[0]}{start}*{frame[1]}"
+        rule = {"columns": ends, "judge": f"={start}*", "score": score, "reason": why}
+        return rule if why else {}
 
     def beside(self, frame: tuple[str, str], stems: Sequence[str], words: Sequence[str]) -> str:
         """Return the path of columns that are named by judges and one of some words."""
@@ -216,6 +232,25 @@ class TableShapes(TableRoles):
             rules.append(self.columns_rule(framed, frame) | part)
         return rules
 
+    def named_scale(self, columns: Sequence[str]) -> JsonObject:
+        """Return the scale that is in the names of all columns, as a part of a map."""
+        ranges = {_RANGE.search(one) for one in columns}
+        scales = {(int(one[1] or 0), int(one[2] or one[3])) if one else None for one in ranges}
+        return {"scale": [*scale]} if len(scales) == 1 and (scale := scales.pop()) else {}
+
+    def people_grid(self, rules: Sequence[JsonObject]) -> list[JsonObject]:
+        """Return the rules of the columns of people for the questions of some rules."""
+        found = []
+        people = self.people_rule[0]["columns"] if self.people_rule else ()
+        for rule in rules:
+            start, _, end = rule["score"].partition("*")
+            named = [one for one in people if one.startswith(start) and one.endswith(end)]
+            named = named if "dimension" in rule else []
+            stems = [one[len(start) : len(one) - len(end)] for one in named]
+            answer = {"label": rule["score"], "by": "=*", "dimension": rule.get("dimension")}
+            found += [{"columns": stems, "as": "person", **answer}] if named else []
+        return found
+
     def counts(self) -> list[JsonObject]:
         """Return the rules of columns that count votes, such as ``votes_for``; else an empty list.
 
@@ -256,6 +291,14 @@ class TableShapes(TableRoles):
         numbers = (likely_number(cell) for one in columns for cell in self.cells(one))
         return max((one for one in numbers if one is not None), default=0)
 
+    def ranks(self) -> list[str]:
+        """Return the columns of ranks, whose best is 1, and add their scale to the map."""
+        found = [one for one in self.columns if _RANK.search(one) and self.highest([one]) > 1]
+        if found:
+            self.made["scale"] = [self.highest(found), 1]
+            self.made["notes"] = ["a rank is read as a score, and 1 as the best one"]
+        return found
+
     def names_winner(self, column: str) -> bool:
         """Return True if a column holds the name of the better one of two models."""
         models = [self.roles.get("generator", ""), self.roles.get("rival", "")]
@@ -283,6 +326,14 @@ class TableShapes(TableRoles):
             if words == lists and (len(lengths) > 1 or lengths == {1}):
                 return column
         return ""
+
+
+_VERSION = re.compile(
+    r".?.?\Z|.*\d|(?:.*[\W_])?(?:pro|flash|ultra|mini|nano|turbo|large|small|medium|lite|max|instruct"
+    r"|chat|plus|base|latest|strict|lenient|score|verdict|label|vote)\Z",
+    re.IGNORECASE,
+)
+"""Names of versions of one model, or of parts of its one answer."""
 
 
 def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
@@ -325,6 +376,9 @@ def _parted(column: str, mark: str, close: str, way: Callable[..., Any]) -> tupl
 def _are_judges(names: Sequence[str], asked: Sequence[str], columns: int) -> bool:
     """Return True if some names are judges' and others those of questions, by some of the pairs."""
     several = len(names) > 1 and len(asked) > 1
+    if len(names) == 1 and JUDGE.search(names[0]) and not SURE.search(names[0]):
+        # The columns of one judge ask different questions, unless they are versions of it.
+        return len(asked) > 1 and not any(JUDGE.search(one) or _VERSION.match(one) for one in asked)
     whole = several and columns == len(names) * len(asked)
     if len(asked) > 1 and all(map(JUDGE.search, names)):
         return whole or any(map(is_criterion, asked))

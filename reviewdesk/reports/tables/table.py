@@ -32,7 +32,7 @@ from reviewdesk.reports.tables.cells import FACTS, roles_of
 from reviewdesk.reports.tables.entries import MapReader
 from reviewdesk.reports.tables.guess import Guess, Guesser, listed
 from reviewdesk.reports.tables.rows import Layout, TableRow, inside, layout_of, with_columns
-from reviewdesk.reports.tables.table_map import BallotRule, TableMap
+from reviewdesk.reports.tables.table_map import BallotRule, TableMap, absent
 from reviewdesk.reports.tables.verdict import verdicts
 from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -121,7 +121,12 @@ def checked(value: object) -> TableMap:
 
     rule = model(BallotRule, "RuleModel")
     validated(model(TableMap, "MapModel", ballots=list[rule]), value)  # type: ignore[valid-type]
-    return convert(value, TableMap)
+    made = convert(value, TableMap)
+    answers = (made.score, made.pass_, made.label, made.each, made.columns, made.certainty)
+    if not any((*answers, made.ballots, made.error, made.raw_score, made.human)):
+        problem = "names no column that holds what the judges said"
+        raise FieldError(("score",), problem, "Name it in score, or in columns.")
+    return made
 
 
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
@@ -187,20 +192,16 @@ def _survey(rows: Generator[TableRow], reading: MapReader, survey: TableSurvey, 
 
 
 def _with_words(options: ReadOptions, made: TableMap) -> ReadOptions:
-    """Return the options; words and a scale that they lack are taken from the map."""
+    """Return the options; words that they lack are taken from the map."""
     given = {*options.pass_labels, *options.fail_labels}
     passes, fails = (
         tuple(word for word in made.words.get(key, ()) if word not in given)
         for key in ("pass", "fail")
     )
-    scale = options.scale
-    if scale is None and made.scale is not None and len(made.scale) == 2:
-        scale = (made.scale[0], made.scale[1])
     return replace(
         options,
         pass_labels=(*options.pass_labels, *passes),
         fail_labels=(*options.fail_labels, *fails),
-        scale=scale,
     )
 
 
@@ -331,6 +332,12 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
     fail = failing(source)
     for whole in (False, True):
         layout, found = _read_by(source, look, options, tool, fail, whole=whole)
+        if options.map and (gone := absent(found.made, layout.columns)):
+            if not whole and layout.outline is not None:
+                continue  # a later row may have the key
+            problem = f'--map: {source.shown_name} has no column "{show_line(gone, 60)}"'
+            columns = f"(its columns: {listed(layout.columns)})"
+            raise UsageError(f"{problem} {columns}", "Name its columns in the map as it does.")
         with suppress(LateFactError):
             if found.sure:
                 layout = replace(layout, closed=not whole and layout.outline is not None)
@@ -373,9 +380,9 @@ def propose(source: Source, look: FirstLook, options: ReadOptions) -> ProposedMa
     if found.elsewhere:
         raise fail("", found.problem, found.hint)
     if not found.sure and not found.judges:
-        text = (
-            f'{_TO_FILL}# {listed(layout.columns)}\n\n{toml_of(found.made)}judge = ""\nscore = ""\n'
-        )
+        known = toml_of(found.made)
+        empty = [f'{one} = ""\n' for one in ("judge", "score") if f"\n{one} = " not in known]
+        text = f"{_TO_FILL}# {listed(layout.columns)}\n\n{known}{''.join(empty)}"
         return ProposedMap(source.name, text, (), (found.problem,))
     report = open_table(source, layout, options, found.made)
     notes = [] if found.sure else [f"{found.problem}; this is a guess"]

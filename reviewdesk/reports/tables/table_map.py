@@ -5,6 +5,7 @@ A map holds paths. ``a.b`` is a column of that name, or ``b`` in the object or t
 with that prefix, ``a + b`` joins names, and ``^.a`` is the value around an element or a row.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -128,10 +129,20 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     words: dict[str, list[str]] = {}
     """The words that mean ``pass``, ``fail`` and ``error`` in this kind of table."""
     scale: list[float] | None = None
+    """The worst and the best score; the best one may be the lower one."""
     notes: list[str] = []
     panel: bool = False
     """Whether the judges certainly form one panel; otherwise names such as tone are questions."""
     ballots: list[dict[str, Any]] = []
+
+
+def absent(made: TableMap, columns: Sequence[str]) -> str:
+    """Return the path of a map's items if a table has none of its columns, else an empty text."""
+    paths = [made.item] if isinstance(made.item, str) else made.item
+    ways = [one for path in paths for one in re.split(r" \+ |\|", path)]
+    heads = {"^", "@key", *columns, *(one.split(".")[0] for one in columns)}
+    known = any(one[:1] == "=" or {one, one.split(".")[0]} & heads for one in ways)
+    return "" if known else ways[0]
 
 
 Reader: TypeAlias = Callable[[Cells], Any]

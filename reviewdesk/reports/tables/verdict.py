@@ -1,5 +1,6 @@
 """Turn the rows of each item of a table into a verdict."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -246,6 +247,9 @@ class VerdictMaker:
         if isinstance(value, str) and folded(value) in self._errors:
             return "error"
         vote = self._ballots.words.vote(value)
+        if vote is None and isinstance(value, str):
+            rest = _CONSENSUS.sub(" ", value).strip()
+            vote = None if folded(rest) == "no" else self._ballots.words.vote(rest)
         return values.decision(value if vote is None else vote)
 
     def _add_human(self, draft: Draft, human: Human) -> None:
@@ -265,6 +269,14 @@ class VerdictMaker:
         elif draft.human["label"] != label:
             self._notes.count("human labels of one item differ; the first one is kept")
 
+
+_CONSENSUS = re.compile(
+    r"\b(?:majority|unanim\w+|consensus|agreed?|split|strong|weak|narrow|clear|final|overall|panel|jury"
+    r"|vote[sd]?|decision|verdict|result|by|to|mehrheitlich|einstimmig|einig|mayoría|majorité)\b"
+    r"|\(?\b\d+ ?(?:/|-|:|of|out of|to|von|de|sur) ?\d+\b\)?|[:;,–—-]",
+    re.IGNORECASE,
+)
+"""What stands around the word for the decision in ``majority pass (2/3)``."""
 
 _STRATEGIES = {strategy.value: strategy.value for strategy in Strategy} | {
     "weighted": Strategy.WEIGHTED_VOTE.value
