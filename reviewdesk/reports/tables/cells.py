@@ -21,7 +21,7 @@ Cells: TypeAlias = Mapping[str, Any]
 REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
     "reasons", "feedback", "feedbacks", "critique", "why", "notes", "note", "remark", "remarks",
-    "thoughts", "analysis", "observaciones", "observations", "remarques",
+    "thoughts", "analysis", "comentário", "이유", "observaciones", "observations", "remarques",
     "rationales", "explanations", "justifications", "kommentar", "kommentare", "begründung",
     "bemerkung", "anmerkung", "commentaire", "justificación", "explicación", "motivo",
     "comentario", "raison", "motivazione", "justificativa", "toelichting",
@@ -91,7 +91,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "user_prompt", "frage", "pregunta", "domanda", "pergunta", "vraag",
         "inputs", "problem", "user_message", "user_query",
         "customer_message", "input_text", "attributes.input.value", "eingabe", "entrada",
-        "问题", "提问", "質問", "вопрос", "q",
+        "问题", "提问", "質問", "질문", "вопрос", "q",
     ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
@@ -102,7 +102,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "agent_response", "chosen", "reply", "bot_reply", "bot_response",
         "assistant_response", "llm_response", "model_answer", "generated_answer", "pred_answer",
         "chatbot_response", "attributes.output.value", "transcript", "ausgabe", "salida",
-        "回答", "答案", "ответ", "a",
+        "回答", "答案", "답변", "ответ", "a",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": (
