@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.bytes.strict_json import UNCLEAN, ImportTally, decode_clean, decode_whole
+from reviewdesk.reports.bytes.strict_json import (
+    UNCLEAN,
+    ImportTally,
+    decode_clean,
+    decode_whole,
+    quotes,
+)
 from reviewdesk.reports.canonical.rules import clean_verdicts, stored_form
 from tests.domain.bodies import bodies
 from tests.helpers import SAMPLES, mostly_slow
@@ -63,6 +69,12 @@ def test_what_is_clean_is_taken_at_sight(text: str) -> None:
     data = with_key(text)
     assert decode_clean([data]) == [slowly(data.decode())] != [UNCLEAN]
     assert clean_verdicts([data]) == [(verdict_model(json.dumps(slowly(data.decode()))), data)]
+
+
+@given(st.text('\\"a', min_size=1).map(json.dumps))
+def test_quotes_behind_backslashes_are_counted_alike_in_short_and_long_data(text: str) -> None:
+    assert quotes(text.encode()) == 2
+    assert quotes(text.encode() * 20_000) == 40_000
 
 
 @given(bodies(), st.integers(0, 400), st.sampled_from(['"', ",", "{", "1", '"id":"z",', "null"]))
