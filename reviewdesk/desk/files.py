@@ -119,7 +119,7 @@ def write_run(
 
 def check_target(own: Path, path: Path, *, force: bool) -> None:
     """Raise UsageError for a folder, a file of the desk ``own``, or what may not be replaced."""
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise UsageError(f"{path}: is a folder", "Name another file.")
     if is_own_file(own, path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
