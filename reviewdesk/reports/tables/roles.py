@@ -240,10 +240,10 @@ class TableRoles(TableSample):
         again = any(self.recurs([one]) for one in ([item] if item else ids))
         person = next((one for one in self.columns if _PEOPLE.search(one)), "")
         calls = [one for one in self.columns if one.casefold() in ("name", "nom", "nombre")]
-        first = self.columns[:1] if item != self.columns[0] else self.columns[1:2]
+        first = [one for one in self.columns[:2] if one != item][:1]
         when = next(filter(_OF_FORM.match, first), "")
         other = {"input", "output", "judge", "score", "dimension"} & self.roles.keys()
-        other |= {item} - {"", self.columns[0], *calls}
+        other |= {item} - {"", *self.columns[:1], *calls}
         once = bool(when) and not (again or self.given or self.recurs([when]))
         self.form = once and bool(person or calls) and not other
         if self.form:

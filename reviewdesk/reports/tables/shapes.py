@@ -88,8 +88,8 @@ class TableShapes(TableRoles):
         again = [one for one in self.columns if _REPEAT.match(one)]
         parts = [*again, *(self.roles.get(one) or named.get(one, "") for one in _PARTS)]
         parts = [one for one in dict.fromkeys(parts) if one and one not in said]
-        rules = made.get("ballots", ())
-        answers = {rule["score"].replace("*", one) for rule in rules for one in rule["columns"]}
+        wide_rules = [rule for rule in made.get("ballots", ()) if "columns" in rule]
+        answers = {one["score"].replace("*", name) for one in wide_rules for name in one["columns"]}
         known = {*self.roles.values(), *said, *parts, *answers}
         rest = [one for one in self.columns if one not in known and self.recurs([one]) and not wide]
         more = next((one for one in (*parts, *rest) if not self.recurs([*said, one])), "")
