@@ -66,7 +66,8 @@ def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> InputFile
     error.judges = found.judges
     made = found.made
     by_rule = any({"each", "dimension"} & rule.keys() for rule in made.ballots)
-    error.nested = bool(made.each or made.judge or made.words or by_rule)
+    ranked = made.scale is not None and made.scale[0] > made.scale[-1]
+    error.nested = bool(made.each or made.judge or made.words or by_rule or ranked)
     if found.judges:
         error.details = toml_of(found.made)
     return error
