@@ -27,11 +27,11 @@ from reviewdesk.cli.common import (
 from reviewdesk.domain.safetext import show
 from reviewdesk.errors import Cancelled, Ended, ExitCode, ReviewDeskError, UsageError, reason
 from reviewdesk.system.signals import asked_to_end, on_end
-from reviewdesk.version import __version__
+from reviewdesk.version import REPOSITORY, __version__
 
 _REPORT = (
-    "What is saved stays saved. Please report it at https://github.com/reviewdesk/reviewdesk/issues"
-    " with what you did, `reviewdesk --version`, and what the same command prints with --debug."
+    "What is saved stays saved. Please report it at https://github.com/{}/issues with what you did,"
+    " `reviewdesk --version`, and what the same command prints with --debug."
 )
 _EPILOG = """\b
 Start with: reviewdesk demo, or reviewdesk open report.json
@@ -133,7 +133,7 @@ def main() -> None:
         if "--debug" in sys.argv:
             _show_traceback()
         say(f"a fault in reviewdesk, not in your input: {type(error).__name__}: {error}")
-        say(_REPORT)
+        say(_REPORT.format(REPOSITORY))
         code = ExitCode.FAULT
     sys.exit(code)
 

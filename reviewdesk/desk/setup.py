@@ -14,7 +14,7 @@ from reviewdesk.desk import files
 from reviewdesk.desk.core import Desk
 from reviewdesk.domain.gates.expect import FEWEST, GateStatus
 from reviewdesk.errors import NotFoundError, ReviewDeskError, UnclearTableError, UsageError
-from reviewdesk.version import __version__
+from reviewdesk.version import REPOSITORY, __version__
 
 if TYPE_CHECKING:
     from reviewdesk.desk.labels.rows import SuiteExport
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 PANEL = "panel.yml"
 SUITE = "judge/suite.yml"
 WORKFLOW = ".github/workflows/reviewdesk.yml"
-REPOSITORY = "reviewdesk/reviewdesk"
-"""Where the action of the workflow is, on GitHub."""
 
 _SUFFIXES = {".json", ".jsonl", ".eval", ".csv", ".tsv", ".xlsx", ".parquet"}
 _MOST_FILES = 40

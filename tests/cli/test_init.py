@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reviewdesk.desk import setup
-from reviewdesk.version import __version__
+from reviewdesk.version import REPOSITORY, __version__
 from tests.cli.conftest import Cli
 from tests.helpers import ROOT, SAMPLES
 
@@ -74,13 +73,13 @@ def test_the_workflow_runs_the_action_of_this_version(cli: Cli, folder: Path) ->
     made = parsed(folder / ALL[0])
     checkout, gate = made["jobs"]["gate"]["steps"]
     action = parsed(ROOT / ".github/actions/gate/action.yml")
-    assert gate["uses"] == f"{setup.REPOSITORY}/.github/actions/gate@v{__version__}"
+    assert gate["uses"] == f"{REPOSITORY}/.github/actions/gate@v{__version__}"
     assert gate["with"].keys() <= action["inputs"].keys()
     assert gate["with"]["report"] == 'of "today" ü\u0085.json'
     assert checkout["uses"] in (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     address = project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
-    assert address == f"https://github.com/{setup.REPOSITORY}"
+    assert address == f"https://github.com/{REPOSITORY}"
     # The jurors of one verdict disagree altogether, so that no floor above 0 is met.
     done = cli("gate", "judge/suite.yml")
     assert (done.code, "agreement is 0" in done.out) == (1, True)

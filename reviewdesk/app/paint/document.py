@@ -349,7 +349,7 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
         mark = whole_row[0][:marks]
         cells = [Content("") if alone else mark + name, *whole_row[1:]]
         drawn = _row([cells[at] for at in kept], sizes, columns, gap)
-        lines = [mark + longer] if alone else []
+        lines = [cut(mark + longer, width)] if alone else []
         lines += _folded(drawn, width) if columns[-1].folds else [cut(drawn, width)]
         if one.stops and found:
             lines[0] = lines[0].stylize(STOP)

@@ -27,6 +27,7 @@ from reviewdesk.reports.tables.nested import (
     NO_SCORE,
     SUMS,
     SURE,
+    name_path,
     of_crowd,
     of_people,
     rules_of,
@@ -192,7 +193,7 @@ class Guesser(TableShapes):
         """Return the map of a table with the answers of judges inside a column."""
         rules = [of_crowd(self.by_row(one)) for one in rules_of(rule)]
         places = [one.get("each") or one.get("score") or column for one in rules]
-        judge = self.roles.get("judge", "")
+        judge = self.judge_path() if "judge" in self.roles else ""
         # If each row is a judge, its columns are the items.
         item = self.item or ("=table" if judge and not self.recurs([judge]) else "")
         made = {**self.made, **self.stated(), "item": item}
@@ -224,8 +225,8 @@ class Guesser(TableShapes):
         own = rule.get("judge", "=*")
         unnamed = own in {"@key", "^.@key", rule.get("dimension")} or own.startswith("=")
         unnamed = unnamed or (not each and own == rule.get("model"))
-        if unnamed and (judge := self.roles.get("judge")):
-            rule = rule | {"judge": around + (judge if each else self.judge_path())}
+        if unnamed and "judge" in self.roles:
+            rule = rule | {"judge": around + self.judge_path()}
             if own in {"@key", "=*"} and "dimension" not in rule:
                 numbered = any(isinstance(one["@key"], int) for one in self.inside(each))
                 rule["epoch" if own == "@key" and numbered else "dimension"] = own
@@ -256,7 +257,7 @@ class Guesser(TableShapes):
                 return self.inner(rule, roles[role])
         made["judge"] = self.judge_path()
         if "model" in made["judge"].lower():
-            made["model"] = roles.get("judge", "")
+            made["model"] = made["judge"]
         if "dimension" in roles:
             made["dimension"] = roles["dimension"]
         if "decision" in made and made.get("pass") == made["decision"]:
@@ -282,12 +283,9 @@ class Guesser(TableShapes):
         return [*found, {}] if found else []
 
     def judge_path(self) -> str:
-        """Return the path of the judge's name, which may be the first value of a list or object."""
+        """Return the path of the judge's name."""
         column = self.roles.get("judge", self.roles.get("dimension", ""))
-        cell = next(iter(self.cells(column)), None)
-        if isinstance(cell, list | dict) and cell:
-            return f"{column}.{0 if isinstance(cell, list) else next(iter(cell))}"
-        return column
+        return name_path({column: next(iter(self.cells(column)), None)}, column)
 
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""

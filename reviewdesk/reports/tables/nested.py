@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import product
 from typing import Any
 
 from reviewdesk.reports.tables.cells import (
@@ -233,10 +232,19 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     ]
     pairs = raw_forms(numbers).items()
     roles |= next(({"score": key, "raw_score": raw} for key, raw in pairs), {})
-    for key, part in product(elements[0], ("model", "id", "name")):
-        if "judge" in roles_of([key]) and at_path(elements[0], f"{key}.{part}"):
-            roles["judge"] = f"{key}.{part}"
+    for key, one in elements[0].items():
+        if isinstance(one, dict) and "judge" in roles_of([key]):
+            roles["judge"] = name_path(elements[0], key)
     return roles
+
+
+def name_path(row: Mapping[str, Any], key: str) -> str:
+    """Return the path of the name in a column, which may be a value of an object or list."""
+    cell = row.get(key)
+    if not cell or not isinstance(cell, list | dict):
+        return key
+    parts = (*(one for one in ("name", "id", "model") if one in cell), *cell)
+    return f"{key}.{parts[0] if isinstance(cell, dict) else 0}"
 
 
 def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | None:
@@ -310,8 +318,7 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     asked = [one for one in first if one not in roles.values() and is_answer(first[one])]
     asked = [one for one in asked if not NO_SCORE.search(one)]
     if key and asked:
-        named_in = next((one for one in ("name", "id") if at_path(first, f"{key}.{one}")), "")
-        rule: JsonObject = {"each": path, "judge": f"{key}.{named_in}".rstrip(".")}
+        rule: JsonObject = {"each": path, "judge": name_path(first, key)}
         rule |= {role: roles[role] for role in ("reason", "error") if role in roles}
         if len(asked) == 1:
             return {**rule, "score": asked[0]}
@@ -326,9 +333,8 @@ def _of_groups(held: Any, elements: Sequence[Any], path: str, depth: int) -> Jso
     if not inside or any(shape != shapes[0] for shape in shapes):
         return None
     of_judges = named and all(map(JUDGE.search, held)) and not any(map(JUDGE.search, first))
-    outer = {
-        "judge" if judge or key == "worker_id" else "dimension": f"^.{key}" if key else "^.@key"
-    }
+    named_by = name_path(first, key) if key else "@key"
+    outer = {"judge" if judge or key == "worker_id" else "dimension": f"^.{named_by}"}
     if not key and not named:
         # Each turn has a response of its own; other lists are repeats.
         outer = {"dimension": f"^.{step}"} if step else {"epoch": "^.@key"}
