@@ -33,6 +33,7 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
 from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
+from reviewdesk.reports.tables.cells import REASONS, SPELLINGS
 from reviewdesk.reports.tables.table import USES, unclear
 from reviewdesk.reports.wording import JsonObject
 
@@ -137,11 +138,11 @@ def _holds_jury(value: Any, held: dict[int, bool]) -> bool:
     return known
 
 
-_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "judge_model", "model")
+_JUROR_NAMES = ("name", "id", *SPELLINGS["judge"], "model")
 _RULE = {
     "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],
     "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",
-    "reason": "reason|reasoning|rationale|explanation", "error": "error", "status": "status",
+    "reason": "|".join(REASONS), "error": "error", "status": "status",
     "model": "model", "vendor": "vendor", "role": "role", "confidence": "confidence",
     "weight": "weight", "latency_ms": "latency_ms", "cost_usd": "cost_usd",
     "tokens_in": "tokens_in", "tokens_out": "tokens_out",
@@ -161,7 +162,9 @@ def _panel(jury: FoundJury) -> list[JsonObject]:
         }
         record["seat"] = f"juror {seat}"
         for key in _JUROR_NAMES:
-            if key in record and (name := values.label(record[key])):
+            held = record.get(key)
+            held = first(held, ("name", "id", "model")) if isinstance(held, dict) else held
+            if name := values.label(held):
                 record["seat"] = name
                 break
         panel.append(record)
@@ -173,10 +176,10 @@ _DECISIONS = (
     *("consensus", "outcome", "final", "final_decision", "final_verdict", "majority"),
 )
 _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
-_INPUTS = ("input", "arguments", "args", "prompt", "question", "query")
-_OUTPUTS = ("output", "response", "actual", "result", "completion", "answer")
+_INPUTS = ("input", "arguments", "args", *SPELLINGS["input"])
+_OUTPUTS = ("output", "response", "actual", "result", *SPELLINGS["output"])
 _GENERATORS = ("generator", "agent", "model")
-_NAMES = ("name", "test", "id", "item_id", "case_id", "item")
+_NAMES = ("name", "test", "id", *SPELLINGS["item"])
 _TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, ESCALATE}
@@ -230,7 +233,7 @@ class JuryMapper:
         around = [node for node, _ in jury.above]
         around = [facts, *around] if jury.listed else [*around, facts]
         named = (values.filled(one.get(key)) for key in _NAMES for one in around)
-        test = next(filter(None, named), pointer or "/")
+        test = next(filter(None, named), _key(jury) or pointer or "/")
         juries = self._panels.juries(_panel(jury))
         jurors = [one for made in juries.values() for one in made]
         for ballot, record in zip(jurors, jury.panel, strict=True):
@@ -301,6 +304,12 @@ class JuryMapper:
         if stated is None and jurors and all("error" in juror for juror in jurors):
             return {"decision": "error"}
         return {"decision": decision, "label": _of_type(str, stated) if decision is None else None}
+
+
+def _key(jury: FoundJury) -> str:
+    """Return the key of a jury in an object of several objects; "" without one."""
+    around, key = jury.above[0] if jury.above and not jury.listed else ({}, "")
+    return key if len(around) > 1 and all(type(one) is dict for one in around.values()) else ""
 
 
 def _generator(jury: FoundJury) -> JsonObject | None:

@@ -30,7 +30,7 @@ REASONS = (
 """The names of a column that holds the reason for a judge's answer."""
 
 _RATERS = ("judge", "juror", "critic", "rater", "annotator", "evaluator", "grader", "scorer")
-_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         *_RATERS, "richter", "bewerter", "prüfer", "gutachter", "juez", "juge", "giudice", "juiz",
         "evaluador", "évaluateur",
@@ -45,7 +45,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
-        "custom_id", "doc_id",
+        "custom_id", "doc_id", "qid", "query_id",
         "trace_id", "task_id", "row_id", "record_id", "_id", "conversation_id", "case", "example",
         "sample", "id", "uid", "uuid", "test_case", "test_case_name",
         "test_case_id", "context.span_id", "span_id", "nr", "no", "no.", "fall",
@@ -151,12 +151,12 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
     for column in columns:
         named.setdefault(_plain(column), column)
     roles: dict[str, str] = {}
-    for role, spellings in _SPELLINGS.items():
+    for role, spellings in SPELLINGS.items():
         if spelling := next((spelling for spelling in spellings if spelling in named), None):
             roles[role] = named.pop(spelling)
     if _plain(roles.get("output", "")) == "a" and _plain(roles.get("input", "")) != "q":
         del roles["output"]  # one of several letters
-    others = [one for one in _SPELLINGS["output"][6:] if one in named and one != "chosen"]
+    others = [one for one in SPELLINGS["output"][6:] if one in named and one != "chosen"]
     if _plain(roles.get("output", "")) == "answer" and others and "reference" not in roles:
         roles |= {"reference": roles["output"], "output": named.pop(others[0])}
     if "item" not in roles and "test" in roles:

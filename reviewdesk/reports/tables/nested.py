@@ -233,7 +233,7 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     pairs = raw_forms(numbers).items()
     roles |= next(({"score": key, "raw_score": raw} for key, raw in pairs), {})
     for key, one in elements[0].items():
-        if isinstance(one, dict) and "judge" in roles_of([key]):
+        if isinstance(one, dict) and {"judge", "model", "generator"} & roles_of([key]).keys():
             roles["judge"] = name_path(elements[0], key)
     return roles
 

@@ -35,8 +35,8 @@ from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
-    "score|norm|rank|rating|grade|verdict|vote|value|label|pass|result|is_correct|judge?ment|bewertung"
-    "|urteil|note|nota|punkte|puntuación|correct"
+    "score|norm|rank|rating|grade|verdict|vote|decision|value|label|pass(?:ed)?|result|is_correct"
+    "|judge?ment|bewertung|urteil|note|nota|punkte|puntuación|correct"
 )
 _RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[\s_.:/-]{{1,3}}(?=\w)", re.IGNORECASE)
@@ -235,6 +235,7 @@ class TableRoles(TableSample):
     def find_judges(self) -> None:
         """Find the column that names the judge or the question of each row, whatever its name."""
         self.find_keys()
+        self.find_beside()
         item = self.roles.get("item", "")
         ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
         again = any(self.recurs([one]) for one in ([item] if item else ids))
@@ -273,6 +274,33 @@ class TableRoles(TableSample):
                 self.roles = {key: one for key, one in self.roles.items() if one != column}
                 self.roles[role] = column
                 return
+
+    def find_beside(self) -> None:
+        """Find the judge in a column ``name`` or ``model``, and the question in one ``rubric``.
+
+        Each must tell apart the rows of an item, and the items have one response each.
+        """
+        item, output, judge, asked, rubric = (
+            self.roles.get(one, "") for one in ("item", "output", "judge", "dimension", "rubric")
+        )
+        said = [one for one in (item, judge, asked) if one]
+        if not item or self.given or not self.recurs(said):
+            return
+        rows = [row.cells for row in self.sample]
+        single = len({(str(one.get(item)), str(one.get(output))) for one in rows}) == len(
+            {str(one.get(item)) for one in rows}
+        )
+        question = [rubric] if rubric and not asked else []
+        named = [judge] if judge else [one for one in ("name", "model") if one in self.columns]
+        for one in named if judge or (output and single) else ():
+            told = [*dict.fromkeys([*said, one])]
+            if one == item or not (judge or self.recurs([one])):
+                continue
+            if self.recurs(told) and (not question or self.recurs([*told, rubric])):
+                continue
+            self.roles = {role: name for role, name in self.roles.items() if name != one}
+            self.roles |= {"judge": one} | ({"dimension": rubric} if self.recurs(told) else {})
+            return
 
     def find_keys(self) -> None:
         """Find out whether the keys of lists of rows name judges or questions."""
