@@ -14,7 +14,7 @@ from unittest import mock
 
 from reviewdesk.cli.program import run
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.desk.archive.archive import put_together
+from reviewdesk.desk.archive import put_together
 from reviewdesk.desk.review import edits
 from reviewdesk.desk.samples import prepare
 from reviewdesk.desk.team.claims import claim

@@ -238,7 +238,7 @@ def archive(
     PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
     reports, also gzipped. Bad parts are named and skipped.
     """
-    from reviewdesk.desk.archive.archive import put_together, workers_at
+    from reviewdesk.desk.archive import put_together, workers_at
     from reviewdesk.views import queue as views
     from reviewdesk.views.json import review as shapes
 

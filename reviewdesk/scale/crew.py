@@ -1,4 +1,4 @@
-"""Workers that run tasks: processes on this machine, or workers of a running scheduler."""
+"""Workers on this machine or of a running scheduler, and the files at addresses that they read."""
 
 import logging
 import os
@@ -6,8 +6,12 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from glob import glob, has_magic
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
+_BLOCK = 4 << 20
 _AHEAD = 2
 """The number of tasks sent out per thread: one that runs, and one that waits for it."""
 _LEAST = 4
@@ -177,3 +182,63 @@ def _quiet() -> None:
     """Keep the library's log of workers that start and end off the terminal."""
     for name in ("distributed", "tornado", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+# Files at addresses
+
+
+def is_remote(address: str) -> bool:
+    """Return True unless the address is a path on this machine."""
+    return "://" in address
+
+
+def refuse_keys(address: str) -> None:
+    """Raise UsageError if an address holds a password, which would travel and be logged."""
+    if is_remote(address) and urlsplit(address).password:
+        scheme = address.partition("://")[0]
+        raise UsageError(
+            f"{scheme}://: the address contains a password",
+            "Leave it out; give it in the environment or the client's own settings, where the "
+            "parts are read.",
+        )
+
+
+def expand(pattern: str) -> list[str]:
+    """Return the addresses that a pattern matches, in order; a plain name is returned unchanged.
+
+    Raise ImportError if what reads such addresses is not installed. Raise OSError if the place
+    cannot be listed.
+    """
+    if not is_remote(pattern):
+        path = str(Path(pattern).expanduser())
+        if not has_magic(path):
+            return [path]
+        return sorted(glob(path, recursive=True))  # noqa: PTH207 - patterns may be absolute
+    if not has_magic(pattern):
+        return [pattern]
+    from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+    system, path = url_to_fs(pattern)
+    return sorted(system.unstrip_protocol(str(name)) for name in system.glob(path))
+
+
+@contextmanager
+def local_copy(address: str) -> Iterator[Path]:
+    """Return a local file with the bytes at an address: the file itself, or a temporary copy.
+
+    Raise ImportError if what reads such addresses is not installed. Raise OSError if the file
+    cannot be read.
+    """
+    if not is_remote(address):
+        yield Path(address)
+        return
+    from fsspec.core import url_to_fs
+
+    system, path = url_to_fs(address)
+    with TemporaryDirectory(prefix="reviewdesk-") as folder:
+        copy = Path(folder, "part")
+        # Read-ahead would keep more in memory than the block itself.
+        with system.open(path, "rb", cache_type="none") as given, copy.open("wb") as kept:
+            while block := given.read(_BLOCK):
+                kept.write(block)
+        yield copy

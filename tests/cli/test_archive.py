@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.archive import archive
+from reviewdesk.desk import archive
 from reviewdesk.scale.crew import Item, Lost, Task, Value
 from tests.cli.conftest import Cli
 from tests.desk.archive.archivekit import Here, lines, verdicts, write_parts

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.errors import UsageError
-from reviewdesk.scale.addresses import expand, local_copy, refuse_keys
+from reviewdesk.scale.crew import expand, local_copy, refuse_keys
 
 
 def test_a_pattern_names_files_in_order_and_a_plain_name_itself(tmp_path: Path) -> None:

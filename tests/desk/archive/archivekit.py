@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.archive.parts import KeptPart
+from reviewdesk.desk.archive import KeptPart
 from reviewdesk.scale.crew import Crew, Item, Lost, Task, Value
 from tests.helpers import open_desk, verdict
 

@@ -13,7 +13,7 @@ from krippendorff import alpha as oracle
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from reviewdesk.desk.archive.parts import part_stats
+from reviewdesk.desk.archive import part_stats
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.details import RunMeasures, Undefined
