@@ -199,6 +199,7 @@ def test_no_class_overrides_or_shadows_a_private_name_of_its_library() -> None:
     assert [(name, names) for name, names in found if names != READERS.get(name)] == []
 
 
+@pytest.mark.slow
 def test_the_comparison_finds_an_override() -> None:
     from textual.widgets import TextArea
 

@@ -118,6 +118,7 @@ def test_a_report_that_the_test_made_takes_the_place_of_what_entries_name(
     run(folder).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(folder: pytest.Pytester) -> None:
     """Ten labels pass and ten fail; a panel that passes all of them is right on half."""
     bodies = write_judge(folder.path)

@@ -65,6 +65,7 @@ def test_opening(call: Call) -> None:
     assert made["verdicts"] == len(IDS)
 
 
+@pytest.mark.slow
 def test_lists(call: Call) -> None:
     call("ingest", HOSTILE)
     for name in IDS:

@@ -52,6 +52,7 @@ def near(found: Any) -> Any:
     return pytest.approx(found, rel=1e-9, abs=1e-12) if isinstance(found, float) else found
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_plain_load(cli: Cli, tmp_path: Path) -> None:
     parts = write_parts(tmp_path / "parts", BODIES, 3)
     whole = tmp_path / "whole.jsonl"

@@ -25,6 +25,7 @@ def desk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     return cli
 
 
+@pytest.mark.slow
 def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert "No split yet" in desk("improve").out
     # A panel file is read although there is nothing to tell of it yet.

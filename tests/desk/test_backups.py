@@ -106,6 +106,7 @@ def test_a_stopped_backup_leaves_nothing(desk: Desk, clock: Clock, steps: int) -
     assert after_labels(desk, going, 7) is not None
 
 
+@pytest.mark.slow
 def test_writers_go_on_while_a_backup_is_made(desk: Desk, clock: Clock) -> None:
     load(desk, numbered(3000, report_id="big"))
     label(desk)

@@ -51,6 +51,7 @@ LIMITS: dict[str, Callable[[], Limit]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "concurrency"),
     [

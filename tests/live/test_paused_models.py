@@ -365,6 +365,7 @@ def test_the_line_names_the_longest_pauses_first() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_was_set_aside_is_asked_again_by_a_resumed_run_and_nothing_else(room: Room) -> None:
     found, _ = judged(room, {"m1": always({})}, max_wait=45)
     assert dict(found.turnouts.by_juror["j1"].why) == LOST
@@ -390,6 +391,7 @@ def test_a_call_that_waits_reserves_no_money(room: Room) -> None:
     assert host.clock.time >= 600
 
 
+@pytest.mark.slow
 def test_stopping_while_a_model_is_paused_keeps_what_came(room: Room) -> None:
     def stop(state: LiveProgress) -> None:
         if state.pauses and state.calls == 80:

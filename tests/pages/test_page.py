@@ -142,6 +142,7 @@ def test_text_and_attributes_come_back_as_they_are_shown(text: str) -> None:
     assert page.text.count(show(text)) >= 2 + bool(text)
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_calibration(desk: Desk) -> None:
     run = labelled_library(desk)
     page, found = drawn(desk, run, full=True), calibration_page(desk, run, jurors=False)
@@ -200,6 +201,7 @@ def test_the_wrong_come_first_then_the_flagged(desk: Desk) -> None:
     assert names_of(drawn(desk, run, full=True)) == [f"test of {name}" for name in every]
 
 
+@pytest.mark.slow
 def test_a_long_run_is_cut_and_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run = load(desk, numbered(30))
     monkeypatch.setattr(export, "MOST_LISTED", 12)

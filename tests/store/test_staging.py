@@ -78,6 +78,7 @@ def test_its_name_is_taken_when_it_shows_and_its_keys_before(desk: Desk, other: 
     assert desk.verify().ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [500, 1100])
 def test_an_interrupt_leaves_nothing(desk: Desk, at: int) -> None:
     before = contents(desk)

@@ -43,6 +43,7 @@ def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) ->
     review.desk.close()
 
 
+@pytest.mark.slow
 def test_criteria_are_asked_about_one_by_one_and_those_of_a_response_come_together(
     tmp_path: Path,
 ) -> None:

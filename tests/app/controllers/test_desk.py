@@ -35,6 +35,7 @@ def test_screens_change_by_keys_from_anywhere(tmp_path: Path, size: tuple[int, i
             assert pane is None or review.state.panes.current == pane
 
 
+@pytest.mark.slow
 def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
     with reviewing(tmp_path, 30) as review:
         for start in ("leave", "screen.calibration", "screen.runs"):

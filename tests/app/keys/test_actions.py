@@ -90,6 +90,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
         assert [row.label for row in stage.desk.rows(stage.session.keys)] == ["fail", None]
 
 
+@pytest.mark.slow
 async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     async with showing(tmp_path) as stage:
@@ -122,6 +123,7 @@ def test_the_palette_finds_words_in_any_order(typed: str, first: str) -> None:
     assert matching("lblfl", ACTIONS.values()) == []
 
 
+@pytest.mark.slow
 async def test_every_action_is_in_the_palette(tmp_path: Path) -> None:
     async with showing(tmp_path) as stage:
         for action in ACTIONS.values():

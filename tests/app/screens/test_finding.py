@@ -27,6 +27,7 @@ async def typed(stage: Stage, key: str, text: str) -> None:
     await stage.press("enter")
 
 
+@pytest.mark.slow
 async def test_a_found_word_is_in_view_and_marked(tmp_path: Path) -> None:
     long = verdict(1, output="\n".join([*["filler"] * 200, "here is the needle", "end"]))
     async with showing(tmp_path, long, size=SMALL) as stage:

@@ -77,6 +77,7 @@ async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path:
         assert all(column.x <= int(x) - 1 < column.right for x in moves[:-1])
 
 
+@pytest.mark.slow
 async def test_a_step_draws_its_two_lines_and_the_title(tmp_path: Path) -> None:
     verdicts = [verdict(number) for number in range(100)]
     async with showing(tmp_path, *verdicts, size=WIDE, driver=WireDriver) as stage:
@@ -89,6 +90,7 @@ async def test_a_step_draws_its_two_lines_and_the_title(tmp_path: Path) -> None:
         assert rows - {0} == {place - 1, place + 1, place + 2}
 
 
+@pytest.mark.slow
 async def test_a_poll_that_finds_nothing_sends_nothing(tmp_path: Path) -> None:
     async with wired(tmp_path) as stage:
         before = len(wire(stage).sent)

@@ -53,6 +53,7 @@ def test_the_worst_segment_comes_first(run: Cli, by: str, worst: str, other: str
     assert (first["false_passes"], first["should_pass"], first["passed"]) == (1, 0.8, 30)
 
 
+@pytest.mark.slow
 def test_a_reviewer_s_figures_are_those_of_the_whole_run_by_own_labels(run: Cli) -> None:
     for number in range(20, 40):
         run("label", "--reviewer", "bob", f"v{number}", "pass")

@@ -79,6 +79,7 @@ def test_without_a_case_every_verdict_is_checked(gate: Gate) -> None:
     assert told == ["split"] * 3 + ["lone"] * 3
 
 
+@pytest.mark.slow
 def test_a_long_list_of_failures_is_cut_in_the_rows_alone(cli: Cli, write: Write) -> None:
     many = [verdict(f"v{at}", 0.9, 0.1) for at in range(200)]
     write("report.json", report(*many))

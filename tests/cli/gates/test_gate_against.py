@@ -86,6 +86,7 @@ def test_ten_small_losses_are_refused_by_the_first_panel(labelled: Suite) -> Non
     assert labelled.gate(hurt(labelled.bodies, 20), *given, "--baseline", old).code == 0
 
 
+@pytest.mark.slow
 def test_an_older_suite_needs_the_first_report(labelled: Suite) -> None:
     frame = labelled.folder / "frame.jsonl"
     rows = [json.loads(line) for line in frame.read_text(encoding="utf-8").splitlines()]
@@ -119,6 +120,7 @@ def test_labels_of_the_tuning_half_say_nothing_of_a_new_panel(labelled: Suite) -
         assert "100 labels of the tuning half are left out" in done.out
 
 
+@pytest.mark.slow
 def test_a_panel_with_another_rubric_keeps_its_labels(labelled: Suite) -> None:
     old = labelled.write("old.jsonl", report(*labelled.bodies))
     new = [{**body, "rubric": "The length does not count."} for body in labelled.bodies]

@@ -54,6 +54,7 @@ def test_flags_order_and_draw_are_those_of_the_plain_load(
     assert len(rows) == made.run.verdicts
 
 
+@pytest.mark.slow
 def test_the_default_seed_comes_from_the_contents_in_any_order_and_form(tmp_path: Path) -> None:
     parts = write_parts(tmp_path / "parts", CALM, 3)
     made = archive(tmp_path / "one.db", *parts)

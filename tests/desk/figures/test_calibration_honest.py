@@ -313,6 +313,7 @@ def test_contents_are_ranked_by_seed_and_item_hash(desk: Desk) -> None:
     assert sum(row["audit"] < 2 for row in rows) == 4
 
 
+@pytest.mark.slow
 def test_rates_are_ratios_over_contents(desk: Desk) -> None:
     run = load(desk, repeated({f"c{i}": i + 1 for i in range(40)}), seed=SEED)
     strip, given = LiveStrip(), list[tuple[int, bool]]()

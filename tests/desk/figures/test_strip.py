@@ -50,6 +50,7 @@ def say(desk: Desk, run: Run, **truths: str) -> None:
         desk.label(desk.find(run, name), Truth(truth))
 
 
+@pytest.mark.slow
 def test_every_kind_of_event_is_followed(desk: Desk, run: Run, strip: LiveStrip) -> None:
     agree(strip, desk, run)
     chance = random.Random(7)  # noqa: S311 - a fixed sequence, not a secret
@@ -101,6 +102,7 @@ def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
     assert strip.read(desk, run).calibration.design is not Design.CENSUS
 
 
+@pytest.mark.slow
 def test_two_desks_label_at_once(desk: Desk, run: Run) -> None:
     ann = desk
     strips = LiveStrip(), LiveStrip()

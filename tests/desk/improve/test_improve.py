@@ -160,6 +160,7 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     assert {case.case.rubric for case in ready.cases(desk)} == {FIX}
 
 
+@pytest.mark.slow
 def test_what_was_tuned_on_under_one_rubric_tests_no_change_under_another(desk: Desk) -> None:
     (run,) = desk.runs()
     tuned = {one.group for one in make_split(desk, run).tuning}
@@ -213,6 +214,7 @@ async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
         assert (again.resumes, again.k, again.before) == (False, 1, TryVerdict.BETTER)
 
 
+@pytest.mark.slow
 async def test_a_rule_is_tried_on_the_ballots_that_are_there(desk: Desk, tmp_path: Path) -> None:
     (run,) = desk.runs()
     labels = make_split(desk, run)

@@ -65,6 +65,7 @@ def test_a_killed_import_of_human_labels_is_taken_up_again(desk: Desk) -> None:
     assert desk.verify().ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [1, 2])
 def test_an_undo_that_was_killed_goes_on_with_the_next(desk: Desk, batches: int) -> None:
     run = load(desk, numbered(COUNT + 1))

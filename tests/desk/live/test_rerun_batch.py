@@ -68,6 +68,7 @@ def copied(desk: Desk, target: Path) -> None:
         source.backup(made)
 
 
+@pytest.mark.slow
 async def test_every_verdict_gets_a_new_one_under_one_consent(
     desk: Desk, server: Server, tmp_path: Path
 ) -> None:
@@ -330,6 +331,7 @@ def test_the_report_s_jurors_are_asked_as_far_as_their_keys_are_set(desk: Desk) 
     assert JURORS.startswith("@")
 
 
+@pytest.mark.slow
 async def test_two_reruns_at_once_share_a_desk(desk: Desk, server: Server, tmp_path: Path) -> None:
     _, keys = many(desk)
     path = panel_at(tmp_path, server.url)

@@ -74,6 +74,7 @@ def mixed(case: str, model: str) -> bool:
     return (n * n + seat * (n + 1)) % 7 > 2
 
 
+@pytest.mark.slow
 def test_a_panel_that_stops_decides_what_the_full_panel_decides(room: Room) -> None:
     quorum_panel(room)
     full = judge_cases(room.order(), YES, world(voting(mixed)))

@@ -261,6 +261,7 @@ def test_the_desk_itself_and_what_is_no_desk_are_refused(
 # Events from before counters
 
 
+@pytest.mark.slow
 def test_older_events_count_as_their_place_in_the_log_of_their_desk(desks: dict[str, Path]) -> None:
     perform(desks, WEEK)
     without_counters(desks["a"])

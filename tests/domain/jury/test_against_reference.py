@@ -49,6 +49,7 @@ def near(ours: Any, theirs: list[float | None]) -> None:
     assert known == [None if one is None else pytest.approx(one, abs=1e-12) for one in theirs]
 
 
+@pytest.mark.slow
 @given(VERDICTS)
 def test_every_rule(verdicts: list[Verdict]) -> None:
     panels = verdicts_of(verdicts).panels

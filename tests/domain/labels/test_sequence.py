@@ -60,6 +60,7 @@ def test_it_holds_at_every_look_of_nearly_every_session(anew: int) -> None:
     assert missed <= 2
 
 
+@pytest.mark.slow
 def test_it_is_nearly_as_narrow_as_an_interval_for_one_look() -> None:
     widths = [
         made.look().high - made.look().low

@@ -153,6 +153,7 @@ def test_a_long_run_of_letters_is_stepped_over_in_time() -> None:
     assert window.skim("$") == [None, 1.5]
 
 
+@pytest.mark.slow
 def test_what_a_value_too_long_to_be_held_counts_is_counted_once() -> None:
     long = b'{"a": NaN, "s": "\\ud800", "x": "' + b"y" * MAX_ITEM + b'", "b": NaN}'
     window, tally = _window(io.BytesIO(long))

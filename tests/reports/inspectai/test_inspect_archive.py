@@ -240,6 +240,7 @@ def test_members_that_lie_on_one_another_are_refused() -> None:
     assert "is a zip archive whose members overlap" in _refusal(bytes(data))
 
 
+@pytest.mark.slow
 def test_without_the_package_zstd_names_the_extra(tmp_path: Path) -> None:
     script = """
 import sys

@@ -106,6 +106,7 @@ def test_bytes_that_changed_never_escape_as_anything_else() -> None:
         assert refused is None or refused.isprintable()
 
 
+@pytest.mark.slow
 def test_a_cut_log_is_refused_in_one_line() -> None:
     data = json.dumps(_document()).encode()
     for end in range(1, len(data), 11):

@@ -27,7 +27,7 @@ def _said(juror: Any) -> Any:
     return next((juror[key] for key in keys if juror.get(key) is not None), None)
 
 
-@pytest.mark.parametrize("kind", mostly_slow(KINDS), ids=[one["kind"] for one in KINDS])
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, every=6), ids=[one["kind"] for one in KINDS])
 def test_a_kind_of_file_opens_as_it_is_or_by_its_proposed_map(kind: Any, tmp_path: Path) -> None:
     source = Source.from_bytes(kind["kind"], kind["text"].encode())
     options: dict[str, Any] = {key: tuple(value) for key, value in kind.get("options", {}).items()}
