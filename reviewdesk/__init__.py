@@ -22,8 +22,15 @@ if TYPE_CHECKING:
         ReviewDeskError,
         UsageError,
     )
-    from reviewdesk.library import DeskRun, ReviewDesk, open  # noqa: A004 - as the command
-    from reviewdesk.results import CalibrationRecord, DeskRecord, DeskRecords, Plot
+    from reviewdesk.library import (
+        CalibrationRecord,
+        DeskRecord,
+        DeskRecords,
+        DeskRun,
+        Plot,
+        ReviewDesk,
+        open,  # noqa: A004 - as the command
+    )
 
 _WHERE = {
     "desk.live.panel": "LiveVerdict Panel with_prompt",
@@ -34,8 +41,7 @@ _WHERE = {
     "errors": (
         "DeskError NoJurorsError NotFoundError PanelError ReportError ReviewDeskError UsageError"
     ),
-    "library": "DeskRun ReviewDesk open",
-    "results": "CalibrationRecord Plot DeskRecord DeskRecords",
+    "library": "DeskRun ReviewDesk open CalibrationRecord Plot DeskRecord DeskRecords",
 }
 """The module of each name. The names equal those under ``TYPE_CHECKING`` and in ``__all__``."""
 
