@@ -39,9 +39,17 @@ def make_server(tools: DeskTools, *, labels: bool) -> MCPServer[Any]:
 
 
 def _add(server: MCPServer[Any], tool: Callable[..., dict[str, Any]], *, read_only: bool) -> None:
+    @wraps(tool)
+    def call(*args: Any, **arguments: Any) -> dict[str, Any]:
+        try:
+            return tool(*args, **arguments)
+        except ReviewDeskError as error:
+            # The agent gets the same sentence that people read.
+            raise ToolError(show_line(str(error), LONGEST_TEXT)) from error
+
     about = " ".join((tool.__doc__ or "").split())
     server.add_tool(
-        _explained(tool),
+        call,
         description=f"{about} {UNTRUSTED}",
         annotations=ToolAnnotations(
             read_only_hint=read_only,
@@ -50,16 +58,3 @@ def _add(server: MCPServer[Any], tool: Callable[..., dict[str, Any]], *, read_on
             open_world_hint=False,
         ),
     )
-
-
-def _explained(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return a tool that reports errors to the agent in the same sentence that people read."""
-
-    @wraps(tool)
-    def call(*args: Any, **arguments: Any) -> dict[str, Any]:
-        try:
-            return tool(*args, **arguments)
-        except ReviewDeskError as error:
-            raise ToolError(show_line(str(error), LONGEST_TEXT)) from error
-
-    return call

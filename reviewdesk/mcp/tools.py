@@ -231,12 +231,20 @@ def whole(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def part(value: Any, at: str, offset: int) -> dict[str, Any]:
-    """Return the value at a JSON Pointer from the ``offset``-th character or entry on.
+    """Return the value at a JSON Pointer (RFC 6901) from the ``offset``-th character or entry on.
 
     ``next`` is the offset of the rest, ``None`` at the end. Raise UsageError if the place does not
     exist, or its value has no parts.
     """
-    found = _at(value, at)
+    found = value
+    for name in at.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict) and key in found:
+            found = found[key]
+        elif isinstance(found, list) and key in map(str, range(len(found))):
+            found = found[int(key)]
+        else:
+            raise UsageError(f"{at}: there is no such place", "Name one that `cut` names.")
     if not isinstance(found, str | list):
         raise UsageError(f"{at}: no text and no list", "Name a place that `cut` names.")
     room = _Room(MOST)
@@ -251,7 +259,11 @@ def part(value: Any, at: str, offset: int) -> dict[str, Any]:
 def _fitted(value: Any, at: str, room: _Room, first: int = 0) -> Any:
     """Return as much of a value as fits; ``first`` is the index of a list's first entry."""
     if isinstance(value, str):
-        return _text(value, at, room)
+        given = value[: max(0, min(room.longest, room.left))]
+        room.left -= len(given)
+        if len(given) < len(value):
+            room.leave_out(at, len(given), len(value))
+        return given
     if isinstance(value, dict):
         made: dict[str, Any] = {}
         for key, one in value.items():
@@ -270,25 +282,4 @@ def _fitted(value: Any, at: str, room: _Room, first: int = 0) -> Any:
             entries.append(_fitted(one, f"{at}/{place}", room))
         return entries
     room.left -= _NUMBER
-    return value
-
-
-def _text(text: str, at: str, room: _Room) -> str:
-    given = text[: max(0, min(room.longest, room.left))]
-    room.left -= len(given)
-    if len(given) < len(text):
-        room.leave_out(at, len(given), len(text))
-    return given
-
-
-def _at(value: Any, at: str) -> Any:
-    """Follow a JSON Pointer (RFC 6901)."""
-    for name in at.split("/")[1:]:
-        key = name.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key in map(str, range(len(value))):
-            value = value[int(key)]
-        else:
-            raise UsageError(f"{at}: there is no such place", "Name one that `cut` names.")
     return value
