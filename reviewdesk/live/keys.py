@@ -52,7 +52,9 @@ class Redactor:
         known = sorted({key.strip() for key in keys}, key=lambda key: (-len(key), key))
         self._keys = [key for key in known if len(key) >= SHORTEST]
         forms = self._keys + [form for key in self._keys for form in _encoded_forms(key)]
-        self._forms = list(dict.fromkeys(spelt for form in forms for spelt in _search_forms(form)))
+        known_bytes = [form.encode("utf-8", "surrogatepass").lower() for form in forms]
+        bare = (form.translate(None, _NOISE) for form in known_bytes)
+        self._forms = {*known_bytes, *(form for form in bare if len(form) >= SHORTEST)}
         self._plain = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)
         spelt = ("".join(map(_char_pattern, key)) for key in self._keys)
         self._every = re.compile("|".join(spelt), re.IGNORECASE)
@@ -117,14 +119,6 @@ def _undo_layer(data: bytes) -> bytes:
 def _decode_reference(reference: re.Match[bytes]) -> bytes:
     code = int(reference[1] or reference[2], 10 if reference[1] else 16)
     return b"%c" % code if code < 256 else b""
-
-
-def _search_forms(form: str) -> Iterator[bytes]:
-    data = form.encode("utf-8", "surrogatepass").lower()
-    yield data
-    bare = data.translate(None, _NOISE)
-    if len(bare) >= SHORTEST:
-        yield bare
 
 
 def _char_pattern(char: str) -> str:

@@ -7,7 +7,6 @@ from enum import IntEnum
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Price, Wire
 from reviewdesk.domain.verdict import Status
@@ -211,45 +210,36 @@ def _answer(found: Mapping[str, Any], body: str, wire: Wire) -> Envelope | Fault
 def _envelope(found: Mapping[str, Any], first: Any, places: AnswerPlaces) -> Envelope:
     is_blocked = value_at(found, "promptFeedback.blockReason")
     stop = "safety" if is_blocked else text_at(first, places.stop)
-    text = _text(first, places.text)
-    filtered = f"the endpoint withheld the answer ({stop})" if stop.lower() in FILTERED else None
-    return replace(
-        _usage(value_at(found, places.usage), places),
-        text=text,
-        cut=stop.lower() in LENGTH,
-        refusal=text_at(first, "message.refusal") or (filtered and (text.strip() or filtered)),
-    )
-
-
-def _text(first: Any, path: str) -> str:
-    """Return the juror's text, or the parts of it that are not thoughts."""
-    content = value_at(first, path)
+    content = value_at(first, places.text)
     if isinstance(content, str) and content:
-        return text_of(content)
-    parts = [part for part in rows_at(first, path) if not part.get("thought")]
-    return "\n".join(text_of(part["text"]) for part in parts if isinstance(part.get("text"), str))
-
-
-def _usage(usage: Any, places: AnswerPlaces) -> Envelope:
-    """Read the counts of tokens; some endpoints count thoughts in the total alone."""
+        text = text_of(content)
+    else:
+        parts = [part for part in rows_at(first, places.text) if not part.get("thought")]
+        texts = (part["text"] for part in parts if isinstance(part.get("text"), str))
+        text = "\n".join(map(text_of, texts))
+    filtered = f"the endpoint withheld the answer ({stop})" if stop.lower() in FILTERED else None
+    usage = value_at(found, places.usage)
     counts = [[count_at(usage, path) for path in paths] for paths in (places.read, places.said)]
     read, said = (
         None if found[0] is None and not any(found) else sum(filter(None, found))
         for found in counts
     )
-    total = count_at(usage, "total_tokens")
+    total = count_at(usage, "total_tokens")  # for some endpoints it alone counts thoughts
     if read is not None and said is not None and total is not None:
         said = max(said, total - read)
     cached = min(next(filter(None, (count_at(usage, at) for at in places.cached)), 0), read or 0)
     cost = value_at(usage, "cost")
     priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9
     return Envelope(
+        text=text,
         tokens_in=read,
         tokens_out=said,
         cost=float(cost) if priced else None,
         cached=cached,
         written=min(count_at(usage, places.written) or 0, (read or 0) - cached),
         thoughts=min(count_at(usage, places.thoughts) or 0, said or 0),
+        cut=stop.lower() in LENGTH,
+        refusal=text_at(first, "message.refusal") or (filtered and (text.strip() or filtered)),
     )
 
 

@@ -78,7 +78,11 @@ def proxy_for(url: str) -> str | None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if _is_loopback(host) or proxy_bypass(host):
+    try:
+        is_own = ip_address(host).is_loopback
+    except ValueError:
+        is_own = host.lower() == "localhost"
+    if is_own or proxy_bypass(host):
         return None
     found = getproxies()
     own = found.get(parts.scheme)
@@ -99,10 +103,3 @@ def address_text(proxy: str) -> str:
     """Return a proxy's address without the credentials in it."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
