@@ -45,7 +45,7 @@ from reviewdesk.desk.review.runs import Opening, named_verdict, overview
 from reviewdesk.domain.query.filter import MIXED, parse_order
 from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
 from reviewdesk.errors import ExitCode, ReviewDeskError, UnclearTableError, UsageError
-from reviewdesk.settings import DEFAULT, Settings, Share
+from reviewdesk.settings import DEFAULT, Share
 from reviewdesk.system.terminal import is_dumb
 
 if TYPE_CHECKING:
@@ -219,7 +219,20 @@ def review_run(
     double: tuple[Share | None, int | None] = (None, None),
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
-    settings = _with_double(desk, current_settings(), *double)
+    from reviewdesk.desk.team.claims import double_share, opinions_wanted
+
+    settings = current_settings()
+    share, opinions = double
+    # The options go before the settings, and these before what was said for the desk last.
+    if share is None and settings.source("double") != DEFAULT:
+        share = settings.double
+    if opinions is None and settings.source("opinions") != DEFAULT:
+        opinions = settings.opinions
+    settings = replace(
+        settings,
+        double=Share(double_share(desk, share)),
+        opinions=opinions_wanted(desk, opinions),
+    )
     desk.opened(run)
     kept = desk.view(run)
     view = kept or View(blind=settings.blind)
@@ -234,23 +247,6 @@ def review_run(
         if repeat and not view.blind:
             notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
     terminal.run_app(Opening(desk, run, view, notice or ""), settings)
-
-
-def _with_double(
-    desk: "Desk", settings: Settings, given: Share | None, opinions: int | None
-) -> Settings:
-    """Return the settings with the share of items that several people label, and how many do.
-
-    The options go before the settings, and these before what was said for the desk last.
-    """
-    from reviewdesk.desk.team.claims import double_share, opinions_wanted
-
-    if given is None and settings.source("double") != DEFAULT:
-        given = settings.double
-    if opinions is None and settings.source("opinions") != DEFAULT:
-        opinions = settings.opinions
-    share = Share(double_share(desk, given))
-    return replace(settings, double=share, opinions=opinions_wanted(desk, opinions))
 
 
 def _share_of(option: str, text: str | None) -> Share | None:

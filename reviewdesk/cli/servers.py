@@ -19,8 +19,7 @@ from reviewdesk.cli.terminal import named_keys, opening_line, run_app
 from reviewdesk.desk.core import Desk, default_path, existing, open_to_read
 from reviewdesk.desk.review.edits import check_agent
 from reviewdesk.desk.review.runs import Opening
-from reviewdesk.desk.samples import share
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import View
 from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
@@ -92,25 +91,19 @@ def serve(
     with open_desk() as desk:
         run = desk.run(shared or run_name)
         what = f"{run.name}, for reading" if shared else f"{desk.path}"
-        command = _command(desk, run if shared or run_name else None, shared=bool(shared))
-        if sign_on is not None:
-            command.append("--signed-on")
+        # Nothing in it comes from a visitor. -P: no module of the folder in which the server was
+        # started takes the place of one of ours.
+        command = [sys.executable, "-P", "-m", "reviewdesk", "--desk", str(desk.path.absolute())]
+        command += ["--reviewer", desk.reviewer] if shared else []
+        command += ["console", *(["--run", run.hash] if shared or run_name else [])]
+        command += ["--read-only"] if shared else []
+        command += ["--signed-on"] if sign_on is not None else []
         serve(
             lambda taken: Site(host, taken, origins, sign_on=sign_on),
             (host, port), Offer(command, most), say, ready,
         )  # fmt: skip
         desk.still_there()
         say(f"saved in {desk.path}")
-
-
-def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
-    """Return what starts a console; nothing in it comes from a visitor."""
-    # -P: no module of the folder in which the server was started takes the place of one of ours.
-    words = [sys.executable, "-P", "-m", "reviewdesk", "--desk", str(desk.path.absolute())]
-    if shared:
-        words += ["--reviewer", desk.reviewer]
-    words += ["console", *([] if run is None else ["--run", run.hash])]
-    return [*words, *(["--read-only"] if shared else [])]
 
 
 @click.command(hidden=True)
@@ -125,8 +118,10 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     opening: Opening | str
     if shared:
         # For reading, with the labels of the person who shares it.
-        desk = share(desk_path(), run_name or "", settings.reviewer or None)
-        opening = Opening(desk, desk.run(), View(), "")
+        desk = open_to_read(
+            desk_path() or default_path(), settings.reviewer or None, run_name or ""
+        )
+        opening = Opening(desk, desk.run(), View())
     elif named:
         opening = _opened(settings.reviewer, run_name, settings)
     else:

@@ -460,9 +460,9 @@ def verify(
         return Verification(False, 0, "", (*found[1], str(error)))
 
 
-def open_to_read(path: Path, reviewer: str | None) -> Desk:
-    """Open a desk so that nothing can be written to it, nor beside it."""
-    return Desk(path, reviewer or default_reviewer(), now, Access.READ)
+def open_to_read(path: Path, reviewer: str | None, only: str | None = None) -> Desk:
+    """Open a desk, or one run of it, so that nothing can be written to it, nor beside it."""
+    return Desk(path, reviewer or default_reviewer(), now, Access.READ, only)
 
 
 def glance(path: Path | None, reviewer: str | None) -> Desk | None:

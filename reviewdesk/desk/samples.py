@@ -5,16 +5,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reviewdesk.desk import files
-from reviewdesk.desk.core import Access, Desk, default_path, default_reviewer, now
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Run
-
-
-def share(path: Path | None, run_hash: str, reviewer: str | None = None) -> Desk:
-    """Open a desk to show one run of it."""
-    path = path or default_path()
-    return Desk(path, reviewer or default_reviewer(), now, Access.READ, run_hash)
-
 
 _FIRST = "support-bot.jsonl"
 _SECOND = "support-bot-second-panel.jsonl"

@@ -39,11 +39,6 @@ def split(conn: Connection, rubric: str) -> Split:
     return replay(rubric, (step for _, step, _ in steps(conn)))
 
 
-def names(conn: Connection) -> set[str]:
-    """Return the names of all rubrics with a split."""
-    return {step.rubric for _, step, _ in steps(conn)}
-
-
 def of_groups(conn: Connection, run: int, groups: Collection[str]) -> Iterator[int]:
     """Yield the keys of a run's labelled verdicts that belong to groups of near-copies."""
     query = """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input

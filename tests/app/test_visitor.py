@@ -9,10 +9,10 @@ from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk, files
+from reviewdesk.desk.core import open_to_read
 from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.edits import Turn
 from reviewdesk.desk.review.runs import Opening
-from reviewdesk.desk.samples import share
 from reviewdesk.domain.records import Run, View
 from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import DeskError, ReviewDeskError
@@ -48,7 +48,7 @@ async def visiting(
         return Opening(desks[-1], run, View(), "welcome")
 
     if shared:
-        desks.append(share(path, run.hash, "ann"))
+        desks.append(open_to_read(path, "ann", run.hash))
     opening = Opening(desks[0], run, View()) if shared else run.name
     clock = Clock()
     app = ReviewApp(opening, Settings(), enter=enter)

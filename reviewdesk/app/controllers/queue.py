@@ -17,7 +17,7 @@ from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_o
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, queue, unsaved
-from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order
+from reviewdesk.domain.query.filter import HELP, parse_filter, parse_order, search_words
 from reviewdesk.domain.records import Event, Item, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
@@ -235,7 +235,7 @@ def _find(core: Core, text: str) -> None:
     def work(desk: Desk) -> SearchHits:
         keys = filters.find(desk, session.run, text, blind=session.view.blind)
         share = filters.indexed(desk, session.run)
-        words = tuple(filters.words(text))
+        words = tuple(search_words(text))
         return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
 
     def there(found: SearchHits) -> None:

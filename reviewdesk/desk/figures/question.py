@@ -124,7 +124,14 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
     with reading(desk.conn):
         items = _items(desk, run, asked)
         totals = figures.run_figures(desk.conn, run.key)
-        same = _same(desk, run, asked)
+        # Those on the same figure before it: older versions began each anew, and gave it less risk.
+        same = [asked]
+        for old in figures.questions(desk.conn, run.hash):
+            with suppress(ValueError, UsageError):
+                one = replace(_stored(*old), closed=False)
+                is_same = (one.figure, one.of) == (asked.figure, asked.of)
+                if same[-1].turn and is_same and one.event < asked.event:
+                    same.append(one)
         found = []
         gone: set[str] = set()
         until = inf
@@ -134,21 +141,6 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
             gone |= {*one.unlabelled}
             until = one.event
     return answered(found[::-1], run.seed, totals, items)
-
-
-def _same(desk: Desk, run: Run, asked: RunQuestion) -> list[RunQuestion]:
-    """Return the latest question of a run and those on its figure before it, the latest first.
-
-    Older versions began each of these anew, and gave it less risk.
-    """
-    found = [asked]
-    for old in figures.questions(desk.conn, run.hash):
-        with suppress(ValueError, UsageError):
-            one = replace(_stored(*old), closed=False)
-            is_same = (one.figure, one.of) == (asked.figure, asked.of)
-            if found[-1].turn and is_same and one.event < asked.event:
-                found.append(one)
-    return found
 
 
 def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[bytes, Given]:

@@ -113,7 +113,9 @@ def make_split(
     chosen = seed or known.seed or known.rubric[:16]
     # What a panel was tuned on under another rubric may be in its prompt, and tests no change.
     tuned = {
-        group for name in store.names(desk.conn) for group in store.split(desk.conn, name).tuning
+        group
+        for name in {step.rubric for _, step, _ in store.steps(desk.conn)}
+        for group in store.split(desk.conn, name).tuning
     }
     spent = {one.group for one in found.later} & tuned
     # Groups of near-copies are balanced by stratum of the draw and label.

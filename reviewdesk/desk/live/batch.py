@@ -220,7 +220,10 @@ class BatchRun:
             self.listener.noted(note)
 
     def _survey(self) -> None:
-        """Count the calls that have no answer yet. Raise UsageError if nobody can be asked."""
+        """Count the calls that have no answer yet.
+
+        Raise UsageError if nobody can be asked, or not through batch interfaces as ordered.
+        """
         panel = self.panel
         waiting = self._journal.batches if self._journal else {}
         self._in_batches = self.order.in_batches or bool(waiting)
@@ -239,12 +242,8 @@ class BatchRun:
         if not count:
             raise PanelError(self.cases.name, "", "has no cases", "Write one per line.")
         self._plan = replace(found.plan(), cases=count)
-        if self._in_batches:
-            self._check_batches(found)
-
-    def _check_batches(self, found: Survey) -> None:
-        """Refuse what cannot be asked through batch interfaces, and note what else is asked."""
-        panel = self.panel
+        if not self._in_batches:
+            return
         most = self.order.max_cost
         if panel.rule.stop_when_decided:
             hint = "Leave --batch out, or change the panel."

@@ -10,7 +10,7 @@ from reviewdesk.desk.core import Desk
 from reviewdesk.desk.team import claims
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.query.completion import Vocabulary
-from reviewdesk.domain.query.filter import expand_filter, parse_filter, parse_order, search_words
+from reviewdesk.domain.query.filter import expand_filter, parse_filter, parse_order
 from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
@@ -197,8 +197,3 @@ def find(desk: Desk, run: Run, text: str, *, blind: bool) -> "array[int]":
     withheld items never are. An empty search is an error.
     """
     return search.find(desk.conn, run.key, text, desk.reviewer, claims.withheld(desk), blind=blind)
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a search, for a screen to highlight."""
-    return search_words(text)

@@ -69,19 +69,14 @@ class WorkLog:
         touched: set[bytes] = set()
         for event in of_reviewer(self._desk.conn, self._desk.reviewer, self._seq):
             self._seq = event.seq
-            if self._is_work(event):
+            is_shown = event.detail.get("blind") is not None and "imported" not in event.detail
+            is_given = event.kind == "defer" or (event.kind in {"label", "repeat"} and is_shown)
+            if is_given and event.run == self.run.hash and event.author == event.reviewer:
                 self._actions.setdefault(event.action, []).append(event)
                 self._turn(event, touched, stands=True)
             for one in self._actions.get(event.target or 0, ()):
                 self._turn(one, touched, stands=event.kind == "redo")
         return touched
-
-    def _is_work(self, event: Event) -> bool:
-        """Return True for a label, repeat or deferral that was given on screen in the run."""
-        if event.run != self.run.hash or event.author != event.reviewer:
-            return False
-        is_shown = event.detail.get("blind") is not None and "imported" not in event.detail
-        return event.kind == "defer" or (event.kind in {"label", "repeat"} and is_shown)
 
     def _turn(self, event: Event, touched: set[bytes], *, stands: bool) -> None:
         own = _item(event)
