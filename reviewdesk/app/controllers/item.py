@@ -116,7 +116,7 @@ def _write_note(core: Core, item: Item | None) -> None:
         if answer is None:
             return
         try:
-            if answer.given:
+            if answer.given and answer.text != note:
                 _save_note(core, item, answer.text)
                 return
             draft = core.drafts.get(place) or edits.draft(core.desk, *place)

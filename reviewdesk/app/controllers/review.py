@@ -271,12 +271,15 @@ def _ask(core: Core, text: str) -> None:
 
 # files
 
-_LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+_LABEL_KINDS = {".jsonl": "mcptest", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
 def _export(core: Core, argument: str) -> None:
     """Write the labels or the run, depending on the file's name; ask before replacing a file."""
     path = files.named(argument)
+    if files.run_kind(path) is None and path.suffix not in _LABEL_KINDS:
+        hint = "Labels: .jsonl, full.jsonl, .csv, .yaml. The run: .json, .html, .md."
+        raise UsageError(f"{show_line(str(path))}: its ending names no format", hint)
     session = core.session
     if waiting := core.desk.apart.waiting(session.run):
         held = plural(len(waiting), "label")
@@ -296,7 +299,7 @@ def _export(core: Core, argument: str) -> None:
 
 def _export_labels(core: Core, path: Path, *, force: bool) -> None:
     full = path.name.endswith("full.jsonl")
-    kind = "full" if full else _LABEL_KINDS.get(path.suffix, "mcptest")
+    kind = "full" if full else _LABEL_KINDS[path.suffix]
     text, exported = files.export(core.desk, core.session.run, kind)
     files.write(core.desk, path, [text], force=force)
     written = f"{len(exported.rows)} rows written to {path}"

@@ -314,8 +314,13 @@ def test_a_run_leaves_by_a_command(tmp_path: Path, review: Review, name: str, st
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "xxx…")],
-    ids=["home", "long"],
+    [
+        ("~no-such-user/x.jsonl", "there is no such home folder"),
+        ("x" * 300, "xxx…"),
+        ("x.pdf", "x.pdf: its ending names no format. Labels: .jsonl, full.jsonl"),
+        ("-", "-: its ending names no format"),
+    ],
+    ids=["home", "long", "pdf", "dash"],
 )
 def test_a_path_that_cannot_be_is_one_line(review: Review, target: str, said: str) -> None:
     review.command(f"export {target}")
