@@ -6,20 +6,20 @@ are in camelCase or snake_case. ``verboseLogs`` may belong to an earlier attempt
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
-from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.conversation import conversation
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Dialect, FirstLook, Record, Report, ReportVerdict, records
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey
-from reviewdesk.reports.wording import FieldProblem, JsonObject, must_be
+from reviewdesk.reports.wording import FieldError, JsonObject, must_be
 
 _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
 """Keys of the lists that hold test cases."""
@@ -27,6 +27,7 @@ _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", 
 _WRAPPED = "testRunData"
 """The key of the last test run in a file that wraps one."""
 
+_METRICS = frozenset({"metricsData", "metrics_data"})
 _RULE: JsonObject = {
     "each": "metric", "judge": "juror", "dimension": "base", "score": "score", "pass": "success",
     "reason": "reason", "error": "error", "model": "evaluation_model",
@@ -131,78 +132,71 @@ def metric_name(name: str, model: str | None) -> tuple[str, str]:
     return bare, model
 
 
-def _metrics(case: JsonObject) -> Any:
-    found = values.first(case, ("metricsData", "metrics_data"))
-    return [] if found is None else found
-
-
-def _panel(case: JsonObject) -> list[JsonObject]:
-    panel = list(map(_plain, _metrics(case)))
-    for metric in panel:
-        model = values.filled(metric.get("evaluation_model"))
-        metric["base"], metric["juror"] = metric_name(metric["name"].strip(), model)
+def _panel(case: Any) -> list[JsonObject]:
+    """Return a test case's metrics with base names and jurors; raise FieldError at a bad one."""
+    if not isinstance(case, dict):
+        raise FieldError((), must_be("an object", case))
+    place = "metrics_data" if case.get("metricsData") is None else "metricsData"
+    metrics = case.get(place)
+    if not isinstance(metrics, list | None):
+        raise FieldError((place,), must_be("a list of metrics", metrics))
+    panel = []
+    for index, metric in enumerate(metrics or ()):
+        if not isinstance(metric, dict):
+            raise FieldError((place, index), must_be("an object", metric))
+        name = metric.get("name")
+        if values.filled(name) is None:
+            wanted = must_be("a text that is not empty", name)
+            raise FieldError((place, index, "name"), wanted)
+        made = _plain(metric)
+        model = values.filled(made.get("evaluation_model"))
+        made["base"], made["juror"] = metric_name(name.strip(), model)
+        panel.append(made)
     return panel
 
 
-class _Mapper:
-    """Maps the test cases of one file to verdicts."""
+def _verdicts(
+    record: Record, panel: list[JsonObject], panels: PanelReader, at: int
+) -> Iterator[JsonObject]:
+    """Yield the verdicts of the test case ``at``, one for each base name of its metrics."""
+    case = _plain(record.value)
+    about = _texts(case)
+    name = values.label(case.get("name")) or f"test case {at}"
+    tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
+    juries = panels.juries(panel, record.path)
+    alone = len(juries) == 1
+    for base, jurors in juries.items():
+        metrics = [one for one in panel if alone or one["base"] == base]
+        for metric, juror in zip(metrics, jurors, strict=True):
+            if metric.get("flaky") is True:
+                juror["meta"] = {**juror.get("meta", {}), "flaky": True}
+        yield values.without_nulls(
+            {
+                "id": (name if alone else f"{name[:300]}/{base}")[: foreign.ID_LENGTH],
+                "case": {"test": name, "tags": tags} if tags else {"test": name},
+                **about,
+                "rubric": base,
+                "threshold": _threshold(metrics, jurors, panels),
+                "decision": _decision(metrics, jurors, case.get("success") if alone else None),
+                "jurors": jurors,
+                "provenance": {"pointer": record.pointer},
+            }
+        )
 
-    def __init__(self, panels: PanelReader) -> None:
-        self._panels = panels
-        self.remarks = panels.notes
-        self._cases_read = 0
 
-    def items(self, record: Record) -> Iterator[ReportVerdict]:
-        for case in _cases(record):
-            self._cases_read += 1
-            if problem := _problem(case.value):
-                yield case.refused(problem)
-            else:
-                yield from map(case.item, self._verdicts(case))
-
-    def _verdicts(self, record: Record) -> Iterator[JsonObject]:
-        case = _plain(record.value)
-        panel = _panel(record.value)
-        if not panel:
-            self.remarks.count("a test case without a metric is left out")
-            return
-        about = _texts(case)
-        name = values.label(case.get("name")) or f"test case {self._cases_read}"
-        tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
-        juries = self._panels.juries(panel, record.path)
-        for base, jurors in juries.items():
-            alone = len(juries) == 1
-            metrics = panel if alone else [one for one in panel if one["base"] == base]
-            for metric, juror in zip(metrics, jurors, strict=True):
-                if metric.get("flaky") is True:
-                    juror["meta"] = {**juror.get("meta", {}), "flaky": True}
-            yield values.without_nulls(
-                {
-                    "id": (name if alone else f"{name[:300]}/{base}")[: foreign.ID_LENGTH],
-                    "case": {"test": name, "tags": tags} if tags else {"test": name},
-                    **about,
-                    "rubric": base,
-                    "threshold": self._threshold(metrics, jurors),
-                    "decision": _decision(metrics, jurors, case.get("success") if alone else None),
-                    "jurors": jurors,
-                    "provenance": {"pointer": record.pointer},
-                }
-            )
-
-    def _threshold(self, metrics: list[JsonObject], jurors: list[JsonObject]) -> float | int | None:
-        """Return the threshold that all jurors share, on the scale of the verdict, or None."""
-        stated = {values.number(metric.get("threshold")) for metric in metrics}
-        if len(stated) > 1:
-            self.remarks.count(
-                "metrics of one jury with different thresholds: the verdict has none"
-            )
-            return None
-        line = stated.pop()
-        raw = any("raw_score" in one and "score" not in one for one in jurors)
-        found = None if raw else self._panels.threshold(line)
-        if line is not None and found is None:
-            self.remarks.count("a threshold outside the scale of the scores is left out")
-        return found
+def _threshold(
+    metrics: list[JsonObject], jurors: list[JsonObject], panels: PanelReader
+) -> float | int | None:
+    """Return the threshold that all jurors share, on the scale of the verdict, or None."""
+    line, *others = {values.number(metric.get("threshold")) for metric in metrics}
+    if others:
+        panels.notes.count("metrics of one jury with different thresholds: the verdict has none")
+        return None
+    raw = any("raw_score" in one and "score" not in one for one in jurors)
+    found = None if raw else panels.threshold(line)
+    if line is not None and found is None:
+        panels.notes.count("a threshold outside the scale of the scores is left out")
+    return found
 
 
 def _decision(metrics: list[JsonObject], jurors: list[JsonObject], stated: Any) -> str | None:
@@ -225,45 +219,27 @@ def _decision(metrics: list[JsonObject], jurors: list[JsonObject], stated: Any) 
     return values.decision(all(steady)) if known else None
 
 
-def _problem(case: Any) -> FieldProblem | None:
-    if not isinstance(case, dict):
-        return FieldProblem((), must_be("an object", case))
-    metrics = _metrics(case)
-    place = "metricsData" if "metricsData" in case else "metrics_data"
-    if not isinstance(metrics, list):
-        return FieldProblem((place,), must_be("a list of metrics", metrics))
-    for index, metric in enumerate(metrics):
-        if not isinstance(metric, dict):
-            return FieldProblem((place, index), must_be("an object", metric))
-        if values.filled(metric.get("name")) is None:
-            wanted = must_be("a text that is not empty", metric.get("name"))
-            return FieldProblem((place, index, "name"), wanted)
-    return None
-
-
 def _fits(look: FirstLook) -> bool:
     keys = look.outline.keys
-    outline = look.outline
     if _WRAPPED in keys or "metricsScores" in keys:
         return True
     for name in _CASES:
-        if name not in keys:
-            continue
         # A NaN in the first case ends the first look early, and the list seems empty.
-        if keys[name] == [] or {"metricsData", "metrics_data"} & outline.first(name).keys():
+        first = look.outline.first(name)
+        if name in keys and (keys[name] == [] or not _METRICS.isdisjoint(first)):
             return True
-    outer = {"actual_output", "actualOutput", "turns", "conversational"} & keys.keys()
-    return bool(outer) and bool({"metricsData", "metrics_data"} & keys.keys())
+    outer = {"actual_output", "actualOutput", "turns", "conversational"}
+    return not (outer.isdisjoint(keys) or _METRICS.isdisjoint(keys))
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     keys = look.outline.keys
     run_id = values.filled(keys.get("test_run_id"))
-    producer = {"name": "deepeval", "format": "deepeval", "run_id": run_id}
     model = values.filled(values.record(keys.get("hyperparameters")).get("model"))
     header = {
-        "schema": FORMAT_NAME,
-        "producer": values.without_nulls(producer),
+        "producer": values.without_nulls(
+            {"name": "deepeval", "format": "deepeval", "run_id": run_id}
+        ),
         "title": values.filled(keys.get("identifier")),
         "generator": {"model": model} if model else None,
     }
@@ -275,26 +251,36 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     with source.open() as stream:
         found = () if streamed else records(stream, look.outline, fail, looked, _CASES)
         for case in chain.from_iterable(map(_cases, found)):
-            if not _problem(case.value) and (panel := _panel(case.value)):
-                panels.survey(panel)
+            with suppress(FieldError):
+                panels.survey(_panel(case.value))
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = _Mapper(panels)
+        numbers = count(1)
         some = False
         for record in records(stream, look.outline, fail, tally, _CASES):
             secrets = named_secrets(record.value)
-            for item in mapper.items(record):
-                some = True
-                yield item._replace(secrets=secrets) if secrets else item
+            for case in _cases(record):
+                at = next(numbers)
+                try:
+                    panel = _panel(case.value)
+                except FieldError as error:
+                    some = True
+                    yield case.refused(error.problem, secrets)
+                    continue
+                if not panel:
+                    panels.notes.count("a test case without a metric is left out")
+                for body in _verdicts(case, panel, panels, at) if panel else ():
+                    some = True
+                    yield case.item(body, secrets)
         if not some:
             raise fail("", "has no test case with a metric", "")
-        tally.notes.extend([*panels.import_notes(), *mapper.remarks.notes(foreign.LEFT_OUT)])
+        tally.notes.extend([*panels.import_notes(), *panels.notes.notes(foreign.LEFT_OUT)])
 
     return Report(
         source,
         "deepeval",
-        values.without_nulls(header),
+        header,
         items,
         skip_bad=options.skip_bad,
         looked=looked,

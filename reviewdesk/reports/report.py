@@ -18,6 +18,7 @@ from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
@@ -26,6 +27,7 @@ from reviewdesk.reports.mapping.secrets import (
     without_likely,
     without_secrets,
 )
+from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
 
@@ -108,8 +110,9 @@ class Report:
         """The ``JoinedTexts`` of another file, if there is one."""
 
     def guard(self) -> "Report":
-        """Remove what looks like an API key from the header and the verdicts; return the report."""
-        self.header = changed(self.header, without_likely)
+        """Read the file as a foreign one, without anything like an API key; return the report."""
+        known = without_nulls(changed(self.header, without_likely))
+        self.header = {"schema": FORMAT_NAME, **known}
         self._foreign = True
         return self
 
@@ -296,9 +299,11 @@ class Record(Struct, frozen=True):
         """Return a verdict made of this record, with the record's place."""
         return ReportVerdict(self._where, body, spell_path(self.path), secrets=secrets)
 
-    def refused(self, problem: FieldProblem) -> ReportVerdict:
+    def refused(
+        self, problem: FieldProblem, secrets: frozenset[str] = frozenset()
+    ) -> ReportVerdict:
         """Return an entry without a verdict, with the reason and the record's place."""
-        return ReportVerdict(self._where, None, spell_path(self.path), problem)
+        return ReportVerdict(self._where, None, spell_path(self.path), problem, secrets=secrets)
 
     @property
     def _where(self) -> str:
