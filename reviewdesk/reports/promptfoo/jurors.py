@@ -47,8 +47,6 @@ class GradedAssertion(Struct, frozen=True):
     result: JsonObject
     kind: str
     """The assertion's type; empty if the file does not give it."""
-    metadata: JsonObject
-    """The metadata of the grader's result."""
     value: Any
     """The assertion's value, with the test's variables filled in if promptfoo stored it so."""
     failed: bool
@@ -72,7 +70,6 @@ class GradedAssertion(Struct, frozen=True):
             assertion,
             result,
             kind if isinstance(kind, str) else "",
-            metadata,
             assertion.get("value") if value is None else value,
             failed,
         )
@@ -128,12 +125,6 @@ def record(holder: JsonObject, key: str) -> JsonObject:
     return found if type(found) is dict else {}
 
 
-def is_judged(kind: str) -> bool:
-    """Return True if a language model grades assertions of this type."""
-    base = kind.removeprefix("not-")
-    return base in _MODEL_GRADED or base.startswith(_MODEL_GRADED_PREFIXES)
-
-
 def take_apart(row: JsonObject) -> ResultRow:
     """Return the juries, checks and human rating of a row, with each component counted once.
 
@@ -151,7 +142,15 @@ def take_apart(row: JsonObject) -> ResultRow:
         described = record(component, "metadata").get("assertionSet")
         has_parts = isinstance(component.get("componentResults"), list)
         if described is not None or (has_parts and kind in (None, "assert-set")):
-            scopes.append(_assert_set(component, stated))
+            declared = stated if stated.get("type") == "assert-set" else {}
+            named = {**declared, **record(record(component, "metadata"), "assertionSet")}
+            path = ("gradingResult", "componentResults")
+            children = _components(component, declared, path)
+            parts = [GradedAssertion.of(child, of_child) for child, of_child in children]
+            bar = values.number(named.get("threshold"))
+            name = named.get("metric")
+            name = name if isinstance(name, str) else None
+            scopes.append(AssertScope(component, bar, parts, True, name))
             continue
         graded = GradedAssertion.of(component, stated)
         if graded.kind == "human":
@@ -162,7 +161,8 @@ def take_apart(row: JsonObject) -> ResultRow:
     juries: dict[tuple[int, str, bool, str], AssertionJury] = {}
     for at, scope in enumerate(scopes):
         for part in scope.parts:
-            if not is_judged(part.kind):
+            base = part.kind.removeprefix("not-")
+            if base not in _MODEL_GRADED and not base.startswith(_MODEL_GRADED_PREFIXES):
                 checks.append(part)
                 continue
             is_text = type(part.value) is str
@@ -211,16 +211,6 @@ def _components(
         parts = component.get("componentResults")
         copies = filter(None, parts if isinstance(parts, list) else ())
         copy = next(copies, None)
-
-
-def _assert_set(component: JsonObject, declared: JsonObject) -> AssertScope:
-    declared = declared if declared.get("type") == "assert-set" else {}
-    described = {**declared, **record(record(component, "metadata"), "assertionSet")}
-    children = _components(component, declared, ("gradingResult", "componentResults"))
-    parts = [GradedAssertion.of(child, stated) for child, stated in children]
-    bar = values.number(described.get("threshold"))
-    name = described.get("metric")
-    return AssertScope(component, bar, parts, True, name if isinstance(name, str) else None)
 
 
 _ENDPOINTS = {
@@ -293,12 +283,13 @@ def shown_address(provider_id: str) -> str:
     return _LOGIN.sub("", provider_id.split("?", 1)[0]) if "://" in provider_id else provider_id
 
 
-def graders(panel: AssertionJury, default: Any) -> list[tuple[str, Provider]]:
+def graders(panel: AssertionJury, row: JsonObject) -> list[tuple[str, Provider]]:
     """Return the grader of each ballot of a jury, under the name of its juror.
 
-    ``default`` is the provider of assertions that name none. A juror is named after its metric if
-    all metrics of the jury differ, else after its provider.
+    Assertions that name no provider have the one of the row's test. A juror is named after its
+    metric if all metrics of the jury differ, else after its provider.
     """
+    default = record(record(row, "testCase"), "options").get("provider")
     providers = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
     metrics = [values.filled(part.assertion.get("metric")) for part in panel.ballots]
     distinct = None not in metrics and len(set(metrics)) == len(metrics)

@@ -14,7 +14,6 @@ from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Outline, Window
-from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import ID_LENGTH, LateFactError, Models
 from reviewdesk.reports.mapping.secrets import (
@@ -101,7 +100,7 @@ class ResultSurvey:
         """Survey all rows. If ``streamed``, there are none, and all rows are taken to be alike."""
         self.streamed = streamed
         self.scores = TableSurvey(scale_by_judge=True, scored=False)
-        self._panels = panel_reader(self.scores, ReadOptions())
+        panels = panel_reader(self.scores, ReadOptions())
         self.some = False
         """Whether any row may give a verdict."""
         self.rows = 0
@@ -111,33 +110,27 @@ class ResultSurvey:
             if not isinstance(row, dict):
                 self.some = True
                 continue
-            if not self.some or _is_raw(record(row, "gradingResult")):
-                self._weigh(row)
             self.tests.place(row)
+            if self.some and not _is_raw(record(row, "gradingResult")):
+                continue
+            try:
+                parts = take_apart(row)
+            except FieldError:
+                self.some = True
+                continue
+            self.some |= bool(parts.panels) or parts.stands_alone
+            for panel in parts.panels:
+                named = zip(panel.ballots, graders(panel, row), strict=True)
+                panels.survey(
+                    [
+                        {"name": name, "score": values.number(part.result.get("score"))}
+                        for part, (name, _) in named
+                        if not part.failed
+                    ]
+                )
         columns = self.tests.prompts
         self.prompts = {one: at for at, one in enumerate(sorted(columns, key=columns.get), 1)}  # type: ignore[arg-type]
         """The number of each prompt, from 1 in the order of the columns."""
-
-    def _weigh(self, row: JsonObject) -> None:
-        try:
-            parts = take_apart(row)
-        except FieldError:
-            self.some = True
-            return
-        self.some |= bool(parts.panels) or parts.stands_alone
-        for panel in parts.panels:
-            named = zip(panel.ballots, graders(panel, default_grader(row)), strict=True)
-            self._panels.survey(
-                [
-                    {"name": name, "score": values.number(part.result.get("score"))}
-                    for part, (name, _) in named
-                    if not part.failed
-                ]
-            )
-
-
-def default_grader(row: JsonObject) -> Any:
-    return record(record(row, "testCase"), "options").get("provider")
 
 
 def _is_raw(result: JsonObject) -> bool:
@@ -226,7 +219,7 @@ class RowMapper:
         self, row: JsonObject, panel: AssertionJury, common: JsonObject, parts: ResultRow
     ) -> JsonObject:
         """Return the verdict of one jury, without an id."""
-        jury_graders = graders(panel, default_grader(row))
+        jury_graders = graders(panel, row)
         line = shared_line(panel, self._options)
         jurors = ballots(panel, jury_graders, line, self._models, self._panels)
         off = self._survey.scores.off_scale
@@ -309,7 +302,7 @@ def _human(rating: GradedAssertion | None) -> JsonObject | None:
         return None
     result = rating.result
     stated = result.get("pass")
-    sources = (result, rating.metadata, rating.assertion)
+    sources = (result, record(result, "metadata"), rating.assertion)
     by, at = (
         next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
         for key in ("author", "timestamp")
@@ -512,17 +505,11 @@ def _header(envelope: JsonObject, look: FirstLook) -> JsonObject:
         "version": metadata.get("promptfooVersion"),
         "run_id": envelope.get("evalId"),
     }
-    header: JsonObject = {
-        "schema": FORMAT_NAME,
+    return {
         "producer": {key: text for key, text in producer.items() if isinstance(text, str)},
+        "title": values.filled(record(envelope, "config").get("description")),
+        "created_at": values.time(summary.get("timestamp", metadata.get("evaluationCreatedAt"))),
     }
-    title = record(envelope, "config").get("description")
-    if isinstance(title, str) and title.strip():
-        header["title"] = title
-    started = summary.get("timestamp", metadata.get("evaluationCreatedAt"))
-    if created := values.time(started):
-        header["created_at"] = created
-    return header
 
 
 DIALECT = Dialect(
