@@ -12,17 +12,8 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import (
-    UNCLEAN,
-    Fail,
-    ImportTally,
-    NonStandardJsonError,
-    decode_clean,
-    decode_whole,
-    failing,
-    syntax_problem,
-)
 from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
@@ -372,7 +363,7 @@ MAX_DOCUMENT = 64 << 20
 
 
 def documents(
-    outline: Outline, fail: Fail, stream: BinaryIO, tally: ImportTally
+    outline: Outline, fail: strict_json.Fail, stream: BinaryIO, tally: strict_json.ImportTally
 ) -> Iterator[tuple[int, Any]]:
     """Yield documents with their line, which is 0 for a file that is one document.
 
@@ -384,16 +375,16 @@ def documents(
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
-    (value,) = decode_clean([data])
-    if value is not UNCLEAN:
+    (value,) = strict_json.decode_clean([data])
+    if value is not strict_json.UNCLEAN:
         yield 0, value
         return
     try:
-        yield 0, decode_whole(decode_utf8(data, 0, fail), tally)
+        yield 0, strict_json.decode_whole(decode_utf8(data, 0, fail), tally)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise fail(where, syntax_problem(error), "") from error
-    except NonStandardJsonError as error:
+        raise fail(where, strict_json.syntax_problem(error), "") from error
+    except strict_json.NonStandardJsonError as error:
         raise fail("", error.problem, error.hint) from error
 
 
@@ -413,11 +404,11 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    fail = failing(source)
+    fail = strict_json.failing(source)
     read = partial(documents, look.outline, fail)
     survey = TableSurvey(scale_by_judge=True)
     panels = PanelReader(_RULE, survey, options)
-    looked = ImportTally(lenient=True)
+    looked = strict_json.ImportTally(lenient=True)
     some = False
     held: list[tuple[int, Any, Iterable[FoundJury]]] = []
     """The only document, whose scores need no survey if it is streamed."""
@@ -437,7 +428,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     producer = {"name": "mcptest", "format": "mcptest", **learned}
     header = {"schema": FORMAT_NAME, **title, "producer": producer}
 
-    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
+    def items(stream: BinaryIO, tally: strict_json.ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
         mapper = JuryMapper(panels)
         if held:

@@ -19,7 +19,7 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, together
 from reviewdesk.reports.bytes.window import Outline, Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.mapping.ballots import UnreadBallots
+from reviewdesk.reports.mapping.foreign import UnreadBallots
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
     changed,

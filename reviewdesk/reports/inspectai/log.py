@@ -19,7 +19,6 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.bytes.zip_archive import ZipArchive
-from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.inspectai.scores import (
     Ballot,
     BallotContext,
@@ -29,6 +28,7 @@ from reviewdesk.reports.inspectai.scores import (
     numeral,
     scores_of,
     split_edits,
+    votes_of,
 )
 from reviewdesk.reports.inspectai.transcript import (
     ANY,
@@ -45,15 +45,7 @@ from reviewdesk.reports.inspectai.transcript import (
     read_samples,
     whole,
 )
-from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import (
-    ID_LENGTH,
-    LateFactError,
-    LateFacts,
-    Models,
-    Remarks,
-    juror_ids,
-)
+from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.secrets import named_secrets
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
@@ -91,7 +83,7 @@ def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
         meta = {"error": message} if message else None
         return [Jury(tuple(bench.run.scorers), {**_ERROR, "jurors": [], "meta": meta})]
     ballots = {name: bench.ballots(name, score) for name, score in given.items()}
-    panels = [name for name in given if bench.is_panel(name, given[name])]
+    panels = [name for name in given if votes_of(given[name]) or bench.seats(name) > 1]
     code = [
         name
         for name, of_name in ballots.items()
@@ -118,9 +110,9 @@ def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
             outcome["jurors"] = []
         found.append(Jury((*others, *code), outcome))
     checks = [_check(ballot) for name in code for ballot in ballots[name]]
-    return [
-        Jury(one.scorers, {**one.outcome, "checks": checks or None}, one.panel) for one in found
-    ]
+    for one in found:
+        one.outcome["checks"] = checks or None
+    return found
 
 
 def _jury_result(
@@ -175,18 +167,17 @@ def _check(ballot: Ballot) -> JsonObject:
         passed = number == 1
     reasons = [f"score {number:g}"] if passed is None and number is not None else []
     reasons += filter(None, (ballot.get("reason"), record(ballot.get("error")).get("message")))
-    return values.without_nulls(
-        {"name": ballot["id"], "pass": passed, "reason": "\n".join(reasons) or None}, "pass"
-    )
+    made = {"name": ballot["id"], "pass": passed, "reason": "\n".join(reasons) or None}
+    return without_nulls(made, "pass")
 
 
 class SampleMapper:
     """Maps the samples of one log; remembers the remarks to show."""
 
-    def __init__(self, run: LogHeader, options: ReadOptions, scales: LateFacts) -> None:
+    def __init__(self, run: LogHeader, options: ReadOptions, scales: foreign.LateFacts) -> None:
         """``scales`` already knows all scores of the log."""
-        self.remarks = Remarks()
-        self.models = Models(options)
+        self.remarks = foreign.Remarks()
+        self.models = foreign.Models(options)
         self._run = run
         self._grader = GradeReader(options, self.remarks, scales)
 
@@ -210,29 +201,30 @@ class SampleMapper:
             people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
-                "id": f"{name}/{jury.panel}"[:ID_LENGTH] if several else name,
+                "id": f"{name}/{jury.panel}"[: foreign.ID_LENGTH] if several else name,
                 "case": case,
                 **sample_texts,
                 "rubric": rubrics.pop() if len(rubrics) == 1 else None,
                 **jury.outcome,
                 "human": people["human"],
-                "provenance": values.without_nulls({"pointer": pointer, "run_id": run_id}),
+                "provenance": without_nulls({"pointer": pointer, "run_id": run_id}),
                 "meta": meta or None,
             }
             seats = enumerate(body["jurors"], 1)
             names = [filled(ballot["id"]) or f"juror {seat}" for seat, ballot in seats]
+            ids = foreign.juror_ids(tuple(names))
             body["jurors"] = [
-                values.without_nulls({**ballot, "id": juror_id}, "pass")
-                for ballot, juror_id in zip(body["jurors"], juror_ids(tuple(names)), strict=True)
+                without_nulls({**ballot, "id": juror_id}, "pass")
+                for ballot, juror_id in zip(body["jurors"], ids, strict=True)
             ]
-            yield values.without_nulls({key: value for key, value in body.items() if value != {}})
+            yield without_nulls({key: value for key, value in body.items() if value != {}})
 
     def _case(self, keys: JsonObject) -> tuple[str, JsonObject]:
         stated = keys.get("id")
         plain = isinstance(stated, str | int) and not isinstance(stated, bool)
         test = (str(stated) if plain else "") or "sample"
         epoch = whole(keys.get("epoch"))
-        name = test[:ID_LENGTH]
+        name = test[: foreign.ID_LENGTH]
         if epoch is not None and (epoch > 1 or self._run.epochs > 1):
             name = f"{name}/epoch {epoch}"
         invalid = isinstance(keys.get("invalidation"), dict)
@@ -244,7 +236,7 @@ class SampleMapper:
             "epoch": epoch,
             "tags": ["invalidated"] if invalid else None,
         }
-        return name, values.without_nulls(case)
+        return name, without_nulls(case)
 
     def _sample_texts(self, keys: JsonObject, texts: Texts) -> JsonObject:
         output = record(keys.get("output"))
@@ -340,6 +332,14 @@ class LogArchive:
                         sample.attach(str(first + index), window.skim("$"))
         return sample
 
+    def read(self, tally: ImportTally) -> Iterator[tuple[str, Sample | InputFileError | None]]:
+        """Yield the samples with their names, and the error of one that cannot be read."""
+        for name in self.samples:
+            try:
+                yield name, self.sample(name, tally)
+            except InputFileError as error:
+                yield name, error
+
 
 def _fits(look: FirstLook) -> bool:
     """Return True for any zip archive, and for JSON with the ``eval`` block of a log.
@@ -364,7 +364,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     if look.outline.goes_on:
         raise fail("", "continues after the end of the log", "Remove it.")
     run = LogHeader.of(keys)
-    scales = LateFacts()
+    scales = foreign.LateFacts()
     # A note on a run that did not succeed counts its samples, which takes a survey.
     streamed = look.outline.streamed and keys.get("status") == "success"
 
@@ -390,7 +390,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             _survey((sample,), scales)
             yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
         if not some:
-            raise LateFactError
+            raise foreign.LateFactError
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
     return _report(source, run, keys.get("status"), items, total, options, looked)
@@ -402,41 +402,28 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
         header = log.header()
-        scales = LateFacts()
+        scales = foreign.LateFacts()
         run = LogHeader.of(header)
-        total = _survey(_samples_or_none(log), scales)
+        read = (one for _, one in log.read(ImportTally(lenient=True)))
+        total = _survey((one if isinstance(one, Sample) else None for one in read), scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
         log = LogArchive(stream, fail, source.max_size)
-        for name in log.samples:
+        for name, sample in log.read(tally):
             shown = show_line(name, 120)
-            try:
-                sample = log.sample(name, tally)
-            except InputFileError as error:
-                place = error.where if error.where != shown else ""
-                problem = ": ".join(part for part in (place, error.problem) if part)
+            if isinstance(sample, InputFileError):
+                place = sample.where if sample.where != shown else ""
+                problem = ": ".join(filter(None, (place, sample.problem)))
                 yield ReportVerdict(shown, None, problem=FieldProblem((), problem))
-                continue
-            yield from _items(shown, "$", sample, mapper, name)
+            else:
+                yield from _items(shown, "$", sample, mapper, name)
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
     return _report(source, run, header.get("status"), items, total, options)
 
 
-def _samples_or_none(log: LogArchive) -> Iterator[Sample | None]:
-    """Yield the samples of an archive, and None for one that cannot be read.
-
-    The import itself reports the unreadable samples.
-    """
-    for name in log.samples:
-        try:
-            yield log.sample(name, ImportTally(lenient=True))
-        except InputFileError:
-            yield None
-
-
-def _survey(samples: Iterable[Sample | None], scales: LateFacts) -> int:
+def _survey(samples: Iterable[Sample | None], scales: foreign.LateFacts) -> int:
     """Record all scores in ``scales``, and count the samples, bad ones included."""
     total = 0
     for sample in samples:
@@ -448,7 +435,7 @@ def _survey(samples: Iterable[Sample | None], scales: LateFacts) -> int:
     return total
 
 
-def _weigh(name: str, given: dict[str, Any], scales: LateFacts) -> None:
+def _weigh(name: str, given: dict[str, Any], scales: foreign.LateFacts) -> None:
     value = given.get("value")
     if "metadata" not in given and type(value) is float and 0 <= value <= 1:
         return
@@ -499,7 +486,6 @@ def _report(
         "run_id": filled(spec.get("run_id")),
     }
     header = {
-        "schema": FORMAT_NAME,
         "title": filled(spec.get("task")),
         "created_at": values.time(spec.get("created")),
         "producer": without_nulls(producer),
@@ -511,7 +497,7 @@ def _report(
     return Report(
         source,
         DIALECT.name,
-        without_nulls(header),
+        header,
         items,
         skip_bad=options.skip_bad,
         notes=() if status == "success" else (f"{why}; {total}{of} samples are in it",),

@@ -15,9 +15,7 @@ from reviewdesk.reports.inspectai.transcript import (
     Texts,
     Transcript,
 )
-from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import failure, understood
-from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, LateFacts, Models, Remarks
+from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import JsonObject
@@ -38,15 +36,14 @@ _HINT = "name it with --pass-label or --fail-label"
 class GradeReader:
     """Reads the values of scores with the options of one import."""
 
-    def __init__(self, options: ReadOptions, remarks: Remarks, scales: LateFacts) -> None:
-        """Keep the label words and the scale of the options.
-
-        ``scales`` knows which scorers give values outside 0..1.
-        """
+    def __init__(
+        self, options: ReadOptions, remarks: foreign.Remarks, scales: foreign.LateFacts
+    ) -> None:
+        """``scales`` knows which scorers give values outside 0..1."""
         self._scale = options.scale
         self._remarks = remarks
         self._scales = scales
-        self._words = LabelWords(options)
+        self._words = foreign.LabelWords(options)
 
     def ballot(self, value: Any, whose: str) -> JsonObject:
         """Return the ballot fields that a value fills; empty if the value is null.
@@ -62,7 +59,7 @@ class GradeReader:
             return self._number(number, whose)
         if value is not None:
             self._remarks.count("a score that is neither a word nor a number is left out")
-            return understood({}, ("value",))
+            return foreign.understood({}, ("value",))
         return {}
 
     def consensus(self, ballot: JsonObject) -> JsonObject:
@@ -98,7 +95,7 @@ class GradeReader:
             off = self._scales.holds(whose)
             if (score := values.unit(number)) is not None and not off:
                 return {"score": score}
-            self._remarks.count(f"a score {WHY_RAW} is kept as raw_score: --scale reads it")
+            self._remarks.count(f"a score {foreign.WHY_RAW} is kept as raw_score: --scale reads it")
             return {"raw_score": number}
         low, high = self._scale
         score = values.unit((number - low) / (high - low))
@@ -159,14 +156,13 @@ def _changes_value(edit: JsonObject) -> bool:
 
 
 def human(
-    split_edits: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
+    edited: Mapping[str, EditedScore], grader: GradeReader, remarks: foreign.Remarks, texts: Texts
 ) -> JsonObject:
     """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
     ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
     listed under ``meta.edits``, and so is the latest one if it gives no label.
     """
-    edited = {name: one for name, one in split_edits.items() if one.edits}
     all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
     changes = [one.last for one in edited.values() if one.last]
     label = None
@@ -231,8 +227,8 @@ class BallotContext(Struct, frozen=True):
 
     run: LogHeader
     grader: GradeReader
-    remarks: Remarks
-    models: Models
+    remarks: foreign.Remarks
+    models: foreign.Models
     transcript: Transcript
     texts: Texts
 
@@ -240,10 +236,6 @@ class BallotContext(Struct, frozen=True):
         """Return how many models the scorer is configured to ask; 0 if the log does not say."""
         scorer = self.run.scorers.get(name)
         return 0 if scorer is None else len(scorer.seats)
-
-    def is_panel(self, name: str, score: JsonObject) -> bool:
-        """Return True if the scorer has recorded votes or is configured with several models."""
-        return bool(_votes(score)) or self.seats(name) > 1
 
     def ballots(self, name: str, score: JsonObject) -> list[Ballot]:
         """Return the ballots behind one score.
@@ -254,7 +246,7 @@ class BallotContext(Struct, frozen=True):
         scorer = self.run.scorers.get(name) or Scorer(name)
         calls = self.transcript.calls(name)
         value = score.get("value")
-        if _votes(score):
+        if votes_of(score):
             panel = record(record(score["metadata"])["panel"])
             return list(self._panel(name, scorer, panel, calls))
         if value and isinstance(value, dict | list):
@@ -267,11 +259,13 @@ class BallotContext(Struct, frozen=True):
 
     def failed(self, name: str, message: str) -> Ballot:
         """Return the ballot of a scorer whose error stopped the sample."""
-        calls = self.transcript.failed_calls()
+        names = self.transcript.names
+        spans = [span for span, named in names.items() if named == self.transcript.failed_scorer]
+        calls = self.transcript.of_spans[spans[-1]] if spans else []
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
         ballot = self._juror_fields(shown or "scorer", None, call)
-        return {**ballot, **failure(message)}
+        return {**ballot, **foreign.failure(message)}
 
     def _single(
         self, name: str, scorer: Scorer, score: JsonObject, calls: list[ModelCall], key: str
@@ -287,7 +281,7 @@ class BallotContext(Struct, frozen=True):
         self._mark_code(ballot, scorer, key, calls)
         explanation = self.texts.plain(score.get("explanation"))
         if "value" not in score and (unread := score.get(OTHERS)):
-            return understood({**ballot, "reason": explanation}, unread)
+            return foreign.understood({**ballot, "reason": explanation}, unread)
         answer = self.grader.ballot(score.get("value"), name)
         if not answer and name != key:
             answer = {"pass": None, "status": "abstained"}
@@ -298,7 +292,7 @@ class BallotContext(Struct, frozen=True):
     def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[ModelCall]) -> None:
         """Mark the ballot as code if the log shows that its scorer called no model."""
         nobody = "model" not in ballot and not calls
-        if nobody and (scorer.is_code or self.transcript.knows(key)):
+        if nobody and (scorer.is_code or key in self.transcript.scored):
             ballot["kind"] = "code"
 
     def _panel(
@@ -347,7 +341,7 @@ class BallotContext(Struct, frozen=True):
         )
 
 
-def _votes(score: JsonObject) -> list[Any]:
+def votes_of(score: JsonObject) -> list[Any]:
     metadata = score.get("metadata")
     return listed(record(record(metadata).get("panel")).get("votes")) if metadata else []
 
@@ -385,4 +379,4 @@ def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ba
     message = failed or explanation or _UNSCORED
     unreadable = reason == _UNREADABLE or (call is not None and reason is None)
     status = None if failed else "parse_fail" if unreadable else "error"
-    return failure(message, status, reason or "")
+    return foreign.failure(message, status, reason or "")

@@ -241,12 +241,13 @@ class Transcript:
     """Track the scorers of one sample and their model calls, event by event."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, list[ModelCall]] = {}
-        """Model calls by the span of their scorer."""
+        self.of_spans: dict[str, list[ModelCall]] = {}
+        """Model calls, by the span of their scorer."""
         self._within: dict[str, str] = {}
         """The scorer's span around each span, by span id."""
-        self._names: dict[str, str] = {}
-        self._scored: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        """The scorers' names, by their spans."""
+        self.scored: dict[str, str] = {}
         """The scorer's span, by the name of its score."""
         self._step = ""
         """The open step of a scorer. Older logs have steps in place of spans."""
@@ -260,10 +261,10 @@ class Transcript:
         if kind == "span_begin":
             self._begin(_text(event.get("id")), event)
         elif kind == "step" and event.get("type") == "scorer":
-            self._step = f"step {len(self._names)}" if event.get("action") == "begin" else ""
+            self._step = f"step {len(self.names)}" if event.get("action") == "begin" else ""
             if self._step:
                 self._begin(self._step, event)
-        elif kind == "model" and (calls := self._calls.get(self._span(event))) is not None:
+        elif kind == "model" and (calls := self.of_spans.get(self._span(event))) is not None:
             output = record(event.get("output"))
             failed = event.get("error") or output.get("error")
             seconds = event.get("working_time")
@@ -278,27 +279,20 @@ class Transcript:
             )
         elif kind == "score" and not event.get("intermediate"):
             span = self._span(event)
-            self._scored.setdefault(_text(event.get("scorer")) or self._names.get(span, ""), span)
+            self.scored.setdefault(_text(event.get("scorer")) or self.names.get(span, ""), span)
         elif kind == "error" and self.failed_scorer is None:
-            scored = {*self._scored.values()}
-            waiting = [name for span, name in self._names.items() if span not in scored]
+            scored = {*self.scored.values()}
+            waiting = [name for span, name in self.names.items() if span not in scored]
             self.failed_scorer = waiting[-1] if waiting else None
 
     def calls(self, score: str) -> list[ModelCall]:
         """Return the model calls of the scorer behind a score."""
-        return self._calls.get(self._scored.get(score, ""), [])
-
-    def knows(self, score: str) -> bool:
-        return score in self._scored
-
-    def failed_calls(self) -> list[ModelCall]:
-        spans = [span for span, name in self._names.items() if name == self.failed_scorer]
-        return self._calls[spans[-1]] if spans else []
+        return self.of_spans.get(self.scored.get(score, ""), [])
 
     def _begin(self, span: str, event: JsonObject) -> None:
         if event.get("type") == "scorer":
-            self._names[span] = _text(event.get("name"))
-            self._calls[span] = []
+            self.names[span] = _text(event.get("name"))
+            self.of_spans[span] = []
             self._within[span] = span
         elif above := self._within.get(_text(event.get("parent_id"))):
             self._within[span] = above

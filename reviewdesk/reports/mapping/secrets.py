@@ -7,7 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.masked_keys import MaskedKeys
 from reviewdesk.domain.report_model import json_of
-from reviewdesk.reports.mapping.foreign import unused
+from reviewdesk.reports.mapping.values import unused
 
 _NAMED = re.compile(
     r"api[-_]?key|secret|passw(?:or)?d|authorization|credential|cookie|private[-_]?key"

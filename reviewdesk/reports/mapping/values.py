@@ -128,3 +128,18 @@ def dialogue(turns: Any) -> list[str]:
         if isinstance(turn, dict)
     ]
     return [f"{label(role) or 'turn'}: {text}" for role, text in turn_texts if text is not None]
+
+
+def unused(name: str, taken: dict[str, int]) -> str:
+    """Return the name, with a counter if it is taken: the second of equal names ends in ``#2``.
+
+    ``taken`` counts the requests for each name, so that many equal names stay cheap.
+    """
+    count = taken.get(name, 0) + 1
+    found = name if count == 1 else f"{name}#{count}"
+    while found in taken:
+        count += 1
+        found = f"{name}#{count}"
+    taken[name] = count
+    taken.setdefault(found, 1)
+    return found

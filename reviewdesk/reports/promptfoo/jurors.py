@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import measured
-from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, juror_ids
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, juror_ids, measured
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballot import PanelReader, TableSurvey

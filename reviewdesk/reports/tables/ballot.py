@@ -10,13 +10,15 @@ from reviewdesk.domain.run.columns import counted_keys
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import failure, measured, understood
 from reviewdesk.reports.mapping.foreign import (
     JUROR_LENGTH,
     LateFactError,
     LateFacts,
     Remarks,
+    failure,
     juror_ids,
+    measured,
+    understood,
     unmet_models,
 )
 from reviewdesk.reports.options import ReadOptions

@@ -13,8 +13,7 @@ from msgspec.structs import fields, replace
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unread_keys
-from reviewdesk.reports.mapping.foreign import RefusedTableError, Remarks
+from reviewdesk.reports.mapping.foreign import RefusedTableError, Remarks, unread_keys
 from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
