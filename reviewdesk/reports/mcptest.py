@@ -5,9 +5,10 @@ understood are read. The raw object is kept with the verdict, and an import note
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -15,9 +16,8 @@ from msgspec import Struct
 from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
-from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import ID_LENGTH
+from reviewdesk.reports.mapping.foreign import ID_LENGTH, Remarks
 from reviewdesk.reports.mapping.secrets import named_secrets, settings_among, without_settings
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
@@ -57,26 +57,25 @@ class FoundJury(Struct, frozen=True):
     """Whether the jury is a list element or the document itself; then its name is the case's."""
 
 
-def find_juries(document: Any) -> Iterator[FoundJury]:
-    """Yield every jury of a document in document order; nothing inside a jury is searched."""
-    held: dict[int, bool] = {}
-    yield from _walk(document, (), "", {}, held, listed=True)
-
-
-def _walk(
+def find_juries(
     node: Any,
-    above: tuple[tuple[JsonObject, str], ...],
-    pointer: str,
-    shell: JsonObject,
-    held: dict[int, bool],
+    above: tuple[tuple[JsonObject, str], ...] = (),
+    pointer: str = "",
+    shell: Mapping[str, Any] = MappingProxyType({}),
+    held: dict[int, bool] | None = None,
     *,
-    listed: bool,
+    listed: bool = True,
 ) -> Iterator[FoundJury]:
-    """Yield the juries of a value; ``shell`` has the facts of an object around the panel."""
+    """Yield every jury of a document in document order; nothing inside a jury is searched.
+
+    The other parameters are for the values inside: ``shell`` has the facts of an object around the
+    panel, and ``held`` what is known of other objects.
+    """
+    held = {} if held is None else held
     if isinstance(node, list):
         for index, child in enumerate(node):
             if type(child) in _HOLDER:
-                yield from _walk(child, above, f"{pointer}/{index}", {}, held, listed=True)
+                yield from find_juries(child, above, f"{pointer}/{index}", held=held)
         return
     if not isinstance(node, dict):
         return
@@ -92,7 +91,7 @@ def _walk(
         shell = {key: value for key, value in node.items() if key not in inner}
     for key, child in children:
         place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
-        yield from _walk(child, ((node, key), *above), place, shell, held, listed=False)
+        yield from find_juries(child, ((node, key), *above), place, shell, held, listed=False)
 
 
 def _panel_key(node: JsonObject, held: dict[int, bool]) -> str | None:
@@ -205,96 +204,93 @@ _PLAIN = {ESCALATE: bool, "same_family": bool, "bias_warning": str}
 """The facts that are kept as they are, with their types."""
 
 
-class JuryMapper:
-    """Maps the juries of one file; remembers the keys that were not mapped."""
+def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
+    """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
+    remarks = panels.notes
+    facts = jury.facts
+    settings = settings_among(tuple(facts))
+    if more := facts.keys() - _MAPPED - {jury.panel_key} - settings:
+        remarks.unmapped(key for key in facts if key in more)
+    if settings or any(map(settings_among, map(tuple, jury.panel))):
+        remarks.count("settings such as headers, environments and keys are left out")
+    pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
+    around = [node for node, _ in jury.above]
+    around = [facts, *around] if jury.listed else [*around, facts]
+    named = (values.filled(one.get(key)) for key in _NAMES for one in around)
+    test = next(filter(None, named), _key(jury) or pointer or "/")
+    juries = panels.juries(_panel(jury))
+    jurors = [one for made in juries.values() for one in made]
+    for ballot, record in zip(jurors, jury.panel, strict=True):
+        if None in record.values():
+            votes = [record[key] for key in _PASSES if key in record]
+            if votes and votes.count(None) == len(votes):
+                ballot["pass"] = None
+    agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
+    body: JsonObject = {
+        "id": test[:ID_LENGTH],
+        "case": values.without_nulls({
+            "test": test,
+            "suite": _of_type(str, _nearest(jury, ("suite",))),
+            "target": _of_type(str, facts.get("target")),
+        }),
+        "input": values.text(_nearest(jury, _INPUTS)),
+        "output": values.text(_nearest(jury, _OUTPUTS)),
+        "generator": _generator(jury),
+        **_policy(jury, remarks),
+        "score": _fitting("score", facts.get("score"), remarks),
+        "agreement": _fitting("agreement", agreement, remarks),
+        "band": _fitting("confidence", facts.get("confidence"), remarks),
+        **{key: _of_type(kind, facts.get(key)) for key, kind in _PLAIN.items()},
+        "checks": sibling_checks(jury) or None,
+        **_decision(jury, jurors, remarks),
+    }  # fmt: skip
+    return {
+        **values.without_nulls(body),
+        "jurors": jurors,
+        "provenance": {"pointer": pointer},
+        "meta": {"raw": without_settings(jury.raw)},
+    }
 
-    def __init__(self, panels: PanelReader) -> None:
-        self._panels = panels
-        self._remarks = panels.notes
 
-    def verdict(self, jury: FoundJury, line: int) -> JsonObject:
-        """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
-        facts = jury.facts
-        settings = settings_among(tuple(facts))
-        if more := facts.keys() - _MAPPED - {jury.panel_key} - settings:
-            self._remarks.unmapped(key for key in facts if key in more)
-        if settings or any(map(settings_among, map(tuple, jury.panel))):
-            self._remarks.count("settings such as headers, environments and keys are left out")
-        pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
-        around = [node for node, _ in jury.above]
-        around = [facts, *around] if jury.listed else [*around, facts]
-        named = (values.filled(one.get(key)) for key in _NAMES for one in around)
-        test = next(filter(None, named), _key(jury) or pointer or "/")
-        juries = self._panels.juries(_panel(jury))
-        jurors = [one for made in juries.values() for one in made]
-        for ballot, record in zip(jurors, jury.panel, strict=True):
-            if None in record.values():
-                votes = [record[key] for key in _PASSES if key in record]
-                if votes and votes.count(None) == len(votes):
-                    ballot["pass"] = None
-        agreement = next((facts[key] for key in _AGREEMENTS if key in facts), None)
-        body: JsonObject = {
-            "id": test[:ID_LENGTH],
-            "case": values.without_nulls({
-                "test": test,
-                "suite": _of_type(str, _nearest(jury, ("suite",))),
-                "target": _of_type(str, facts.get("target")),
-            }),
-            "input": values.text(_nearest(jury, _INPUTS)),
-            "output": values.text(_nearest(jury, _OUTPUTS)),
-            "generator": _generator(jury),
-            **self._policy(jury),
-            "score": self._fitting("score", facts.get("score")),
-            "agreement": self._fitting("agreement", agreement),
-            "band": self._fitting("confidence", facts.get("confidence")),
-            **{key: _of_type(kind, facts.get(key)) for key, kind in _PLAIN.items()},
-            "checks": sibling_checks(jury) or None,
-            **self._decision(jury, jurors),
-        }  # fmt: skip
-        return {
-            **values.without_nulls(body),
-            "jurors": jurors,
-            "provenance": {"pointer": pointer},
-            "meta": {"raw": without_settings(jury.raw)},
-        }
+def _policy(jury: FoundJury, remarks: Remarks) -> JsonObject:
+    """Return the rule of a jury: its own, or its configuration, which the report repeats."""
+    found: JsonObject = dict.fromkeys(_POLICY)
+    records = [jury.facts]
+    for around in (jury.facts, *(node for node, _ in jury.above)):
+        matcher = around.get("matcher")
+        config = (matcher if isinstance(matcher, dict) else around).get("llm-jury")
+        if isinstance(config, dict):
+            records.append(config)
+    for record in records:
+        for key in _POLICY:
+            if found[key] is None and key in record:
+                found[key] = _fitting(key, record[key], remarks)
+    if found["quorum"] is not None:
+        found["strategy"] = "quorum"
+    return found
 
-    def _policy(self, jury: FoundJury) -> JsonObject:
-        """Return the rule of a jury: its own, or its configuration, which the report repeats."""
-        found: JsonObject = dict.fromkeys(_POLICY)
-        records = [jury.facts]
-        for around in (jury.facts, *(node for node, _ in jury.above)):
-            matcher = around.get("matcher")
-            config = (matcher if isinstance(matcher, dict) else around).get("llm-jury")
-            if isinstance(config, dict):
-                records.append(config)
-        for record in records:
-            for key in _POLICY:
-                if found[key] is None and key in record:
-                    found[key] = self._fitting(key, record[key])
-        if found["quorum"] is not None:
-            found["strategy"] = "quorum"
-        return found
 
-    def _fitting(self, key: str, stated: Any) -> Any:
-        found = None if stated is None else _FITS[key](stated)
-        if stated is not None and found is None:
-            self._remarks.count(f"a {key} outside its range is kept under meta.raw only")
-        return found
+def _fitting(key: str, stated: Any, remarks: Remarks) -> Any:
+    found = None if stated is None else _FITS[key](stated)
+    if stated is not None and found is None:
+        remarks.count(f"a {key} outside its range is kept under meta.raw only")
+    return found
 
-    def _decision(self, jury: FoundJury, jurors: list[JsonObject]) -> JsonObject:
-        stated = first(jury.facts, _DECISIONS)
-        if stated is None and jury.above and not jury.listed:
-            # An assertion around the panel states the panel's decision, and so does an object with
-            # nothing else in it; a whole test has other assertions too.
-            around, _ = jury.above[0]
-            if "matcher" in around or "target" in around or not around.keys() & _TEST_KEYS:
-                stated = first(around, ("passed", "pass"))
-        decision = values.decision(stated)
-        if stated is not None and decision is None:
-            self._remarks.count("a decision in unknown words is kept as the verdict's label")
-        if stated is None and jurors and all("error" in juror for juror in jurors):
-            return {"decision": "error"}
-        return {"decision": decision, "label": _of_type(str, stated) if decision is None else None}
+
+def _decision(jury: FoundJury, jurors: list[JsonObject], remarks: Remarks) -> JsonObject:
+    stated = first(jury.facts, _DECISIONS)
+    if stated is None and jury.above and not jury.listed:
+        # An assertion around the panel states the panel's decision, and so does an object with
+        # nothing else in it; a whole test has other assertions too.
+        around, _ = jury.above[0]
+        if "matcher" in around or "target" in around or not around.keys() & _TEST_KEYS:
+            stated = first(around, ("passed", "pass"))
+    decision = values.decision(stated)
+    if stated is not None and decision is None:
+        remarks.count("a decision in unknown words is kept as the verdict's label")
+    if stated is None and jurors and all("error" in juror for juror in jurors):
+        return {"decision": "error"}
+    return {"decision": decision, "label": _of_type(str, stated) if decision is None else None}
 
 
 def _key(jury: FoundJury) -> str:
@@ -320,9 +316,7 @@ def _generator(jury: FoundJury) -> JsonObject | None:
 
 
 def _nearest(jury: FoundJury, keys: tuple[str, ...]) -> Any:
-    if (own := first(jury.facts, keys)) is not None:
-        return own
-    for node, held in jury.above:
+    for node, held in ((jury.facts, ""), *jury.above):
         if (value := first(node, (key for key in keys if key != held))) is not None:
             return value
     return None
@@ -424,13 +418,11 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             learned = _learned(document) | learned
     if not some:
         raise of_json(source, look, unclear)
-    title = {"title": learned.pop("title")} if "title" in learned else {}
-    producer = {"name": "mcptest", "format": "mcptest", **learned}
-    header = {"schema": FORMAT_NAME, **title, "producer": producer}
+    title = learned.pop("title", None)
+    header = {"title": title, "producer": {"name": "mcptest", "format": "mcptest", **learned}}
 
     def items(stream: BinaryIO, tally: strict_json.ImportTally) -> Iterator[ReportVerdict]:
         panels = PanelReader(_RULE, survey, options)
-        mapper = JuryMapper(panels)
         if held:
             tally.nonfinite += looked.nonfinite
             tally.surrogates += looked.surrogates
@@ -440,7 +432,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             secrets = named_secrets(document)
             for jury in juries:
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
-                yield ReportVerdict(where, mapper.verdict(jury, line), secrets=secrets)
+                yield ReportVerdict(where, _verdict(jury, line, panels), secrets=secrets)
         tally.notes.extend([*panels.notes.notes(), *panels.import_notes()])
 
     return Report(
