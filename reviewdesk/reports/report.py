@@ -83,31 +83,36 @@ class Report:
         self.format = format_name
         self.header = without_secrets(header, secrets)
         self._secrets = secrets
-        self._met = secrets
-        """The secrets so far, up to a bound."""
         self.notes: list[str] = []
         self._first_notes = notes
-        self.skipped = 0
-        self.responses = 0
-        """How many of the verdicts so far have a response."""
-        self._given = 0
-        self.position = 0
         self._items = items
         self._source = source
         self._open = source.open_raw if raw else source.open
-        self._lenient = looked is not None
-        self._proved = looked is not None and not looked.odd
-        self._tally = ImportTally()
+        self._looked = looked
         self._skip_bad = skip_bad
         self._foreign = False
+        self.texts: Any = None
+        """The ``JoinedTexts`` of another file, if there is one."""
+        self._start()
+
+    def _start(self) -> None:
+        """Forget what an earlier reading counted and noted."""
+        self.skipped = self._given = self._made_unique = self.position = 0
+        self.responses = 0
+        """How many of the verdicts so far have a response."""
+        self._met = self._secrets
+        """The secrets so far, up to a bound."""
         self._ids = IdSet()
         self._counts: dict[str, int] = {}
         """The counter that the last verdict with a repeated id got."""
         self._left_out: list[str] = []
-        self._made_unique = 0
         self._unread = UnreadBallots()
-        self.texts: Any = None
-        """The ``JoinedTexts`` of another file, if there is one."""
+        looked = self._looked
+        self._tally = ImportTally(
+            notes=list(self._first_notes),
+            lenient=looked is not None,
+            proved=looked is not None and not looked.odd,
+        )
 
     def guard(self) -> "Report":
         """Read the file as a foreign one, without anything like an API key; return the report."""
@@ -127,15 +132,7 @@ class Report:
         This is the JSON of the file, unless that has nulls that are left out, line breaks or
         unnecessary escapes.
         """
-        self._ids = IdSet()
-        self._met = self._secrets
-        self._left_out.clear()
-        self._counts.clear()
-        self.skipped = self._made_unique = self.responses = self._given = 0
-        self._unread = UnreadBallots()
-        self._tally = ImportTally(
-            notes=list(self._first_notes), lenient=self._lenient, proved=self._proved
-        )
+        self._start()
         with self._open() as stream:
             items = self._items(stream, self._tally)
             if self.texts is not None:

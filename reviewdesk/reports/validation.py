@@ -4,7 +4,7 @@ A model declares the keys, their types and their limits. ``Wanted`` words what a
 all other errors of pydantic are worded here, once for all files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
@@ -82,14 +82,19 @@ class Wanted(Struct, frozen=True):
         )
 
 
-def _filled(value: str) -> str:
-    if not value.strip():
-        raise ValueError
-    return value
+def fulfilling(test: Callable[[Any], object]) -> AfterValidator:
+    """Return a validator by a test, which is used under a ``Wanted`` that says what it tests."""
+
+    def check(value: Any) -> Any:
+        if not test(value):
+            raise ValueError
+        return value
+
+    return AfterValidator(check)
 
 
-FILLED = AfterValidator(_filled)
-"""Refuses blank texts; used under a ``Wanted`` that says so."""
+FILLED = fulfilling(str.strip)
+"""Refuses blank texts."""
 
 
 Unit: TypeAlias = Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")] | None
@@ -129,7 +134,13 @@ def first_problem(model: type[Strict], value: object, error: ValidationError) ->
     if details["type"] == "missing":
         return FieldProblem(path, "is missing", f'Add "{path[-1]}" to it.')
     if details["type"] == "extra_forbidden":
-        return _unknown_key(_model_at(model, path[:-1]), path)
+        model = _model_at(model, path[:-1])
+        key = str(path[-1])
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
+        secret = model.secret_hint and names_a_secret(key) and not typo
+        hint = model.secret_hint if secret else nearest(key, known)
+        return FieldProblem(path, f"is not a key of {model.what}", hint)
     value = details.get("ctx", {}).get("actual_length", details["input"])
     text, hint = _expected(model, path, details)
     return FieldProblem(path, f"must be {text}, found {found(value)}", hint)
@@ -156,15 +167,6 @@ def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[s
         model = _model_at(model, path)
         return f"{model.shape} that describes {model.what}" if model.what else model.shape, MEND
     return _BY_TYPE.get(kind, "a value this format allows").format_map(context), MEND
-
-
-def _unknown_key(model: type[Strict], path: Path) -> FieldProblem:
-    key = str(path[-1])
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
-    secret = model.secret_hint and names_a_secret(key) and not typo
-    hint = model.secret_hint if secret else nearest(key, known)
-    return FieldProblem(path, f"is not a key of {model.what}", hint)
 
 
 def _in_file(value: Any, loc: Path) -> Path:

@@ -32,6 +32,11 @@ class FieldError(ValueError):
         super().__init__(text)
         self.problem = FieldProblem(tuple(path), text, hint)
 
+    def within(self, *steps: str | int) -> "FieldError":
+        """Return the same error for the value around, in which ``steps`` lead to this one."""
+        found = self.problem
+        return FieldError((*steps, *found.path), found.text, found.hint)
+
 
 def spell_path(path: Sequence[str | int], root: str = "$") -> str:
     """Return a JSON path such as ``$.verdicts[3].score``, safe to print."""

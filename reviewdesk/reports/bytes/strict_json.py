@@ -23,8 +23,8 @@ MAX_DEPTH = 64
 Fail: TypeAlias = Callable[[str, str, str], InputFileError]
 """A function from ``(where, problem, hint)`` to the error that names the file."""
 
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SYNTAX = {
     "Expecting value": "a value is missing here",
@@ -211,7 +211,7 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     brackets = text.count("{", start, end) + text.count("[", start, end)
     if brackets > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep")
-    if _ESCAPED_SURROGATE.search(text, start, end):
+    if ESCAPED_SURROGATE.search(text, start, end):
         value = _replace_surrogates(value, tally)
     return value, end
 
@@ -263,7 +263,7 @@ _HOLDER = frozenset({dict, list})
 def _replace_surrogates(value: Any, tally: ImportTally) -> Any:
     """Return the value with lone surrogates replaced by U+FFFD; ``tally`` counts them."""
     if isinstance(value, str):
-        mended, count = _SURROGATE.subn("�", value)
+        mended, count = SURROGATE.subn("�", value)
         tally.surrogates += count
         return mended
     if isinstance(value, list):

@@ -27,7 +27,7 @@ from yaml.events import (
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.bytes.strict_json import ESCAPED_SURROGATE, SURROGATE, ImportTally
 
 MAX_BYTES = 1 << 18
 """256 KiB: some two thousand entries, read in about a second."""
@@ -44,8 +44,6 @@ _WORDS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _ALIAS_NAME = re.compile(r"ref_[0-9]{1,9}\Z", re.ASCII)
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _C_LOADER: type[Any] | None = getattr(yaml, "CSafeLoader", None)
 """The parser in C, or None in builds of the library that lack it."""
@@ -164,7 +162,7 @@ class _Reader:
         try:
             loader: Any = yaml.SafeLoader
             # The parser in C cannot read lone surrogates.
-            if self._form.fast and _C_LOADER is not None and not _ESCAPED_SURROGATE.search(text):
+            if self._form.fast and _C_LOADER is not None and not ESCAPED_SURROGATE.search(text):
                 loader = _C_LOADER
             elif self._form.fast and len(text) > _MAX_SLOW_TEXT:
                 problem = "is over 1 MiB of YAML that only the slow parser can read"
@@ -274,11 +272,11 @@ class _Reader:
 
     def _scalar_text(self, event: ScalarEvent) -> str:
         text: str = event.value
-        if not _SURROGATE.search(text):
+        if not SURROGATE.search(text):
             return text
         # JSON writes characters beyond U+FFFF as two escapes.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        mended, count = _SURROGATE.subn("\ufffd", text)
+        mended, count = SURROGATE.subn("\ufffd", text)
         if count and not self._form.tally:
             problem = "contains half a character (a lone surrogate)"
             raise self._error(event, problem, "Take it out.")

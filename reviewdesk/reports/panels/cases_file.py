@@ -13,7 +13,7 @@ from reviewdesk.errors import PanelError, ReportError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.bytes.window import read_lines
-from reviewdesk.reports.validation import FILLED, Strict, Wanted, validated
+from reviewdesk.reports.validation import FILLED, Strict, Wanted, fulfilling, validated
 from reviewdesk.reports.wording import FieldError, Path, spell_path
 
 KINDS = ("exact", "contains", "regex", "schema")
@@ -23,18 +23,6 @@ _REFERRING = ("$ref", "$dynamicRef")
 
 def _listed(value: object) -> object:
     return value if isinstance(value, list) else [value]
-
-
-def _short(name: str) -> str:
-    if len(name) > 400:
-        raise ValueError
-    return name
-
-
-def _filled(texts: list[str]) -> list[str]:
-    if not all(texts):
-        raise ValueError
-    return texts
 
 
 def _slots(context: dict[str, str]) -> dict[str, str]:
@@ -82,11 +70,10 @@ def _references(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 # Lengths are taken in Python, because pydantic's own refuse a caller's lone surrogates.
-CaseId: TypeAlias = Annotated[
-    str, FILLED, AfterValidator(_short), Wanted("a text of 1 to 400 characters")
-]
+_SHORT = fulfilling(lambda name: len(name) <= 400)
+CaseId: TypeAlias = Annotated[str, FILLED, _SHORT, Wanted("a text of 1 to 400 characters")]
 Text: TypeAlias = Annotated[str, Wanted("a text or null")] | None
-Texts: TypeAlias = Annotated[list[str], AfterValidator(_filled)]
+Texts: TypeAlias = Annotated[list[str], fulfilling(all)]
 Expression: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=1000),
@@ -164,7 +151,7 @@ class CaseEntry(Strict):
 
     def case(self) -> Case:
         """Return the case; an empty text counts as missing."""
-        named = self.generator
+        named = self.generator or GeneratorEntry()
         reference = self.reference
         checks = tuple(check for one in self.checks or () for check in one.checks())
         if len(checks) > _MAX_CHECKS:
@@ -176,9 +163,7 @@ class CaseEntry(Strict):
             alternative=self.alternative or None,
             rubric=self.rubric or None,
             reference=(tuple(reference) or None) if isinstance(reference, list) else reference,
-            generator=Generator(named.model or None, named.vendor or None)
-            if named
-            else Generator(),
+            generator=Generator(named.model or None, named.vendor or None),
             tags=tuple(self.tags or ()),
             context=self.context or {},
             checks=checks,

@@ -111,7 +111,7 @@ def _headers(value: object) -> object:
             try:
                 variable(named if named is not None else 0)
             except FieldError as error:
-                raise FieldError((name,), error.problem.text, error.problem.hint) from None
+                raise error.within(name) from None
     return {name.lower(): named for name, named in value.items()}
 
 
@@ -405,9 +405,7 @@ class PanelModel(PanelPart):
             try:
                 juror = seat.juror(folder)
             except FieldError as error:
-                problem = error.problem
-                path = ("jurors", at, *problem.path)
-                raise FieldError(path, problem.text, problem.hint) from None
+                raise error.within("jurors", at) from None
             if juror.name in jurors:
                 path = ("jurors", at, *(["name"] if seat.name else []))
                 text = f'is the name of jurors[{[*jurors].index(juror.name)}] too: "{juror.name}"'

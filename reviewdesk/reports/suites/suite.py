@@ -207,8 +207,7 @@ class MatcherModel(SuitePart):
         try:
             check = fitting(self.schema_)
         except FieldError as error:
-            wrong = error.problem
-            raise FieldError((*path, *wrong.path), wrong.text, wrong.hint) from error
+            raise error.within(*path) from error
         keyword = keyword_of_numbers(self.schema_)
         if keyword and not span.numeric:
             problem = f"{target} is {span.words}, to which {keyword} does not apply"
@@ -490,12 +489,11 @@ def read_suite(path: str) -> Suite:
         line = root.line_of(found.path)
         text = f"{spell_path(found.path)}: {found.text}"
         raise SuiteError(source.shown_name, line, text, found.hint) from None
+    kinds = {"jury": suite.jury or (), "calibration": suite.calibration or ()}
     placed: list[Gate] = [
-        *(gate.placed(root.at(["jury", at])) for at, gate in enumerate(suite.jury or ())),
-        *(
-            gate.placed(root.at(["calibration", at]))
-            for at, gate in enumerate(suite.calibration or ())
-        ),
+        gate.placed(root.at([kind, at]))
+        for kind, gates in kinds.items()
+        for at, gate in enumerate(gates)
     ]
     return Suite(source.shown_name, tuple(sorted(placed, key=lambda gate: gate.line)))
 
