@@ -33,10 +33,9 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     with its verdicts, and a fact that decides how a file is read to stand before the verdicts that
     need it. Any error may then come from this alone; read without it to get the real error.
 
-    A table with a map beside it, ``FILE.map.toml``, is read by that map unless ``options`` say how.
-    The map is part of the format's name, because a changed map makes another run. Raise ReportError
-    if the file cannot be opened; the message is one line with what to do. Raise UsageError if
-    ``options`` name an unknown format, or an option that this format does not use.
+    A table with a map beside it, ``FILE.map.toml``, is read by that map unless ``options`` say how,
+    and the map is part of the format's name. Raise ReportError if the file cannot be opened, and
+    UsageError if ``options`` name an unknown format, or an option that this format does not use.
     """
     from reviewdesk.reports.canonical.reader import DIALECTS as OWN
     from reviewdesk.reports.sniff import recognise
@@ -74,10 +73,7 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
 
 
 def propose(source: Source, options: ReadOptions = _DEFAULT) -> "ProposedMap":
-    """Return a map for a table, with its first verdicts as the map reads them.
-
-    Raise ReportError if the file is not a table, or nothing in it can be a judge's answer.
-    """
+    """Return a map for a table, with its first verdicts as it reads them, or raise ReportError."""
     from reviewdesk.reports.sniff import recognise
     from reviewdesk.reports.tables import table
 

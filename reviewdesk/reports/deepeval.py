@@ -49,10 +49,7 @@ def _plain(record: JsonObject) -> JsonObject:
 
 
 def _cases(record: Record) -> Iterator[Record]:
-    """Yield the test cases of a whole run or a single one, and the spans of its trace with metrics.
-
-    The metrics of the trace itself are left out, because they repeat those of the test case.
-    """
+    """Yield the test cases of a run or a single one, and the spans of its trace with metrics."""
     value = record.value
     if isinstance(value, dict):
         if isinstance(run := value.get(_WRAPPED), dict):

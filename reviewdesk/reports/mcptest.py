@@ -68,8 +68,8 @@ def find_juries(
 ) -> Iterator[FoundJury]:
     """Yield every jury of a document in document order; nothing inside a jury is searched.
 
-    The other parameters are for the values inside: ``shell`` has the facts of an object around the
-    panel, and ``held`` what is known of other objects.
+    For the values inside, ``shell`` has the facts of an object around the panel, and ``held`` what
+    is known of other objects.
     """
     held = {} if held is None else held
     if isinstance(node, list):
@@ -300,10 +300,7 @@ def _key(jury: FoundJury) -> str:
 
 
 def _generator(jury: FoundJury) -> JsonObject | None:
-    """Return the writer of the response. The nearest key decides; null there means an unknown one.
-
-    A key that leads towards the jury names no writer.
-    """
+    """Return the writer of the response: under the nearest key that does not lead to the jury."""
     records = [(jury.facts, ""), *jury.above]
     places = ((one, key, held) for one, held in records for key in _GENERATORS)
     found = next((one[key] for one, key, held in places if key in one and key != held), None)
@@ -359,10 +356,7 @@ MAX_DOCUMENT = 64 << 20
 def documents(
     outline: Outline, fail: strict_json.Fail, stream: BinaryIO, tally: strict_json.ImportTally
 ) -> Iterator[tuple[int, Any]]:
-    """Yield documents with their line, which is 0 for a file that is one document.
-
-    One document is held whole and so has a size bound; lines are streamed.
-    """
+    """Yield documents with their line, which is 0 for a file that is one (bounded) document."""
     if outline.goes_on:
         yield from read_lines(stream, fail, tally)
         return

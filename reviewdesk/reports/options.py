@@ -58,8 +58,7 @@ class ReadOptions(Struct, frozen=True):
     def given(self) -> dict[str, Any]:
         """Return the given options except ``format`` as JSON; they are part of a run's identity.
 
-        A map and a file of texts are given as the SHA-256 of their content, because different
-        content makes a different run.
+        A map and a file of texts are given as the SHA-256 of their content.
         """
         options: dict[str, Any] = {}
         for name in ReadOptions.__struct_fields__:

@@ -129,8 +129,7 @@ class Report:
     def written(self) -> Iterator[Written]:
         """Yield the verdicts as the rules read them, each with the JSON that a desk stores.
 
-        This is the JSON of the file, unless that has nulls that are left out, line breaks or
-        unnecessary escapes.
+        This is the file's own, unless that has unneeded nulls, line breaks or escapes.
         """
         self._start()
         with self._open() as stream:
@@ -211,8 +210,7 @@ class Report:
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
         """Return a verdict with an id of its own, and remember it.
 
-        If the id occurred before, it gets a counter in a foreign file: the second of equal ids
-        ends in ``#2``. In a canonical one it is a problem.
+        The second of equal ids gets ``#2`` in a foreign file, and is a problem in a canonical one.
         """
         if isinstance(made, FieldProblem):
             return made
@@ -317,8 +315,8 @@ def records(
 ) -> Iterator[Record]:
     """Yield the lines of JSON Lines, the elements of a list, or one document.
 
-    For a document with a key in ``lists``, the elements of those lists are yielded instead, so that
-    the document is never held whole. ``what`` is the name of the document in errors.
+    For a document with keys in ``lists``, the elements of those lists are yielded instead, so that
+    it is never held whole. ``what`` names the document in errors.
     """
     if outline.kind == "object" and outline.goes_on:
         for line, value in read_lines(stream, fail, tally):
@@ -345,10 +343,9 @@ def elements(window: Window, path: Path) -> Iterator[Record]:
 
 
 class FirstLook(Struct, frozen=True):
-    """What the start of a file reveals about its format.
+    """What the start of a file reveals: of JSON the ``outline``, of a text the start.
 
-    ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
-    ``columns`` those of a binary table.
+    ``columns`` are those of a binary table.
     """
 
     kind: str

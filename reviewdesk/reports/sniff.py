@@ -26,9 +26,8 @@ def recognise(
 ) -> tuple[Dialect, FirstLook]:
     """Return the dialect and the first look of a file; JSON syntax errors are raised here.
 
-    If ``streamed``, a canonical document is read only up to its verdicts, and readers of other
-    formats need not survey the file. Raise ReportError if no reader opens the file, or its syntax
-    is wrong.
+    If ``streamed``, a canonical document is read only up to its verdicts, and other files need no
+    survey. Raise ReportError if no reader opens the file, or its syntax is wrong.
     """
     fail = failing(source)
     head = _head(source, fail)

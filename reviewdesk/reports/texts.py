@@ -23,10 +23,7 @@ class JoinedTexts:
     """The texts of a table by id; ``used`` counts the verdicts that got texts."""
 
     def __init__(self, path: str) -> None:
-        """Read a table in any shape that reports may have.
-
-        Raise ReportError if the file is not a table, or has no column of ids or of texts.
-        """
+        """Read a table of any shape; ReportError if it is none, or has no ids or no texts."""
         source = Source.from_path(path)
         fail = failing(source)
         self.name = source.shown_name

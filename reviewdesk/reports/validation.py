@@ -1,7 +1,6 @@
-"""Check the content of a file against a pydantic model, and word its problems.
+"""Check the content of a file against a pydantic model, and word its problems once for all files.
 
-A model declares the keys, their types and their limits. ``Wanted`` words what a value must be;
-all other errors of pydantic are worded here, once for all files.
+A model declares the keys, their types and their limits. ``Wanted`` words what a value must be.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

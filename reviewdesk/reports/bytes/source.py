@@ -83,10 +83,7 @@ class Source:
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)
 
     def open_raw(self) -> BinaryIO:
-        """Open the bytes as stored, as a seekable stream.
-
-        Raise ReportError if the file is gzip, or was changed since this source was made.
-        """
+        """Open the bytes as stored, seekable; ReportError if they are gzip or were changed."""
         raw = self._raw()
         packed = raw.read(len(_GZIP)) == _GZIP
         raw.seek(0)

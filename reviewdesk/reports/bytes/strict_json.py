@@ -160,8 +160,7 @@ _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 def decode_clean(texts: Sequence[bytes]) -> list[Any]:
     """Return the same values as ``decode``, several times faster; ``UNCLEAN`` for some texts.
 
-    The decoder keeps the last of doubled keys. Texts with doubled keys therefore have more quotes
-    than their values have when they are written again.
+    Texts with doubled keys have more quotes than their values, which have only the last of each.
     """
     with suppress(*_REFUSED):
         values = [*map(msgspec.json.decode, texts)]

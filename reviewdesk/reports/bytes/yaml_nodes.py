@@ -1,8 +1,8 @@
 """Read the YAML that suites and labels need: mappings, lists and JSON's scalars, with lines.
 
-The parser's events are read one by one, so that everything that could grow or run code is
-refused before anything is built: anchors and aliases, merge keys, tags, a second document, doubled
-keys, too deep nesting. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
+The parser's events are read one by one, so that what could grow or run code is refused before it
+is built: anchors and aliases, merge keys, tags, a second document, doubled keys, too deep nesting.
+Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
 """
 
 import math
@@ -112,10 +112,7 @@ class Node(Struct, frozen=True):
 
 
 def read_yaml(source: Source, form: Form | None = None) -> Node:
-    """Read the only document of a file, which is a suite unless ``form`` is given.
-
-    Raise SuiteError if the file is not YAML, or has content that such a document must not have.
-    """
+    """Read the only document of a file, a suite without ``form``; SuiteError if it is bad."""
     form = form or Form()
     text = bounded_text(source, form.max_bytes, "YAML", form.too_large)
     return _Reader(source.shown_name, form).document(text)

@@ -72,11 +72,7 @@ class ZipArchive:
         return [info.filename for info in sorted(self._infos.values(), key=_place)]
 
     def open(self, name: str) -> BinaryIO:
-        """Open a member's unpacked bytes.
-
-        Raise InputFileError if it is encrypted, packed in an unknown way, or a bomb; reading it
-        raises the same for damage.
-        """
+        """Open a member's bytes; InputFileError if it is encrypted, damaged, unknown or a bomb."""
         info = self._infos[name]
         fail = self._fail
         shown = show_line(name, 120)

@@ -71,10 +71,7 @@ class Jury(Struct, frozen=True):
 
 
 def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
-    """Return the juries behind a sample's scores, at least one.
-
-    ``broken`` is the sample's error, or None. ``given`` has the scores by name.
-    """
+    """Return the juries behind a sample's scores, at least one; ``broken`` is its error."""
     lost = bench.transcript.failed_scorer if broken is not None else None
     if broken is not None and lost is None:
         if given:
@@ -283,10 +280,7 @@ class LogArchive:
     """An ``.eval`` archive. Inspect writes it member by member, so it may end early."""
 
     def __init__(self, stream: BinaryIO, fail: Fail, max_size: int) -> None:
-        """Read the archive's directory.
-
-        Raise InputFileError if the archive is damaged, or holds no Inspect log.
-        """
+        """Read the directory; InputFileError if it is damaged, or holds no Inspect log."""
         self._zip = ZipArchive(stream, fail, max_size)
         self._fail = fail
         names = self._zip.names
@@ -314,10 +308,7 @@ class LogArchive:
         return found
 
     def sample(self, name: str, tally: ImportTally) -> Sample | None:
-        """Read the sample in a member, with the parts that separate members hold.
-
-        Return None if the member holds no JSON object.
-        """
+        """Return the sample in a member and its separate parts, or None if it is not an object."""
         with self._zip.open(name) as member:
             sample = read_sample(Window(member, self._fail, tally), "$", self._fail)
         if sample is not None and name.endswith(_SAMPLE_BODY):
@@ -342,10 +333,7 @@ class LogArchive:
 
 
 def _fits(look: FirstLook) -> bool:
-    """Return True for any zip archive, and for JSON with the ``eval`` block of a log.
-
-    Only opening an archive shows whether it holds a log.
-    """
+    """Return True for any zip archive, and for JSON with the ``eval`` block of a log."""
     run = look.outline.first("eval")
     return look.kind == "zip" or (
         look.outline.kind == "object" and ("task" in run or "eval_id" in run)

@@ -46,10 +46,7 @@ class GradeReader:
         self._words = foreign.LabelWords(options)
 
     def ballot(self, value: Any, whose: str) -> JsonObject:
-        """Return the ballot fields that a value fills; empty if the value is null.
-
-        ``whose`` names the scorer, or ``SCORER.KEY`` for a part of its value.
-        """
+        """Return the ballot fields of a value of the scorer ``whose``; none if it is null."""
         if isinstance(value, bool):
             return {"score": float(value), "pass": value}
         if isinstance(value, str):
@@ -238,11 +235,7 @@ class BallotContext(Struct, frozen=True):
         return 0 if scorer is None else len(scorer.seats)
 
     def ballots(self, name: str, score: JsonObject) -> list[Ballot]:
-        """Return the ballots behind one score.
-
-        A panel gives one ballot per vote, a value with several parts one per part, and any other
-        score a single ballot.
-        """
+        """Return the ballots behind a score: one per vote of a panel, or per part of a value."""
         scorer = self.run.scorers.get(name) or Scorer(name)
         calls = self.transcript.calls(name)
         value = score.get("value")
@@ -368,10 +361,7 @@ def _call_of_each_seat(
 
 
 def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ballot:
-    """Return the status and error of a juror without an answer.
-
-    It abstained, timed out, failed, or gave a reply that could not be parsed.
-    """
+    """Return the status and error of a juror that abstained, failed, or could not be parsed."""
     reason = filled(reason)
     if reason in _ABSTENTIONS:
         return {"pass": None, "status": "abstained", "reason": explanation}

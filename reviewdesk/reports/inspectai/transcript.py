@@ -194,8 +194,7 @@ _MOST_OTHERS = 12
 def pick(window: Window, shape: Shape, where: str) -> Any:
     """Read the value at the window and return the parts that the shape names.
 
-    A value of another type than its shape is returned whole, so that the caller can say what is
-    wrong.
+    A value of another type than its shape is returned whole, so that the caller can name it.
     """
     start = window.peek()
     if isinstance(shape, list) and start == "[":

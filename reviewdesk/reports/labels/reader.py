@@ -79,10 +79,9 @@ def named(row: Mapping[str, Any]) -> Row:
 
 
 def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Yield the labels of a table with their lines; ``look`` is the first look at it.
+    """Yield the labels of a table with their lines; a row without an answer has no label.
 
-    A row without an answer has no label. Raise InputFileError if no column holds the ids or the
-    answers, or the syntax is wrong.
+    Raise InputFileError if no column holds the ids or the answers, or the syntax is wrong.
     """
     layout = layout_of(look)
     if layout is None:
@@ -247,8 +246,7 @@ _KNOWN = {
 def read_scores(source: Source) -> ScoreFile:
     """Read the calibration rows of a file; full rows with an unsure label are left out.
 
-    Raise LabelsFileError if a line is not a calibration row, or rows name different confidence
-    sources.
+    Raise LabelsFileError if a line is no calibration row, or rows name several confidence sources.
     """
     fail = failing(source, LabelsFileError)
     rows: list[ScoreRow] = []
@@ -290,10 +288,7 @@ def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Ro
 
 
 def read_labels(source: Source) -> list[LabelRow]:
-    """Read the labels of a full export; ``truth`` and ``id`` or ``item_hash`` are required.
-
-    Raise LabelsFileError if a line is not a label row.
-    """
+    """Read the labels of a full export; LabelsFileError if a line is not a label of a verdict."""
     fail = failing(source, LabelsFileError)
     found = []
     needed = "Each row needs truth and id or item_hash."

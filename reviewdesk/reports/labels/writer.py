@@ -131,9 +131,8 @@ def as_suite(
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
-    ``frame`` is true if ``frame.jsonl`` exists too; ``question`` is the question of the run. No
-    limit depends on the number of good answers, so that no gate fails because the product
-    improves.
+    ``frame`` says whether ``frame.jsonl`` exists too; ``question`` is that of the run. No limit
+    depends on the number of good answers, so that no gate fails because the product improves.
     """
     limits = {
         "ece": f"maximum: {ECE_LIMIT}",

@@ -1,8 +1,7 @@
 """Helpers for the mappers of other tools' files: names, models, remarks, words and ballots.
 
-A juror whose answer is under keys that the reader does not know did not fail. Its ballot has the
-status ``unknown`` and lists the keys under ``meta``. A report counts such ballots, and is refused
-if it has no others.
+A juror whose answer is under keys that the reader does not know did not fail: its ballot has the
+status ``unknown`` and lists the keys under ``meta``. A report with no other ballots is refused.
 """
 
 import re
@@ -139,8 +138,8 @@ class RefusedTableError(LateFactError):
 class LateFacts:
     """What holds for names anywhere in a file, such as a score outside 0..1.
 
-    A survey adds the names before they are queried. A file that is streamed has no survey, and is
-    refused when a name is added that was already queried.
+    A survey adds the names before they are queried. In a file that is streamed and has no survey,
+    adding a name that was already queried is an error.
     """
 
     def __init__(self) -> None:
@@ -192,10 +191,7 @@ def _says_something(value: Any) -> bool:
 
 
 def understood(ballot: JsonObject, keys: Iterable[str]) -> JsonObject:
-    """Return the ballot, with the status ``unknown`` if it has no answer but ``keys`` has any.
-
-    A failure or an abstention that the file states counts as understood.
-    """
+    """Return the ballot, ``unknown`` if it states no answer or failure, but ``keys`` has any."""
     if ballot.get("status") not in (None, Status.OK):
         return ballot
     named = list(dict.fromkeys(keys))

@@ -55,10 +55,7 @@ MOST_SECRETS = 1000
 
 
 def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return the texts under keys that name a secret, except below the keys in ``skip``.
-
-    They are used only to remove them from the texts of a report.
-    """
+    """Return the texts under keys that name a secret, except below the keys in ``skip``."""
     texts: list[Any] = []
     ahead = [value]
     while ahead:
@@ -126,7 +123,7 @@ def settings_among(keys: tuple[str, ...]) -> frozenset[str]:
 def without_settings(value: Any) -> Any:
     """Return a value without environments, headers, configurations and keys that name a secret.
 
-    Texts that look like keys are left to ``guard``. Objects and lists that lose nothing are shared.
+    Texts that look like keys stay. Objects and lists that lose nothing are shared.
     """
     if type(value) is list:
         return [without_settings(item) for item in value]
@@ -190,8 +187,7 @@ def _ordered(secrets: frozenset[str]) -> tuple[list[str], MaskedKeys]:
 def guard(body: dict[str, Any]) -> bool:
     """Remove anything like a key from a valid body; return True if something was removed.
 
-    Its errors, names, addresses and raw answers are changed in place. The judged texts and the
-    reasons are content and stay unchanged.
+    Its errors, names, addresses and raw answers are changed in place, judged texts and reasons not.
     """
     jurors = body["jurors"]
     found = addressed = False

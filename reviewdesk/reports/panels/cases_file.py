@@ -100,8 +100,7 @@ class GeneratorEntry(Strict):
 class CheckEntry(Strict):
     """Kinds of checks with their operands; ``name`` and ``not`` apply to all of them.
 
-    A list under ``contains`` gives one check for each of its texts; with ``not``, no text of the
-    list may occur.
+    A list under ``contains`` gives a check for each text; with ``not``, none of them may occur.
     """
 
     what = "a check"
@@ -187,10 +186,7 @@ def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
 
 
 def read_cases(source: Source) -> Iterator[Case]:
-    """Yield the cases in the order of their lines; a bad line raises its error when it is reached.
-
-    Raise PanelError if a line is not a valid case; the error names file, line and place.
-    """
+    """Yield the cases in order; a bad line raises its PanelError when it is reached."""
 
     def fail(where: str, problem: str, hint: str) -> PanelError:
         return PanelError(source.shown_name, where, problem, hint)

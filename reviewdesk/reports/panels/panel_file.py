@@ -467,8 +467,7 @@ def prompt_from(source: Source) -> PromptFile:
 def panel_text(panel: PanelSpec, about: str = "") -> str:
     """Return the YAML of a panel, after ``about`` as a comment; default values are left out.
 
-    Prices are left out, because the table of prices gives them when the file is read. A rule that
-    no panel file can name, such as a custom aggregate, is left out too.
+    So are prices, which the table gives, and a rule that no panel file can name.
     """
     comment = "".join(f"# {line}\n" for line in about.splitlines())
     said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}

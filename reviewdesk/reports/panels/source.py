@@ -37,8 +37,7 @@ def opened(path: str | Path, what: str) -> Source:
 def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
     """Yield the outermost value of a file, and add the file's place to a ``FieldError`` about it.
 
-    The file is TOML if its name ends in .toml, else YAML. Raise PanelError if the file is neither,
-    or has content that such a file must not have.
+    The file is TOML if its name ends in .toml, else YAML; if it is neither, raise PanelError.
     """
     try:
         if source.name.lower().endswith(".toml"):

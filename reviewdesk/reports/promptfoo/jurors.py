@@ -243,10 +243,7 @@ class Provider(Struct, frozen=True):
 
     @staticmethod
     def of(stated: Any) -> "Provider":
-        """Read a provider from an id, or from an object with an ``id`` and perhaps a ``label``.
-
-        Anything else gives a provider without a name.
-        """
+        """Read a provider from an id, or from an object with an ``id`` and perhaps a ``label``."""
         if type(stated) is dict and "id" not in stated and stated.get("text"):
             # A grader may be an object with one provider for texts and one for embeddings.
             stated = stated["text"]
@@ -319,10 +316,7 @@ def ballots(
     models: Models,
     panels: PanelReader,
 ) -> list[JsonObject]:
-    """Return the canonical ballots of a jury, one for each grader.
-
-    ``shared`` is the threshold of the jury, or None if it has none.
-    """
+    """Return the canonical ballots of a jury with the threshold ``shared``, or None for none."""
     remarks = panels.notes
     kind = _KINDS.get(panel.base)
     ids = juror_ids(tuple([name for name, _ in jury_graders]))

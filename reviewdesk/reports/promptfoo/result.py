@@ -66,10 +66,9 @@ class Tests:
         """The first column of each prompt."""
 
     def place(self, row: JsonObject) -> tuple[str, int, str]:
-        """Count a row, and return its test's name, the repetition, and the prompt.
+        """Count a row; return its test's name, the repetition from 1, and the prompt.
 
-        The repetition counts from 1, for each prompt and provider. The prompt is named by its id,
-        else its label, else its column.
+        Repetitions are of one prompt and provider. A prompt is named by its id, label or column.
         """
         case = record(row, "testCase")
         identity = [case.get(key) for key in ("description", "vars", "assert")]
@@ -320,10 +319,9 @@ def _jury_decision(
 ) -> JsonObject:
     """Return the decision and score that promptfoo's rules give the jury.
 
-    If a row or an assert-set holds only this jury, its result is the jury's. Otherwise every
-    assertion of the jury must pass, which is promptfoo's rule without a threshold. A threshold
-    that other assertions share leaves a jury of several undecided. If a person rated the row
-    (``overruled``), its result is that rating and is not used.
+    If a row or an assert-set holds only this jury, its result is the jury's, unless a person rated
+    the row (``overruled``). Otherwise every assertion of the jury must pass, which is promptfoo's
+    rule without a threshold. A threshold that other assertions share leaves several undecided.
     """
     if all("error" in juror for juror in jurors):
         return {"decision": "error"}

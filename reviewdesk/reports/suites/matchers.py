@@ -1,9 +1,8 @@
 """The matchers that a suite may apply to a value: ``exact``, ``not`` and ``schema``.
 
 A schema is JSON Schema, draft 2020-12, with the keywords that can judge a single value. References
-are refused, so that nothing is fetched and nothing recurs. Regular expressions are refused, because
-one of them can run forever. Every other keyword is refused, because JSON Schema ignores keywords
-that do not apply, and the gate would check nothing.
+are refused, so that nothing is fetched; regular expressions, because one can run forever; and all
+keywords that JSON Schema would ignore, because the gate would check nothing.
 """
 
 from collections.abc import Iterator

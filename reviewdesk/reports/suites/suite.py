@@ -67,8 +67,8 @@ class _FrameModel(Strict):
 def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     """Read the labels that count in a suite, and the frame that they were drawn from.
 
-    Raise LabelsFileError if a row names no verdict and its truth, two rows of one content have
-    different truths, or the frame lacks the content of a label.
+    Raise LabelsFileError for a row without a verdict or a truth, two truths of one content, or a
+    label whose content is not in the frame.
     """
     fail = failing(labels, LabelsFileError)
     held = None if frame is None else read_frame(frame)
