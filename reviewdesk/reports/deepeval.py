@@ -141,9 +141,8 @@ def _panel(case: Any) -> list[JsonObject]:
     for index, metric in enumerate(metrics or ()):
         if not isinstance(metric, dict):
             raise FieldError((place, index), must_be("an object", metric))
-        name = metric.get("name")
-        if values.filled(name) is None:
-            wanted = must_be("a text that is not empty", name)
+        if (name := values.filled(metric.get("name"))) is None:
+            wanted = must_be("a text that is not empty", metric.get("name"))
             raise FieldError((place, index, "name"), wanted)
         made = _plain(metric)
         model = values.filled(made.get("evaluation_model"))

@@ -217,7 +217,10 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
     around = [node for node, _ in jury.above]
     around = [facts, *around] if jury.listed else [*around, facts]
     named = (values.filled(one.get(key)) for key in _NAMES for one in around)
-    test = next(filter(None, named), _key(jury) or pointer or "/")
+    # A jury in an object of several objects is called by its key.
+    parent, key = jury.above[0] if jury.above and not jury.listed else ({}, "")
+    keyed = len(parent) > 1 and all(type(one) is dict for one in parent.values())
+    test = next(filter(None, named), (keyed and key) or pointer or "/")
     juries = panels.juries(_panel(jury))
     jurors = [one for made in juries.values() for one in made]
     for ballot, record in zip(jurors, jury.panel, strict=True):
@@ -293,12 +296,6 @@ def _decision(jury: FoundJury, jurors: list[JsonObject], remarks: Remarks) -> Js
     return {"decision": decision, "label": _of_type(str, stated) if decision is None else None}
 
 
-def _key(jury: FoundJury) -> str:
-    """Return the key of a jury in an object of several objects; "" without one."""
-    around, key = jury.above[0] if jury.above and not jury.listed else ({}, "")
-    return key if len(around) > 1 and all(type(one) is dict for one in around.values()) else ""
-
-
 def _generator(jury: FoundJury) -> JsonObject | None:
     """Return the writer of the response: under the nearest key that does not lead to the jury."""
     records = [(jury.facts, ""), *jury.above]
@@ -324,30 +321,24 @@ def sibling_checks(jury: FoundJury) -> list[JsonObject]:
     for node, held in jury.above:
         for key in CHECK_LISTS:
             if isinstance(listed := node.get(key), list):
-                checks = [
-                    check
-                    for check in listed
-                    if isinstance(check, dict)
-                    and isinstance(check.get("pass", check.get("passed")), bool)
-                    and not _holds_jury(check, {})
-                ]
-                return [_check(check, at) for at, check in enumerate(checks, 1)]
+                checks: list[JsonObject] = []
+                for check in filter(values.record, listed):
+                    passed = check.get("pass", check.get("passed"))
+                    if not isinstance(passed, bool) or _holds_jury(check, {}):
+                        continue
+                    named = first(check, ("name", "matcher", "type", "kind", "target"))
+                    named = next(iter(named), None) if isinstance(named, dict) else named
+                    shown = values.filled(named) or f"check {len(checks) + 1}"
+                    value = check.get("value")
+                    if "name" not in check and isinstance(value, str | int | float):
+                        shown = f"{shown}: {value}"
+                    reason = values.text(first(check, ("reason", "message", "error")))
+                    made = {"name": shown, "pass": passed, "reason": reason}
+                    checks.append(values.without_nulls(made))
+                return checks
         if held not in CHECK_LISTS and isinstance(node.get("name"), str):
             break
     return []
-
-
-def _check(check: JsonObject, at: int) -> JsonObject:
-    named = first(check, ("name", "matcher", "type", "kind", "target"))
-    if isinstance(named, dict):
-        named = next(iter(named), None)
-    shown = named if isinstance(named, str) and named else f"check {at}"
-    value = check.get("value")
-    if "name" not in check and isinstance(value, str | int | float):
-        shown = f"{shown}: {value}"
-    reason = values.text(first(check, ("reason", "message", "error")))
-    made = {"name": shown, "pass": check.get("pass", check.get("passed")), "reason": reason}
-    return values.without_nulls(made)
 
 
 MAX_DOCUMENT = 64 << 20
@@ -376,18 +367,6 @@ def documents(
         raise fail("", error.problem, error.hint) from error
 
 
-def _learned(document: Any) -> dict[str, str]:
-    """Return the facts on the run that a document states."""
-    if not isinstance(document, dict):
-        return {}
-    facts = {
-        "run_id": first(document, ("run_id", "runId")),
-        "version": document.get("version") if document.get("tool") == "mcptest" else None,
-        "title": first(document, ("title", "suite")),
-    }
-    return {key: text for key, text in facts.items() if isinstance(text, str)}
-
-
 _NOTE = "shape not verified: read by structure, because the format is not published"
 
 
@@ -401,6 +380,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     held: list[tuple[int, Any, Iterable[FoundJury]]] = []
     """The only document, whose scores need no survey if it is streamed."""
     learned: dict[str, str] = {}
+    """The facts on the run that the documents state."""
     with source.open() as stream:
         for line, document in read(stream, looked):
             juries = list(find_juries(document))
@@ -409,7 +389,12 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                 held.append((line, document, juries))
             for jury in () if held and look.outline.streamed else juries:
                 panels.survey(_panel(jury))
-            learned = _learned(document) | learned
+            if isinstance(document, dict):
+                version = document.get("version") if document.get("tool") == "mcptest" else None
+                run_id = first(document, ("run_id", "runId"))
+                title = first(document, ("title", "suite"))
+                facts = {"run_id": run_id, "version": version, "title": title}
+                learned = {key: one for key, one in facts.items() if type(one) is str} | learned
     if not some:
         raise of_json(source, look, unclear)
     title = learned.pop("title", None)

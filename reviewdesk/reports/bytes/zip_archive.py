@@ -4,6 +4,7 @@ import io
 import struct
 import zipfile
 import zlib
+from operator import attrgetter
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
@@ -27,6 +28,7 @@ _BLOCK = 1 << 18
 _MAX_WINDOW = 1 << 27
 """The largest window that a zstd frame may ask for: 128 MiB, the usual bound."""
 
+_place = attrgetter("header_offset")
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
     *(NotImplementedError, ValueError, OverflowError, OSError, RuntimeError),
@@ -92,10 +94,6 @@ class ZipArchive:
             return io.BufferedReader(_Member(body, info, damaged, broken), _BLOCK)
         except _DAMAGED as error:
             raise fail(shown, "is damaged", _MEND) from error
-
-
-def _place(info: zipfile.ZipInfo) -> int:
-    return info.header_offset
 
 
 class _BoundedReads:

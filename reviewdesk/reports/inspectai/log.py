@@ -22,7 +22,6 @@ from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from reviewdesk.reports.inspectai.scores import (
     Ballot,
     BallotContext,
-    EditedScore,
     GradeReader,
     human,
     numeral,
@@ -188,6 +187,7 @@ class SampleMapper:
         )
         given = {name: one.original for name, one in edits.items() if one.original is not None}
         juries = juries_of(keys.get("error"), given, bench)
+        in_jury = {scorer for jury in juries for scorer in jury.scorers}
         name, case = self._case(keys)
         sample_texts = self._sample_texts(keys, texts)
         run_id = filled(self._run.spec.get("run_id"))
@@ -195,7 +195,14 @@ class SampleMapper:
             several = len(juries) > 1 and jury.panel
             known = (self._run.scorers.get(scorer) for scorer in jury.scorers)
             rubrics = {one.rubric for one in known if one is not None and one.rubric}
-            people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
+            # Scores of no jury go to the one that is not a panel or, if all are, to every jury.
+            takes_more = not jury.panel or all(one.panel for one in juries)
+            of_jury = {
+                scorer: one
+                for scorer, one in edits.items()
+                if scorer in jury.scorers or (takes_more and scorer not in in_jury)
+            }
+            people = human(of_jury, self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
                 "id": f"{name}/{jury.panel}"[: foreign.ID_LENGTH] if several else name,
@@ -249,20 +256,6 @@ class SampleMapper:
             "reference": texts.reference(keys.get("target")),
             "generator": {"model": self._run.model} if self._run.model else None,
         }
-
-
-def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dict[str, EditedScore]:
-    """Return the edited scores of a jury, and the edited scores that belong to no jury.
-
-    The latter go to the jury that is not a panel or, if all are panels, to every jury.
-    """
-    named = {name for one in juries for name in one.scorers}
-    takes_more = not jury.panel or all(one.panel for one in juries)
-    return {
-        name: one
-        for name, one in edits.items()
-        if name in jury.scorers or (takes_more and name not in named)
-    }
 
 
 _HEADER = "header.json"

@@ -30,6 +30,8 @@ _GRADES: dict[str, tuple[float | None, bool | None]] = {
 _NO_ANSWER = "N"
 _WORD_SCORES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
+_CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
+"""Built-in scorers of Inspect that call no model."""
 _HINT = "name it with --pass-label or --fail-label"
 
 
@@ -285,7 +287,8 @@ class BallotContext(Struct, frozen=True):
     def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[ModelCall]) -> None:
         """Mark the ballot as code if the log shows that its scorer called no model."""
         nobody = "model" not in ballot and not calls
-        if nobody and (scorer.is_code or key in self.transcript.scored):
+        is_code = not scorer.seats and scorer.name.rpartition("/")[2] in _CODE
+        if nobody and (is_code or key in self.transcript.scored):
             ballot["kind"] = "code"
 
     def _panel(

@@ -13,8 +13,6 @@ from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.wording import JsonObject, spell_path
 
-_CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
-"""Built-in scorers of Inspect that call no model."""
 _GRADED = "model_graded"
 _NO_MODEL = "none/none"
 
@@ -32,11 +30,6 @@ class Scorer(Struct, frozen=True):
     name: str
     seats: tuple[PanelSeat, ...] = ()
     rubric: str | None = None
-
-    @property
-    def is_code(self) -> bool:
-        """Whether this scorer is known to be code, without a model call."""
-        return not self.seats and self.name.rpartition("/")[2] in _CODE
 
 
 class LogHeader(Struct, frozen=True):

@@ -139,11 +139,12 @@ def as_suite(
         "brier": f"maximum: {BRIER_LIMIT}",
         "specificity_low": f"minimum: {SPECIFICITY_LIMIT}",
     }
+    quoted = show_line(name, 120).replace("\\", "\\\\").replace('"', '\\"')
     lines = [
         "# Written by reviewdesk. labels export --format suite --force replaces it: edit a copy.",
         *_comments(about),
         "calibration:",
-        f"  - name: {_yaml_text(name)}",
+        f'  - name: "{quoted.encode("ascii", "backslashreplace").decode()}"',
         f"    labels: ./{SUITE_LABELS}",
         *([f"    frame: ./{SUITE_FRAME}"] if frame else []),
         *([] if question is None else [f"    question: {_flow(question)}"]),
@@ -166,11 +167,6 @@ def as_frame(contents: Iterable[PanelContent]) -> str:
         row |= {"decision": one.decision, "answer": one.answer}
         rows.append({**row, "id": one.id, "content": one.content} if one.content else row)
     return as_jsonl(rows)
-
-
-def _yaml_text(text: str) -> str:
-    quoted = show_line(text, 120).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{quoted.encode("ascii", "backslashreplace").decode()}"'
 
 
 def _comments(about: Mapping[str, Any]) -> list[str]:

@@ -47,7 +47,14 @@ from reviewdesk.reports.report import (
     records,
 )
 from reviewdesk.reports.tables.ballot import TableSurvey
-from reviewdesk.reports.wording import FieldError, FieldProblem, JsonObject, must_be, spell_path
+from reviewdesk.reports.wording import (
+    FieldError,
+    FieldProblem,
+    JsonObject,
+    Path,
+    must_be,
+    spell_path,
+)
 
 _NAME_LENGTH = 200
 
@@ -450,20 +457,16 @@ def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[Jso
     return outline.keys, lambda stream, tally: _envelope_rows(Window(stream, fail, tally))
 
 
-def _envelope_rows(window: Window) -> Iterator[Record]:
+def _envelope_rows(window: Window, path: Path = ()) -> Iterator[Record]:
+    """Yield the rows under ``results`` or ``results.results``."""
     for key in window.members():
-        if key != "results":
-            window.skip(spell_path((key,)))
-        elif window.peek() == "[":
-            yield from elements(window, ("results",))
-        elif window.peek() == "{":
-            for inner in window.members():
-                if inner == "results" and window.peek() == "[":
-                    yield from elements(window, ("results", "results"))
-                else:
-                    window.skip(spell_path((inner,), "$.results"))
+        inner = (*path, key)
+        if key == "results" and window.peek() == "[":
+            yield from elements(window, inner)
+        elif key == "results" and window.peek() == "{" and not path:
+            yield from _envelope_rows(window, inner)
         else:
-            window.skip("$.results")
+            window.skip(spell_path(inner))
 
 
 def _yaml(source: Source, fail: Fail) -> tuple[JsonObject, ImportTally]:

@@ -1,7 +1,7 @@
 """Read suites of gates from YAML, checked completely before any gate is run, and their labels."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Struct
@@ -489,8 +489,10 @@ def read_suite(path: str) -> Suite:
         line = root.line_of(found.path)
         text = f"{spell_path(found.path)}: {found.text}"
         raise SuiteError(source.shown_name, line, text, found.hint) from None
-    kinds = {"jury": suite.jury or (), "calibration": suite.calibration or ()}
-    placed: list[Gate] = [
+    kinds: dict[str, Sequence[Gate]] = {
+        "jury": suite.jury or (), "calibration": suite.calibration or (),
+    }  # fmt: skip
+    placed = [
         gate.placed(root.at([kind, at]))
         for kind, gates in kinds.items()
         for at, gate in enumerate(gates)
