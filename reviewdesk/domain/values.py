@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 
-_SHARE = re.compile(r"[0-9]{1,9}(/[0-9]{1,9}|\.[0-9]{1,18})?", re.ASCII)
+_SHARE = re.compile(r"[0-9]{1,9}(/(?!0+$)[0-9]{1,9}|\.[0-9]{1,18})?", re.ASCII)
 
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -38,13 +39,10 @@ def _is_finite(value: object) -> TypeGuard[float]:
 
 def total(place: str, values: Sequence[float]) -> float:
     """Return the sum of the values, rounded once; raise UsageError if it is not finite."""
-    try:
-        found = math.fsum(values)
-    except (OverflowError, TypeError, ValueError):
-        found = math.nan
     # One value that is not finite spoils the sum, and one check costs less than one per value.
-    if math.isfinite(found):
-        return found
+    with suppress(OverflowError, TypeError, ValueError):
+        if math.isfinite(found := math.fsum(values)):
+            return found
     for value in values:
         if not _is_finite(value):
             raise UsageError(f"{place} is {value!r}", "Give finite numbers")
@@ -68,7 +66,7 @@ trim_fraction = partial(
 def _exact(value: object) -> Fraction:
     """Return a number, or a text such as "2/3", exactly; 0 for anything else."""
     if isinstance(value, str) and _SHARE.fullmatch(value):
-        return Fraction(value) if int(value.partition("/")[2] or 1) else Fraction(0)
+        return Fraction(value)
     return Fraction(repr(float(value))) if _is_finite(value) else Fraction(0)
 
 
@@ -264,10 +262,9 @@ class LabelRules(Struct, frozen=True):
     def decision(self, label: str | None) -> Decision | None:
         """Return the decision that a label means, or ``None`` if it is neither pass nor fail."""
         key = folded(label)
-        passes = frozenset(map(folded, self.passing)) if self.labels else _PASSES
-        if key in passes:
+        if key in (map(folded, self.passing) if self.labels else _PASSES):
             return Decision.PASS
-        fails = frozenset(map(folded, self.failing)) if self.labels else _FAILS
+        fails = map(folded, self.failing) if self.labels else _FAILS
         return Decision.FAIL if key in fails else None
 
     def outcome(self, label: str) -> Decision | None:
@@ -279,9 +276,8 @@ class LabelRules(Struct, frozen=True):
     def refusal(self, word: str | None) -> str:
         """Return why a juror's word is not an answer to a panel that declares its labels."""
         listed = ", ".join(self.labels[:6]) + ("" if len(self.labels) < 7 else ", ...")
-        if word is None:
-            return f"the juror gives no label; the labels are {listed}"
-        return f"the juror says {show_line(word, 40)}, and the labels are {listed}"
+        said = "gives no label;" if word is None else f"says {show_line(word, 40)}, and"
+        return f"the juror {said} the labels are {listed}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -317,33 +313,32 @@ def checked_rules(rules: LabelRules) -> LabelRules:
         return replace(rules, priority=priority)
     labels = _listed("labels", rules.labels)
     _check_labels(labels)
-    known = replace(rules, labels=labels)
     declared: list[tuple[str, ...]] = []
+    by_key = {label_key(label): label for label in labels}
     for name in ("passing", "failing", "priority"):
-        spelled = {word: known.spelled(word) for word in _listed(name, getattr(rules, name))}
-        if strange := [word for word, label in spelled.items() if label is None]:
+        words = dict.fromkeys(_listed(name, getattr(rules, name)))
+        if strange := [word for word in words if label_key(word) not in by_key]:
             raise UsageError(f"{name} has {strange[0]!r}", f"The labels are {', '.join(labels)}")
-        declared.append(tuple(label for label in spelled.values() if label))
+        declared.append(tuple(by_key[label_key(word)] for word in words))
     passing, failing, first = declared
     if both := [label for label in passing if label in failing]:
         raise UsageError(f"{both[0]!r} is in both passing and failing", "Keep it in one of them")
     if not passing and not failing:
-        means = {label: LabelRules().decision(label) for label in labels}
-        passing = tuple(label for label in labels if means[label] is Decision.PASS)
-        failing = tuple(label for label in labels if means[label] is Decision.FAIL)
-    return replace(known, passing=passing, failing=failing, priority=first)
+        passing, failing = (
+            tuple(label for label in labels if LabelRules().decision(label) is side)
+            for side in (Decision.PASS, Decision.FAIL)
+        )
+    return replace(rules, labels=labels, passing=passing, failing=failing, priority=first)
 
 
 def stated_rules(facts: Mapping[str, Any]) -> LabelRules | None:
     """Return the label rules that a report states, or ``None`` if it states no valid rules."""
     stated = {key: facts[key] for key in LABEL_FACTS if facts.get(key) is not None}
-    if not stated:
-        return None
-    alone = stated.pop("weights_alone", False) is True
-    try:
-        return checked_rules(LabelRules(**stated, use_confidence=not alone))
-    except UsageError:
-        return None
+    alone = stated.get("weights_alone") is True
+    with suppress(UsageError):
+        known = {key: value for key, value in stated.items() if key != "weights_alone"}
+        return checked_rules(LabelRules(**known, use_confidence=not alone)) if stated else None
+    return None
 
 
 def _listed(name: str, words: object) -> tuple[str, ...]:

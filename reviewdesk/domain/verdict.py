@@ -163,8 +163,8 @@ class Policy(Struct, frozen=True):
     def beyond(self, other: "Policy") -> tuple[str, ...]:
         """Return which of threshold, quorum and strategy only this policy knows."""
         names = ("threshold", "quorum", "strategy")
-        unknown = [name for name in names if getattr(other, name) is None]
-        return tuple(name for name in unknown if getattr(self, name) is not None)
+        own = [name for name in names if getattr(self, name) is not None]
+        return tuple(name for name in own if getattr(other, name) is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,15 @@ class Verdict(Struct, frozen=True):
         return bool(self.text("output") or self.text("alternative"))
 
 
+_UNSTATED = Policy()
+_UNNAMED = Generator()
+
+
 def verdict_from_body(
-    body: CanonicalVerdict, defaults: Policy, generator: Generator, filled: Policy | None = None
+    body: CanonicalVerdict,
+    defaults: Policy = _UNSTATED,
+    generator: Generator = _UNNAMED,
+    filled: Policy | None = None,
 ) -> Verdict:
     """Build a verdict from its canonical body.
 
@@ -290,9 +297,7 @@ def verdict_from_body(
         ),
         decision=Decision(decision) if decision else None,
         score=number(body.get("score")),
-        agreement=(
-            Agreement(number(agreement["value"]), agreement["metric"]) if agreement else None
-        ),
+        agreement=Agreement(number(agreement["value"]), agreement["metric"]) if agreement else None,
         band=Band(band) if band else None,
         escalate=body.get("escalate_for_review"),
         same_family=body.get("same_family"),
@@ -325,13 +330,13 @@ def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
     policy = Policy.from_body(body)
     if stated := own_facts(body):
         median = stated.get("failed_jurors") == Strategy.MEDIAN
-        own = Policy(
+        policy = replace(
+            policy,
             failed_jurors=Strategy.MEDIAN if median else None,
             supermajority=_valid(values.supermajority, stated.get("supermajority")),
             counting=stated_rules(stated),
             min_answered=_valid(values.min_answered, stated.get("min_answered")),
         )
-        policy = policy.over(own)
     policy = policy.over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
     if by_regime is None or body.get("strategy") or policy.strategy in {None, by_regime}:
@@ -361,11 +366,9 @@ def answer(
     elif status is Status.OK and score is None and vote is None:
         word = folded(juror.get("label"))
         status = FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
-    if status is not Status.OK:
-        return status, None, None
-    if "pass" not in juror and score is not None and threshold is not None:
+    elif "pass" not in juror and score is not None and threshold is not None:
         vote = score >= threshold - SLACK
-    return status, score, vote
+    return (status, score, vote) if status is Status.OK else (status, None, None)
 
 
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
@@ -373,9 +376,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     status, score, vote = answer(juror, policy.threshold)
     stated = juror.get("pass")
     label = juror.get("label")
-    line = number((juror.get("meta") or {}).get("threshold"))
-    error = juror.get("error")
-    message = error["message"] if error else None
+    message = (juror.get("error") or {}).get("message")
     withheld = stated is None and "pass" in juror
     if status is Status.OK and policy.counting is not None and policy.counting.labels:
         spelled = policy.counting.spelled(label)
@@ -406,7 +407,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         error=message,
         label=label,
         withheld=withheld,
-        line=line,
+        line=number((juror.get("meta") or {}).get("threshold")),
         raw_score=number(juror.get("raw_score")),
         declined=juror.get("status") == Status.ABSTAINED,
     )
@@ -469,15 +470,12 @@ def ballot(
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
     cast: CanonicalBallot = {
         "id": juror, "label": label, "model": model, "vendor": vendor, "reason": reason,
-        "score": score if score is None else values.unit(f"{place}: score", score),
-        "confidence": confidence
-        if confidence is None
-        else values.unit(f"{place}: confidence", confidence),
-        "weight": None if weight is None else values.weight(f"{place}: weight", weight),
-        "error": None if error is None else {"message": error},
+        "status": found, "error": None if error is None else {"message": error},
     }  # fmt: skip
-    if found is not None:
-        cast["status"] = found
+    numbers = {"score": score, "confidence": confidence, "weight": weight}
+    for name, value in numbers.items():
+        check = values.weight if name == "weight" else values.unit
+        cast[name] = None if value is None else check(f"{place}: {name}", value)
     if not isinstance(passed, bool | None) or (withheld and passed is not None):
         raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
     if withheld or passed is not None:
@@ -489,9 +487,7 @@ def as_juror(cast: Ballot) -> CanonicalBallot:
     """Return a ballot as a juror of a canonical report; reading it back gives the same ballot."""
     names = ("id", "model", "vendor", "score", "label", "confidence", "weight", "reason")
     known = without_nulls({name: getattr(cast, name) for name in names})
-    known["status"] = cast.status.value
-    if cast.error is not None:
-        known["error"] = {"message": cast.error}
-    if cast.withheld or cast.stated_pass is not None:
-        known["pass"] = cast.stated_pass
-    return known
+    known |= {"status": cast.status.value}
+    known |= {} if cast.error is None else {"error": {"message": cast.error}}
+    said = cast.withheld or cast.stated_pass is not None
+    return known | ({"pass": cast.stated_pass} if said else {})

@@ -14,7 +14,6 @@ from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import (
     Decision,
-    Generator,
     Policy,
     canonical_json,
     stored_body,
@@ -217,9 +216,7 @@ def flipped_verdicts(conn: Connection, run: int, came: Sequence[int]) -> list[in
     for row in rows:
         made = Decision(row["stored"]) if row["stored"] else None
         if row["filed"] is not None:
-            made = assess(
-                verdict_from_body(stored_body(row["filed"]), defaults, Generator())
-            ).decision
+            made = assess(verdict_from_body(stored_body(row["filed"]), defaults)).decision
         if flipped(decision(row), made):
             found.append(row["key"])
     return found

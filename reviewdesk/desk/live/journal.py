@@ -27,8 +27,6 @@ from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, LiveProgres
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (
     CanonicalVerdict,
-    Generator,
-    Policy,
     Status,
     canonical_json,
     verdict_from_body,
@@ -367,7 +365,7 @@ class Results:
                 case, self._panel, ballots, committed_at=self._held.committed_at,
                 checks=[one.body for one in pending.checks], run_id=self._held.run_id,
             )  # fmt: skip
-            verdict = verdict_from_body(body, Policy(), Generator())
+            verdict = verdict_from_body(body)
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
             figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
             figures.turnouts.add(ballots, self._panel.rule.threshold)

@@ -23,7 +23,6 @@ from reviewdesk.domain.verdict import (
     CanonicalVerdict,
     Decision,
     Generator,
-    Policy,
     Regime,
     Rounding,
     Strategy,
@@ -241,7 +240,7 @@ class Panel(PanelSpec):
             # Imported here because it loads numpy.
             from reviewdesk.domain.assessment.assess import assess
 
-            verdict = verdict_from_body(body, Policy(), Generator())
+            verdict = verdict_from_body(body)
             made[place] = LiveVerdict(cases[place], body, assess(verdict))
 
         order = Order(

@@ -121,7 +121,7 @@ def from_report(
     report = read(Source.from_path(path))
     defaults = Policy.from_body(report.header.get("defaults"))
     for body in report.verdicts():
-        verdict = verdict_from_body(body, defaults, Generator())
+        verdict = verdict_from_body(body, defaults)
         if verdict.ballots and rule is None:
             rule = rule_of(verdict, PLAIN_RULE)
         for ballot in verdict.ballots:

@@ -30,7 +30,6 @@ from reviewdesk.domain.panel.rerun import (
 from reviewdesk.domain.records import Event, Item, Pace, Run
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import (
-    Generator,
     Policy,
     Verdict,
     stored_body,
@@ -320,7 +319,7 @@ def with_reruns(desk: OpenFile, key: int) -> tuple[Item, RerunHistory]:
 
 def _stored(stored: reruns.StoredRerun, truth: str | None) -> Rerun:
     given = {"at": stored.at, "reviewer": stored.reviewer, "stopped": stored.stopped}
-    verdict = verdict_from_body(stored_body(stored.body), Policy(), Generator())
+    verdict = verdict_from_body(stored_body(stored.body))
     return _rerun(stored.plan, verdict, {**stored.detail, **given}, truth)
 
 

@@ -71,11 +71,9 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         absent = sentence(votes.seated, int(silent[0]), int(unasked[0]))
     codes = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
     failed = any(one.status.failed for one in verdict.ballots)
-    for name in Decisions.__struct_fields__:
-        if name not in codes:
-            asked = Strategy(name)
-            other = stand_in(verdict.policy, asked) if failed else None
-            codes[name] = panels.by(other or asked)
+    for name in {*Decisions.__struct_fields__} - codes.keys():
+        other = stand_in(verdict.policy, Strategy(name)) if failed else None
+        codes[name] = panels.by(other or Strategy(name))
     label_vote = None
     if found.counts[0]:
         rules = found.sheet.facts[0].rules
@@ -85,11 +83,22 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     weighs = rule.used in {Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE}
     fraction = verdict.trim.fraction_under(verdict.policy)
     cut = trim_of(panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
-    said = [verdict.ballots[seat] for seat in np.flatnonzero(found.said[:, 0])]
-    spelled: dict[str, str] = {}
-    for one in said:
-        spelled.setdefault(folded(one.label), (one.label or "").strip())
-    counts = Counter(folded(one.label) for one in said)
+    seats = np.flatnonzero(found.said[:, 0])
+    said = [(verdict.ballots[seat].label or "").strip() for seat in seats]
+    spelled = {folded(label): label for label in reversed(said)}
+    counts = Counter(map(folded, said))
+    stopped = bool(found.stopped[0])
+    cast = [one.vote for one in verdict.ballots if one.vote is not None]
+    variance = only(found.variance)
+    differ = found.split[0] and not stopped
+    escalation = {
+        absent or "": absent,
+        "low agreement": not stopped and found.band[0] == LOW,
+        "a split that one vote would turn": differ and found.pivotal.any(),
+        "the rule asks for unanimity, and the jurors differ": (
+            differ and found.uses(Strategy.UNANIMOUS)[0]
+        ),
+    }
     assessment = Assessment(
         seats=_seats(verdict, found, cut),
         votes=votes,
@@ -98,7 +107,14 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         ),
         decisions=Decisions(**{name: DECISION_OF[code[0]] for name, code in codes.items()}),
         trim=cut,
-        agreement=_closeness(verdict, found, list(counts.elements())),
+        agreement=Closeness(
+            spread=spread_in(found),
+            alpha=None if stopped else unit_alpha([*counts.elements()] or cast),
+            closeness=None if stopped else closeness_of(variance),
+            sd=None if variance is None else math.sqrt(variance),
+            range=only(found.range),
+            margin=only(found.margin),
+        ),
         rule=rule,
         decision=DECISION_OF[found.decision[0]],
         score=only(found.score),
@@ -111,7 +127,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         pivotal=tuple(np.flatnonzero(found.pivotal[:, 0]).tolist()),
         degraded=_degraded_reasons(verdict, rule.used),
         absent=absent,
-        escalation=_escalation_reasons(found, absent),
+        escalation=tuple(text for text, holds in escalation.items() if holds),
         breaches=tuple(AuditedVerdict(lambda: verdict, found, 0).mismatches()),
         derived=(),
         label_vote=label_vote,
@@ -134,8 +150,8 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
     tied = () if spared or found.sheet.claims.named[0] else cut.tied
     placed = []
     for seat, ballot in enumerate(verdict.ballots):
-        state = State.COUNTED if ballot.usable else State.FAILED
         out = low[seat] or high[seat]
+        state = State.COUNTED if ballot.usable else State.FAILED
         if out and not spared:
             state = State.TRIMMED_LOW if low[seat] else State.TRIMMED_HIGH
         placed.append(
@@ -155,10 +171,9 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
 def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
     """Return the agreement and the band shown together, from columns of length one."""
     value, band, reported = found.shown
-    if not reported[0]:
-        return AgreementPair(only(value), BAND_OF[band[0]], AgreementSource.OURS, R_WG)
-    metric = verdict.agreement.metric if verdict.agreement else None
-    return AgreementPair(only(value), BAND_OF[band[0]], AgreementSource.REPORTED, metric)
+    source = AgreementSource.REPORTED if reported[0] else AgreementSource.OURS
+    stated = verdict.agreement.metric if verdict.agreement else None
+    return AgreementPair(only(value), BAND_OF[band[0]], source, stated if reported[0] else R_WG)
 
 
 def spread_in(found: Verdicts) -> Spread:
@@ -167,22 +182,8 @@ def spread_in(found: Verdicts) -> Spread:
     if found.stopped[0]:
         return spread_of(None, n, STOPPED_EARLY)
     answered = int(found.panels.cast.answered[0])
-    n = answered if n < 2 <= answered else n
-    return spread_of(only(found.agreement), int(found.said.sum()) or n)
-
-
-def _closeness(verdict: Verdict, found: Verdicts, labels: list[str]) -> Closeness:
-    stopped = bool(found.stopped[0])
-    votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
-    variance = only(found.variance)
-    return Closeness(
-        spread=spread_in(found),
-        alpha=None if stopped else unit_alpha(labels or votes),
-        closeness=None if stopped else closeness_of(variance),
-        sd=None if variance is None else math.sqrt(variance),
-        range=only(found.range),
-        margin=only(found.margin),
-    )
+    by_votes = answered if n < 2 <= answered else n
+    return spread_of(only(found.agreement), int(found.said.sum()) or by_votes)
 
 
 def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...]:
@@ -203,20 +204,6 @@ def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...
 def unscaled(count: int) -> str:
     """Return a text saying how many scores need a scale, which the user has to give."""
     return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
-
-
-def _escalation_reasons(found: Verdicts, absent: str | None) -> tuple[str, ...]:
-    whole = ~found.stopped[0]
-    differ = whole & found.split[0]
-    reasons = {
-        absent or "": absent,
-        "low agreement": whole & (found.band[0] == LOW),
-        "a split that one vote would turn": differ & found.pivotal.any(),
-        "the rule asks for unanimity, and the jurors differ": (
-            differ & found.uses(Strategy.UNANIMOUS)[0]
-        ),
-    }
-    return tuple(text for text, holds in reasons.items() if holds)
 
 
 def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
@@ -249,6 +236,23 @@ def _notes(
     flips = [
         one["id"] for one in verdict.body["jurors"] if position_flip(one, verdict.policy.threshold)
     ]
+    escalated = None
+    if verdict.escalate:
+        told = "; ".join(verdict.body.get("escalation_reasons") or ())
+        escalated = told or "the report asks for review"
+    elif found.escalation and not stated:
+        escalated = f"recomputed (the report never says): {'; '.join(found.escalation)}"
+    suspicious = [
+        f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
+        for name, text in outside_texts(verdict.body)
+        for passage in passages(text)
+    ]
+    more = [f"and {len(suspicious) - 3} more"] if len(suspicious) > 3 else []
+    sides: dict[Decision, list[str]] = {}
+    for strategy in COMPARED:
+        decision: Decision | None = getattr(found.decisions, strategy)
+        if decision is not None:
+            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
     turning = ", ".join(found.seats[seat].ballot.id for seat in found.pivotal)
     split = f"{found.votes.passes} pass, {found.votes.fails} fail"
     if found.labels:
@@ -258,17 +262,19 @@ def _notes(
     trimmed = ", ".join(seat.ballot.id for seat in found.seats if seat.trimmed and seat.dissent)
     source = "labels" if found.labels else "scores"
     reasons = {
-        Flag.ESCALATED: _escalated(verdict, found, stated=stated),
+        Flag.ESCALATED: escalated,
         Flag.BIAS_WARNING: found.bias_warning,
         Flag.DISPUTE: "regime dispute: the whole panel goes to a person",
         Flag.NO_VERDICT: _no_verdict(verdict, found),
-        Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
+        Flag.SUSPICIOUS_TEXT: "; ".join(suspicious[:3] + more),
         Flag.POSITION_FLIP: flips
         and f"votes the other way when the pair is shown in the other order: {', '.join(flips)}",
         Flag.TRIMMED_DISSENT: f"the trim left out a dissent: {trimmed}"
         if verdict.trim.low is not None or found.rule.used is not None
         else f"a trimmed mean would have left out a dissent: {trimmed} (the report states no trim)",
-        Flag.REGIME_SENSITIVE: _regimes(found),
+        Flag.REGIME_SENSITIVE: "; ".join(
+            f"{', '.join(rules)}: {decision}" for decision, rules in sides.items()
+        ),
         Flag.MISMATCH: "; ".join(found.mismatches),
         Flag.DEGRADED: _degraded(found),
         Flag.PIVOTAL: f"the decision turns if any one of {turning} turns"
@@ -286,15 +292,6 @@ def _notes(
         for flag, reason in reasons.items()
         if reason and flag in flags | _BY_REASON
     )
-
-
-def _escalated(verdict: Verdict, found: Assessment, *, stated: bool) -> str | None:
-    if verdict.escalate:
-        told = "; ".join(verdict.body.get("escalation_reasons") or ())
-        return told or "the report asks for review"
-    if stated or not found.escalation:
-        return None
-    return f"recomputed (the report never says): {'; '.join(found.escalation)}"
 
 
 def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
@@ -322,25 +319,6 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
-
-
-def _suspicious_text(verdict: Verdict) -> str:
-    found = [
-        f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
-        for name, text in outside_texts(verdict.body)
-        for passage in passages(text)
-    ]
-    more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
-    return "; ".join(found[:3] + more)
-
-
-def _regimes(found: Assessment) -> str:
-    sides: dict[Decision, list[str]] = {}
-    for strategy in COMPARED:
-        decision: Decision | None = getattr(found.decisions, strategy)
-        if decision is not None:
-            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
-    return "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
 
 
 def _degraded(found: Assessment) -> str:

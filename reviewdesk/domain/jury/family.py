@@ -40,12 +40,6 @@ _VENDORS = {name: name for name, _ in (*_CORE, *_EXTENDED)} | {
     "google": "gemini", "vertexai": "gemini", "mistralai": "mistral", "alibaba": "qwen",
     "meta-llama": "meta", "x-ai": "xai", "moonshotai": "moonshot",
 }  # fmt: skip
-_PATTERNS = tuple(
-    (name, re.compile(pattern), extended)
-    for table, extended in ((_CORE, False), (_EXTENDED, True))
-    for name, pattern in table
-)
-_CORE_NAMES = frozenset(name for name, _ in _CORE)
 
 
 class Family(Struct, frozen=True):
@@ -63,12 +57,12 @@ def family(model: str | None, vendor: str | None = None) -> Family | None:
     if "google" in prefixes:
         return Family("gemini")
     last = re.sub(r"^(?:[a-z]{2}\.)?(?:anthropic|meta|mistral|amazon|cohere)\.", "", last)
-    for name, pattern, extended in _PATTERNS:
-        if pattern.match(last):
-            return Family(name, extended)
+    for name, pattern in (*_CORE, *_EXTENDED):
+        if re.match(pattern, last):
+            return Family(name, (name, pattern) in _EXTENDED)
     for candidate in ((vendor or "").strip().lower(), *reversed(prefixes)):
         if known := _VENDORS.get(candidate):
-            return Family(known, known not in _CORE_NAMES)
+            return Family(known, known not in dict(_CORE))
     return None
 
 
@@ -93,9 +87,8 @@ def shares_family(
 
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
     """Return the ballots of the jurors that share the generator's family."""
-    own = family(generator.model, generator.vendor)
-    found = [(juror, family(juror.model, juror.vendor)) for juror in jurors]
-    return tuple(juror for juror, one in found if own and one and one.name == own.name)
+    whose = ((generator.model, generator.vendor),)
+    return tuple(one for one in jurors if shares_family(whose, one.model, one.vendor))
 
 
 def plain_kin(jurors: Sequence[Ballot | JurorModel], generator: Generator) -> bool:

@@ -119,7 +119,6 @@ def count_labels(
     words = columns.words
     first = firsts(code)
     kinds = first.sum(axis=0)
-    fallback = DISAGREE if strategy is Strategy.FIRST_DISAGREEMENT else rules.fallback
     level = np.zeros_like(first)
     tie = most = committed = np.zeros(code.shape[1], np.int64)
     if strategy in {Strategy.MAJORITY, Strategy.WEIGHTED_VOTE}:
@@ -151,6 +150,7 @@ def count_labels(
         seat = np.where(kinds == 1, _first(first), NOTHING)
     seat = np.where(kinds == 0, NOTHING, seat)
     given = np.take_along_axis(code, np.maximum(seat, 0)[None], axis=0)[0] if len(code) else seat
+    fallback = DISAGREE if strategy is Strategy.FIRST_DISAGREEMENT else rules.fallback
     missed = np.where(kinds == 0, words.code(rules.fallback), words.code(fallback))
     won = np.where(seat == NOTHING, missed, given)
     fell_back = (seat == NOTHING) & (bool(rules.labels) | (strategy is Strategy.SUPERMAJORITY))
@@ -230,15 +230,10 @@ def label_vote(
     (ERROR, PARSE_FAIL) are left out. Without a usable ballot the label is the fallback. Source:
     cross-judge.
     """
-    rule: Strategy | Aggregate
-    if callable(how):
-        rule = how
-    else:
-        names = {one.value: one for one in LABEL_RULES}
-        name = "weighted_vote" if how == "weighted" else str(how)
-        if name not in names:
-            raise UsageError(f"no label vote {how!r}", f"Known: {', '.join(names)}, a callable")
-        rule = names[name]
+    name = "weighted_vote" if how == "weighted" else how
+    rule = how if callable(how) else next((one for one in LABEL_RULES if one == name), None)
+    if rule is None:
+        raise UsageError(f"no label vote {how!r}", f"Known: {', '.join(LABEL_RULES)}, a callable")
     words = Words()
     codes = [words.counted(one.label) if one.usable else NOTHING for one in ballots]
     columns = LabelBallots(
@@ -267,7 +262,7 @@ def vote_record(
         label = (ballots[seat].label or "").strip()
     elif counted and rule is Strategy.FIRST_DISAGREEMENT:
         label = DISAGREE
-    given = [ballots[one] for one in np.flatnonzero(columns.code[:, 0] != NOTHING).tolist()]
+    given = [ballots[one] for one in np.flatnonzero(columns.code != NOTHING).tolist()]
     sure = [one.confidence for one in given if one.confidence is not None]
     notes: tuple[str, ...] = ()
     if rule is Strategy.WEIGHTED_VOTE and rules.use_confidence and given:
@@ -288,7 +283,7 @@ def vote_record(
         seated=len(ballots),
         tie=TIES[int(found.tie[0])],
         tied=tuple(
-            (ballots[one].label or "").strip() for one in np.flatnonzero(found.level[:, 0]).tolist()
+            (ballots[at].label or "").strip() for at in np.flatnonzero(found.level).tolist()
         ),
         notes=notes,
         reason=reason,
@@ -321,13 +316,9 @@ def supermajority(
     none = np.full(code.shape, np.nan)
     rules = LabelRules(share=share)
     found = count_labels(LabelBallots(words, code, none, none), Strategy.SUPERMAJORITY, rules)
-    won = found.seat[0] != NOTHING
-    return Supermajority(
-        words.spelled[int(found.label[0])] if won else None,
-        int(found.most[0]),
-        int(found.committed[0]),
-        None if won else _missed(found, rules),
-    )
+    reason = _missed(found, rules) if found.seat[0] == NOTHING else None
+    label = None if reason else words.spelled[found.label[0]]
+    return Supermajority(label, int(found.most[0]), int(found.committed[0]), reason)
 
 
 def _missed(found: LabelCount, rules: LabelRules) -> str:

@@ -90,20 +90,14 @@ def trim_count(
     ``(n - 1) // 2``, and 0 for one or two scores. Raise UsageError unless 0 <= fraction < 0.5 and
     the rounding is known. Source: the jury trim rule, with its rounding named.
     """
-    rounding = rounding_named(rounding)
+    rounding = values.member(Rounding, rounding, "no rounding")
     values.trim_fraction("fraction", fraction)
     exact = Fraction(repr(float(fraction))) * n
-    counts = {
-        Rounding.DOWN: math.floor(exact) or int(exact > Fraction(1, 2)),
-        Rounding.NEAREST: round(exact),
-        Rounding.UP: math.ceil(exact),
-    }
-    return max(min(counts[rounding], (n - 1) // 2), 0)
-
-
-def rounding_named(word: Rounding | str) -> Rounding:
-    """Return the rounding of that name; raise UsageError with all names if it is not known."""
-    return values.member(Rounding, word, "no rounding")
+    if rounding is Rounding.DOWN:
+        count = math.floor(exact) or int(exact > Fraction(1, 2))
+    else:
+        count = math.ceil(exact) if rounding is Rounding.UP else round(exact)
+    return max(min(count, (n - 1) // 2), 0)
 
 
 class Breakdown(Struct, frozen=True):
@@ -132,9 +126,8 @@ def breakdown(
 ) -> Breakdown:
     """Return the breakdown point of the trim rule: it tolerates g bribed jurors of n, not g + 1.
 
-    ``g`` is ``trim_count(n, fraction, rounding)``. The bribe costs ``(g + 1) * price``, where
-    ``price`` is that of one juror. Raise UsageError for an empty panel, or for a price that is
-    negative or not finite.
+    ``g`` is ``trim_count(n, fraction, rounding)``; the bribe costs ``(g + 1) * price``. Raise
+    UsageError for an empty panel, or for a price that is negative or not finite.
     """
     if n < 1:
         raise UsageError(f"breakdown of {n} jurors", "A panel has at least one juror")
@@ -205,7 +198,7 @@ def least_answered(minimum: float | str | None, seated: int) -> int:
 
 def _check(passes: int, n: int, quorum: float | str) -> None:
     values.quorum("quorum", quorum)
-    if not 0 <= passes <= n or n < 1:
+    if not 0 <= passes <= n > 0:
         raise UsageError(f"{passes} of {n} jurors passed", "Give 0 to n passes of n jurors, n > 0")
 
 
@@ -267,7 +260,7 @@ class Method(Struct, frozen=True):
     """One strategy: the part of a ballot that it reads, and its decision if votes determine it."""
 
     strategy: Strategy
-    reads: Reads
+    reads: Reads = Reads.SCORES
     published: ByVotes = lambda _votes, _policy: None
     """Decides by the votes cast, as the source does; ``None`` if what it needs is missing."""
     cautious: bool = False
@@ -322,13 +315,15 @@ def _side_with(least: Callable[[Votes, Policy], float | Fraction]) -> ByVotes:
     return decide
 
 
-def _committed_share(votes: Votes, policy: Policy) -> float | Fraction:
-    enough = votes.answered >= LEAST_COMMITTED
-    return exact_share(policy.supermajority) * votes.answered if enough else math.inf
-
-
 _every = _side_with(lambda votes, _: votes.answered)
 _over_half = _side_with(lambda votes, _: votes.seated // 2 + 1)
+_committed_share = _side_with(
+    lambda votes, policy: (
+        exact_share(policy.supermajority) * votes.answered
+        if votes.answered >= LEAST_COMMITTED
+        else math.inf
+    )
+)
 
 STRATEGIES: Mapping[Strategy, Method] = {
     method.strategy: method
@@ -336,12 +331,12 @@ STRATEGIES: Mapping[Strategy, Method] = {
         Method(Strategy.QUORUM, Reads.VOTES, quorum_decision),
         Method(Strategy.MAJORITY, Reads.VOTES, _over_half),
         Method(Strategy.UNANIMOUS, Reads.VOTES, _every, cautious=True),
-        Method(Strategy.WEIGHTED_AVERAGE, Reads.SCORES),
-        Method(Strategy.MEAN, Reads.SCORES),
-        Method(Strategy.MEDIAN, Reads.SCORES),
-        Method(Strategy.HIGHEST, Reads.SCORES),
-        Method(Strategy.LOWEST, Reads.SCORES, cautious=True),
-        Method(Strategy.TRIMMED_MEAN, Reads.SCORES),
+        Method(Strategy.WEIGHTED_AVERAGE),
+        Method(Strategy.MEAN),
+        Method(Strategy.MEDIAN),
+        Method(Strategy.HIGHEST),
+        Method(Strategy.LOWEST, cautious=True),
+        Method(Strategy.TRIMMED_MEAN),
         Method(Strategy.WEIGHTED_VOTE, Reads.LABELS),
         Method(Strategy.FIRST_DISAGREEMENT, Reads.LABELS),
         Method(
@@ -350,7 +345,7 @@ STRATEGIES: Mapping[Strategy, Method] = {
             lambda one, how: _every(one, how) if one.answered == 1 else None,
         ),
         Method(Strategy.EXTERNAL, Reads.NOTHING),
-        Method(Strategy.SUPERMAJORITY, Reads.VOTES, _side_with(_committed_share), cautious=True),
+        Method(Strategy.SUPERMAJORITY, Reads.VOTES, _committed_share, cautious=True),
     )
 }
 """Every strategy by its name. Majorities and unanimity count labels if no juror voted."""
@@ -378,10 +373,10 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     Only a person decides a dispute without a strategy. If a juror failed, ``stand_in`` may decide
     instead; one that abstained, was not asked or was not understood did not fail.
     """
-    if policy.strategy is None and regime == Regime.DISPUTE:
-        return Rule(None, None, "regime dispute: a person decides")
     strategy = policy.strategy
     if strategy is None and regime is not None:
+        if regime == Regime.DISPUTE:
+            return Rule(None, None, "regime dispute: a person decides")
         strategy = BY_REGIME.get(regime)
     elif strategy is None and policy.quorum is not None:
         strategy = Strategy.QUORUM

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from statistics import quantiles, stdev
+from statistics import fmean, quantiles, stdev
 
 import numpy as np
 
 from reviewdesk.domain import values
-from reviewdesk.domain.jury.rules import Spread, Trim, rounding_named, trim_count
+from reviewdesk.domain.jury.rules import Spread, Trim, trim_count
 from reviewdesk.domain.run.packing import NOTHING, ROUNDINGS
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, dense, given, parts
 from reviewdesk.domain.values import Rounding, Strategy
@@ -37,9 +37,8 @@ def band(value: float | None) -> Band | None:
 
     Return ``None`` for ``None``; raise UsageError if the value is not finite.
     """
-    if value is None:
-        return None
-    return BANDS[int(bands(np.array([values.finite("agreement", value)]))[0])]
+    number = math.nan if value is None else values.finite("agreement", value)
+    return BAND_OF[bands(np.array([number]))[0]]
 
 
 UNIFORM_NULL = 1 / 12
@@ -74,9 +73,8 @@ def scores_agreement(scores: "Scores", null: float = UNIFORM_NULL) -> Floats:
 
 
 def codes_of(answers: Sequence[Hashable]) -> Ints:
-    known: dict[Hashable, int] = {}
-    found = [known.setdefault(answer, len(known)) for answer in answers]
-    return np.array(found, np.int64).reshape(-1, 1)
+    known = list(dict.fromkeys(answers))
+    return np.array([known.index(answer) for answer in answers], np.int64).reshape(-1, 1)
 
 
 def spread_of(raw: float | None, n: int, reason: str = "single_juror") -> Spread:
@@ -107,9 +105,8 @@ def votes_agreement(votes: Sequence[bool]) -> float | None:
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
     """Return the r_WG of a verdict's scores; the agreement of its votes if only these are two."""
-    if len(scores) >= 2 or len(votes) < 2:
-        return r_wg(scores)
-    return spread_of(votes_agreement(votes), len(votes))
+    by_votes = len(scores) < 2 <= len(votes)
+    return spread_of(votes_agreement(votes), len(votes)) if by_votes else r_wg(scores)
 
 
 def unit_alpha(values: Sequence[Hashable]) -> float | None:
@@ -118,16 +115,13 @@ def unit_alpha(values: Sequence[Hashable]) -> float | None:
     ``None`` for fewer than two values. In one unit the observed and the expected disagreement
     coincide, so any split gives 0: it serves only for comparison with producers that report it.
     """
-    if len(values) < 2:
-        return None
-    return 1.0 if len(set(values)) == 1 else 0.0
+    return float(len(set(values)) == 1) if len(values) > 1 else None
 
 
 def closeness(scores: Sequence[float]) -> float | None:
     """Return the score closeness ``max(0, 1 - min(s² / (1/16), 1))``; ``None`` under two scores.
 
-    It is never used for bands. Source: the multi-judge decision record, which gives a single judge
-    1.0.
+    Never used for bands. Source: the multi-judge decision record, where one judge has 1.0.
     """
     return closeness_of(only(one_panel(scores).variance))
 
@@ -146,11 +140,9 @@ class Outliers(StrEnum):
 
 def sigma(scores: Sequence[float], k: float = 2.0) -> float:
     """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean."""
-    if len(scores) < 2:
-        return _mean(scores)
-    middle = _mean(scores)
-    spread = stdev(scores)
-    return _mean([one for one in scores if abs(one - middle) <= k * spread + SLACK])
+    middle = fmean(scores)
+    reach = k * stdev(scores) + SLACK if len(scores) > 1 else math.inf
+    return fmean(one for one in scores if abs(one - middle) <= reach)
 
 
 def tukey(scores: Sequence[float], fence: float = 1.5) -> float:
@@ -159,10 +151,10 @@ def tukey(scores: Sequence[float], fence: float = 1.5) -> float:
     Quartiles are interpolated linearly, as by default in numpy and R (type 7). Source: Tukey 1977.
     """
     if len(scores) < 2:
-        return _mean(scores)
+        return fmean(scores)
     low, _, high = quantiles(scores, n=4, method="inclusive")
     reach = fence * (high - low) + SLACK
-    return _mean([one for one in scores if low - reach <= one <= high + reach])
+    return fmean(one for one in scores if low - reach <= one <= high + reach)
 
 
 def winsorised(scores: Sequence[float]) -> float:
@@ -170,7 +162,7 @@ def winsorised(scores: Sequence[float]) -> float:
     ranked = sorted(scores)
     cut = trim_count(len(scores))
     kept = ranked[cut : len(ranked) - cut]
-    return _mean([kept[0]] * cut + kept + [kept[-1]] * cut)
+    return fmean([kept[0]] * cut + kept + [kept[-1]] * cut)
 
 
 VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
@@ -178,10 +170,6 @@ VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
     Outliers.TUKEY: tukey,
     Outliers.WINSORISED: winsorised,
 }
-
-
-def _mean(scores: Sequence[float]) -> float:
-    return math.fsum(scores) / len(scores)
 
 
 class Scores:
@@ -201,12 +189,9 @@ class Scores:
         """Return the panel score of a rule on scores; the mean for any other rule."""
         if strategy is Strategy.TRIMMED_MEAN:
             return self.trimmed(self.cuts(fraction, rounding))
-        if strategy is Strategy.WEIGHTED_AVERAGE:
-            return self.weighted
-        if strategy in {Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}:
-            found: Floats = getattr(self, strategy)
-            return found
-        return self.mean
+        own = {Strategy.WEIGHTED_AVERAGE, Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}
+        found: Floats = getattr(self, strategy if strategy in own else "mean")
+        return found
 
     @cached_property
     def mean(self) -> Floats:
@@ -215,14 +200,9 @@ class Scores:
     @cached_property
     def median(self) -> Floats:
         """The median; for an even number of scores, the mean of the two in the middle."""
-
-        def middle(block: Floats) -> Floats:
-            ordered = np.sort(block, axis=0)
-            half, odd = divmod(len(ordered), 2)
-            found: Floats = ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2
-            return found
-
-        return self._by_count(middle)
+        return self._by_count(
+            lambda block: np.sort(block, axis=0)[[(len(block) - 1) // 2, len(block) // 2]].mean(0)
+        )
 
     @cached_property
     def lowest(self) -> Floats:
@@ -246,7 +226,7 @@ class Scores:
         return self._by_count(spread)
 
     @cached_property
-    def weighted(self) -> Floats:
+    def weighted_average(self) -> Floats:
         found = np.full(len(self.count), np.nan)
         for here in parts(len(found)):
             weights = self._weights[:, here]
@@ -335,7 +315,7 @@ def weighted_average(
     for score, weight in zip(scores, weights, strict=True):
         if score is not None and weight is not None:
             values.weight("a weight", weight)
-    return only(one_panel(scores, weights).weighted)
+    return only(one_panel(scores, weights).weighted_average)
 
 
 def trim(
@@ -344,21 +324,20 @@ def trim(
     rounding: Rounding | str = Rounding.DOWN,
 ) -> Trim:
     """Drop the lowest and highest scores by (score, seat); ``None`` is a seat without a score."""
-    return trim_of(one_panel(scores), fraction, rounding_named(rounding))
+    return trim_of(one_panel(scores), fraction, rounding)
 
 
-def trim_of(panel: Scores, fraction: float, rounding: Rounding) -> Trim:
-    """Return the seats that a trim leaves out of one panel."""
-    cut = panel.cuts(np.array([fraction]), np.array([ROUNDINGS.index(rounding)]))
-    ends = panel.ends(cut)
+def trim_of(panel: Scores, fraction: float, rounding: Rounding | str) -> Trim:
+    cut = trim_count(int(panel.count[0]), fraction, rounding)
+    ends = panel.ends(np.array([cut]))
     scores = panel.scores[:, 0].tolist()
     low, high = (
         tuple(sorted(np.flatnonzero(end[:, 0]).tolist(), key=lambda seat: (scores[seat], seat)))
         for end in ends
     )
-    kept = {scores[seat] for seat in np.flatnonzero(~(ends[0] | ends[1])[:, 0])}
+    kept = {score for seat, score in enumerate(scores) if seat not in (*low, *high)}
     tied = frozenset(seat for seat in (*low, *high) if scores[seat] in kept)
-    return Trim(fraction, rounding, int(cut[0]), low, high, tied)
+    return Trim(fraction, Rounding(rounding), cut, low, high, tied)
 
 
 def trimmed_mean(
@@ -368,5 +347,5 @@ def trimmed_mean(
 ) -> float | None:
     """Trim the scores and return the mean of those kept; ``None`` without a score."""
     panel = one_panel(scores)
-    cut = trim_of(panel, fraction, rounding_named(rounding)).per_side
+    cut = trim_count(int(panel.count[0]), fraction, rounding)
     return only(panel.trimmed(np.array([cut])))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.report_model import VerdictModel
@@ -30,9 +30,9 @@ class Case(Struct, frozen=True):
     alternative: str | None = None
     rubric: str | None = None
     reference: str | tuple[str, ...] | None = None
-    generator: Generator = field(default_factory=Generator)
+    generator: Generator = Generator()
     tags: tuple[str, ...] = ()
-    context: Mapping[str, str] = field(default_factory=dict)
+    context: Mapping[str, str] = {}
     """The texts of further template slots, by slot name."""
     checks: tuple[Check, ...] = ()
     test: str | None = None
@@ -46,19 +46,17 @@ class Case(Struct, frozen=True):
             "input": self.input,
             "output": self.output,
             "alternative": self.alternative,
-            "reference": self.reference_text,
+            "reference": reference_text(self),
             "rubric": self.rubric or rubric,
         }
         return {**self.context, **{name: text or "" for name, text in own.items()}}
 
-    @property
-    def reference_text(self) -> str | None:
-        if self.reference is None or isinstance(self.reference, str):
-            return self.reference
-        return "\n".join(self.reference)
-
     def under(self, rubric: str | None) -> "Case":
         return self if self.rubric else replace(self, rubric=rubric)
+
+
+def reference_text(case: Case) -> str | None:
+    return "\n".join(case.reference) if isinstance(case.reference, tuple) else case.reference
 
 
 def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
@@ -66,9 +64,10 @@ def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
 
     ``generator`` fills in the model and the vendor that the verdict does not state.
     """
-    stated = body.get("generator") or {}
+    said = body.get("generator") or {}
     known = generator or Generator()
     reference = body.get("reference")
+    case = body["case"]
     return Case(
         id=body["id"],
         output=body.get("output") or "",
@@ -76,14 +75,12 @@ def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
         alternative=body.get("alternative"),
         rubric=body.get("rubric"),
         reference=tuple(reference) if isinstance(reference, list) else reference,
-        generator=Generator(
-            stated.get("model") or known.model, stated.get("vendor") or known.vendor
-        ),
-        tags=tuple(body["case"].get("tags") or ()),
+        generator=Generator(said.get("model") or known.model, said.get("vendor") or known.vendor),
+        tags=tuple(case.get("tags") or ()),
         context=_context(body),
-        test=body["case"]["test"],
-        dimension=body["case"].get("dimension"),
-        subject=body["case"].get("subject"),
+        test=case["test"],
+        dimension=case.get("dimension"),
+        subject=case.get("subject"),
     )
 
 
@@ -129,7 +126,7 @@ def _context(body: Mapping[str, Any]) -> dict[str, str]:
 def case_key(case: Case) -> str:
     """Serialise the content of a case as JSON, so that equal cases are recognised on disk."""
     content = [
-        case.id, case.output, case.input, case.alternative, case.rubric, case.reference_text,
+        case.id, case.output, case.input, case.alternative, case.rubric, reference_text(case),
         sorted(case.context.items()),
     ]  # fmt: skip
     return json.dumps(content, ensure_ascii=True)
@@ -152,7 +149,5 @@ class CheckResult(Struct, frozen=True):
     @property
     def body(self) -> CanonicalCheck:
         """The check result as a canonical verdict writes it."""
-        stated: CanonicalCheck = {"name": self.name, "pass": self.passed}
-        if self.reason is not None:
-            stated["reason"] = self.reason
-        return stated
+        reason = {} if self.reason is None else {"reason": self.reason}
+        return {"name": self.name, "pass": self.passed, **reason}

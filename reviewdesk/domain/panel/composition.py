@@ -53,20 +53,12 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
     return Breakdown(seats, 0, None) if strategy in _BROKEN_BY_ONE else None
 
 
-FEWEST_JURORS = 5
-FEWEST_FAMILIES = 3
-
 ITEM_BYTES = 4000
 """The bytes of the case that costs assume: about 600 words with rubric, input and response."""
-
-_BYTES_PER_TOKEN = 4
 _ANSWER_TOKENS = 300
 """The tokens of a typical reply: two or three sentences in JSON."""
-
 _THOUGHT_TOKENS = 1000
 """The tokens that a thinking model is assumed to spend on a case before it replies."""
-
-_NONCE = "0" * 32
 
 
 class PanelPlace(Struct, frozen=True):
@@ -157,19 +149,21 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
     for juror in jurors:
         if juror.price is None:
             return None
-        prompt = render(juror.system_prompt, juror.prompt, dict.fromkeys(CASE_SLOTS, "x"), _NONCE)
+        slots = dict.fromkeys(CASE_SLOTS, "x")
+        prompt = render(juror.system_prompt, juror.prompt, slots, "0" * 32)
         sent = ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
         worst.append(juror.price.cost(sent, juror.max_tokens))
         thoughts = _THOUGHT_TOKENS if thinks(juror.model, juror.extra) else 0
         answer = min(_ANSWER_TOKENS + thoughts, juror.max_tokens)
-        typical.append(juror.price.cost(-(-sent // _BYTES_PER_TOKEN), answer))
+        # A token has about four bytes.
+        typical.append(juror.price.cost(-(-sent // 4), answer))
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
 
 
 def _panel_warnings(spec: PanelSpec, families: Sequence[str]) -> Iterator[str]:
-    if len(spec.jurors) < FEWEST_JURORS:
+    if len(spec.jurors) < 5:
         yield f"{_plural(len(spec.jurors), 'juror')}: under five, a single one weighs a lot"
-    if len(families) < FEWEST_FAMILIES:
+    if len(families) < 3:
         named = f" ({', '.join(sorted(families))})" if families else ""
         text = f"{_plural(len(families), 'known family', 'known families')}{named}: "
         yield f"{text}under three, jurors may be wrong together"
@@ -188,13 +182,11 @@ def _panel_warnings(spec: PanelSpec, families: Sequence[str]) -> Iterator[str]:
 
 
 def _generator_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
-    if generator.model is None and generator.vendor is None:
-        return
     own = family(generator.model, generator.vendor)
     kin = [one.juror.name for one in seats if own and one.family and one.family.name == own.name]
-    if own is None:
+    if own is None and generator != Generator():
         yield "the generator's family is not known, so jurors cannot be compared with it"
-    elif kin:
+    elif own and kin:
         yield f"of the generator's own family ({own.name}): {', '.join(kin)}"
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from msgspec.structs import asdict
+
 from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.values import LABEL_FACTS
 from reviewdesk.domain.verdict import Verdict, canonical_json, own_facts
@@ -15,8 +17,7 @@ JUROR_META = ("reasoning", "extra", "samples", "order")
 
 Panels had ``reasoning`` and ``rounds`` in 2026; the hashes of their verdicts still verify.
 """
-ANSWERING_KEYS = ("failed_jurors", "min_answered")
-"""The keys for missing answers; each counts only if it is set."""
+
 ASKING_KEYS = ("stop_when_decided", "swap", "rounds")
 """The keys for how jurors are asked; each counts only if it is set and not the default."""
 RULE_KEYS = ("strategy", "trim_fraction", "rounding", "threshold", "quorum", "rubric_sha256")
@@ -42,11 +43,10 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
         own = juror.get("meta") or {}
         asked = {key: own[key] for key in JUROR_META if own.get(key) is not None}
         seats.append({key: _plain(juror.get(key)) for key in JUROR_KEYS} | asked)
-    rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
-    if (share := own_share(rule.get("supermajority"))) is not None:
-        rule_part["supermajority"] = share
-    keys = (*ANSWERING_KEYS, *ASKING_KEYS, *LABEL_FACTS)
-    rule_part |= {key: value for key in keys if (value := rule.get(key))}
+    own_rule = {**rule, "supermajority": own_share(rule.get("supermajority"))}
+    rule_part = {key: _plain(rule.get(key)) for key in RULE_KEYS}
+    keys = ("supermajority", "failed_jurors", "min_answered", *ASKING_KEYS, *LABEL_FACTS)
+    rule_part |= {key: value for key in keys if (value := own_rule.get(key))}
     return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
 
 
@@ -55,25 +55,20 @@ def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
 
     The keys ``without`` are left out as if they were not set.
     """
-    policy = verdict.policy
     fraction = verdict.trim.fraction
     rule = {
-        **{
-            name: None if name in verdict.set_by_you else getattr(policy, name)
-            for name in ("strategy", "threshold", "quorum")
-        },
-        "trim_fraction": policy.trim_fraction if fraction is None else fraction,
+        **asdict(verdict.policy),
+        **({} if fraction is None else {"trim_fraction": fraction}),
         "rounding": verdict.trim.rounding,
         "rubric_sha256": text_hash(verdict.text("rubric")),
-        "supermajority": policy.supermajority,
-        "failed_jurors": policy.failed_jurors,
-        "min_answered": policy.min_answered,
         **{key: own_facts(verdict.body).get(key) for key in (*ASKING_KEYS, *LABEL_FACTS)},
     }
-    bodies = verdict.body["jurors"]
-    weighed = zip(verdict.ballots, bodies, strict=True)
-    jurors = [{**body, "weight": ballot.weight} for ballot, body in weighed]
-    return panel_hash(jurors, {key: value for key, value in rule.items() if key not in without})
+    left_out = (*verdict.set_by_you, *without)
+    jurors = [
+        {**body, "weight": ballot.weight}
+        for ballot, body in zip(verdict.ballots, verdict.body["jurors"], strict=True)
+    ]
+    return panel_hash(jurors, {key: value for key, value in rule.items() if key not in left_out})
 
 
 def panel_hash_status(verdict: Verdict) -> HashStatus | None:

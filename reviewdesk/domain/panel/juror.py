@@ -185,25 +185,22 @@ _THINKING_KEYS = ("reasoning_effort", "thinking", "reasoning")
 _OFF = ("none", "disabled", "between_tools", False)
 
 _CLAUDE_5 = r"claude-(?:(?:opus|sonnet|haiku)-5|fable|mythos)"
-_CLAUDE_WITHOUT_BUDGET = re.compile(rf"{_CLAUDE_5}|claude-opus-4[.-][78]")
-_OPENAI_THINKS = re.compile(
-    r"(?:o[134](?:-|$)|gpt-5(?:-(?:mini|nano|pro))?(?:-\d|$)|gpt-5\.[5-9]|gpt-[6-9])"
+_NO_TEMPERATURE = re.compile(
+    rf"{_CLAUDE_5}|claude-opus-4[.-][78]|gemini-(?:3\.5-flash-lite|3\.[6-9]|[4-9])"
 )
 _OPENAI = re.compile(r"gpt-(?!oss)|o[134](?:-|$)")
-_DEEPSEEK_THINKS = re.compile(r"deepseek-(?:v4|flash|reasoner|r1)")
-_GEMINI_WITHOUT_TEMPERATURE = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|[4-9])")
-_OTHERS_THINK = re.compile(
-    rf"{_CLAUDE_5}|gemini-(?:2\.5-pro|2\.5-flash(?!-lite)|[3-9])|gpt-oss|magistral|qwen3|kimi-k2-th"
-    r"|grok-(?:3-mini|4(?!.*non-reasoning))"
+_THINKS = re.compile(
+    rf"{_CLAUDE_5}|o[134](?:-|$)|gpt-5(?:-(?:mini|nano|pro))?(?:-\d|$)|gpt-5\.[5-9]|gpt-[6-9]"
+    r"|deepseek-(?:v4|flash|reasoner|r1)|gemini-(?:2\.5-pro|2\.5-flash(?!-lite)|[3-9])|gpt-oss"
+    r"|magistral|qwen3|kimi-k2-th|grok-(?:3-mini|4(?!.*non-reasoning))"
 )
 
 
 def reserved_key(extra: Mapping[str, Any]) -> str | None:
     """Return a key that ``extra`` sets although only the program may write it, or ``None``."""
     output = extra.get("output_config")
-    if isinstance(output, Mapping) and "format" in output:
-        return "output_config"
-    return min(_RESERVED_KEYS & extra.keys(), default=None)
+    formed = isinstance(output, Mapping) and "format" in output
+    return "output_config" if formed else min(_RESERVED_KEYS & extra.keys(), default=None)
 
 
 def told_to_think(extra: Mapping[str, Any]) -> bool | None:
@@ -218,10 +215,7 @@ def told_to_think(extra: Mapping[str, Any]) -> bool | None:
 def thinks(model: str, extra: Mapping[str, Any]) -> bool:
     """Return True if a model thinks before it answers, by itself or as its settings say."""
     told = told_to_think(extra)
-    if told is not None:
-        return told
-    bare = _bare(model)
-    return any(known.match(bare) for known in (_OPENAI_THINKS, _DEEPSEEK_THINKS, _OTHERS_THINK))
+    return bool(_THINKS.match(_bare(model))) if told is None else told
 
 
 def default_max_tokens(model: str, extra: Mapping[str, Any]) -> int:
@@ -308,13 +302,11 @@ class Juror:
     def acting_temperature(self) -> float | None:
         """The temperature; ``None`` if the model is known to ignore or refuse one."""
         bare = _bare(self.model)
-        refuses = False
-        if _CLAUDE_WITHOUT_BUDGET.match(bare) or _GEMINI_WITHOUT_TEMPERATURE.match(bare):
-            refuses = True
-        elif bare.startswith("claude"):
-            refuses = bool(told_to_think(self.extra))
+        refuses = bool(_NO_TEMPERATURE.match(bare))
+        if bare.startswith("claude"):
+            refuses |= bool(told_to_think(self.extra))
         elif self.vendor == "deepseek" or _OPENAI.match(bare):
-            refuses = thinks(self.model, self.extra)
+            refuses |= thinks(self.model, self.extra)
         return None if refuses else self.temperature
 
     @property
@@ -341,8 +333,7 @@ def seat_body(juror: Juror) -> CanonicalBallot:
         "not_applied": None if juror.temperature == juror.acting_temperature else ["temperature"],
     }
     own = {"samples": None if juror.samples == 1 else juror.samples, "order": juror.order}
-    if asked := {**juror.options, **without_nulls(own)}:
-        body["meta"] = asked
+    body["meta"] = {**juror.options, **without_nulls(own)} or None
     return without_nulls(body)
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -67,9 +66,8 @@ class Rerun(Struct, frozen=True):
     @property
     def kept_its_panel(self) -> bool | None:
         """Whether the panel that answered is the committed one; ``None`` if a hash is missing."""
-        if self.committed is None or self.panel_hash is None:
-            return None
-        return self.committed == self.panel_hash
+        known = self.committed is not None and self.panel_hash is not None
+        return self.committed == self.panel_hash if known else None
 
 
 class Change(Struct, frozen=True):
@@ -84,15 +82,12 @@ class Change(Struct, frozen=True):
     @property
     def moved(self) -> float | None:
         """The change of the juror's score; ``None`` unless it gave one both times."""
-        if self.before is None or self.after is None:
-            return None
-        if self.before.score is None or self.after.score is None:
-            return None
-        return self.after.score - self.before.score
+        one, two = (cast.score if cast else None for cast in (self.before, self.after))
+        return None if one is None or two is None else two - one
 
     @property
     def voted(self) -> bool:
-        return all(cast is not None and cast.vote is not None for cast in (self.before, self.after))
+        return all(cast and cast.vote is not None for cast in (self.before, self.after))
 
     @property
     def flipped(self) -> bool:
@@ -129,9 +124,8 @@ def flipped(before: Decision | None, after: Decision | None) -> bool:
 
 
 def correct(decision: Decision | None, truth: str | None) -> bool | None:
-    if decision not in _DECIDED or truth not in {"pass", "fail"}:
-        return None
-    return decision == truth
+    known = decision in _DECIDED and truth in _DECIDED
+    return decision == truth if known else None
 
 
 class FlipRate(Struct, frozen=True):
@@ -151,13 +145,15 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
     A juror counts only where it was asked again and voted both times.
     """
-    asked = Counter[str]()
-    flips = Counter[str]()
-    for verdict, reruns in pairs:
-        for change in chain.from_iterable(changes(verdict, rerun) for rerun in reruns):
-            if change.asked and change.voted:
-                asked[change.juror] += 1
-                flips[change.juror] += change.flipped
+    found = [
+        change
+        for verdict, reruns in pairs
+        for rerun in reruns
+        for change in changes(verdict, rerun)
+        if change.asked and change.voted
+    ]
+    flips = Counter(one.juror for one in found if one.flipped)
+    asked = Counter(one.juror for one in found)
     return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
 
 
@@ -286,15 +282,14 @@ def stopped_after(came: int, asked: int) -> str:
 
 
 def outcome(item: Item, made: Rerun) -> RerunResult:
-    asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
-    stopped_names = {
+    asked = {one.juror for one in changes(item.verdict, made) if one.asked and one.after}
+    missing = asked.intersection(made.verdict.missing)
+    failed = missing.difference(
         one["id"]
         for one in made.verdict.body["jurors"]
         if made.stopped and (one.get("error") or {}).get("type") == "stopped"
-    }
-    missing_names = set(made.verdict.missing)
-    failed = sum(name in missing_names and name not in stopped_names for name in asked)
-    answered = sum(name not in missing_names for name in asked)
-    before = item.assessment.decision
-    after = made.assessment.decision
-    return RerunResult(before, after, len(asked), answered, failed, made.stopped)
+    )
+    return RerunResult(
+        item.assessment.decision, made.assessment.decision, len(asked), len(asked - missing),
+        len(failed), made.stopped,
+    )  # fmt: skip

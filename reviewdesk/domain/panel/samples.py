@@ -6,7 +6,7 @@ panels that had two rounds also state ``round``, and the last one decided.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -45,19 +45,20 @@ def one_ballot(
     If a pair was shown in both orders, both orders must give the same vote, or the juror
     abstains; if one order has no answer, the ballot has failed.
     """
-    orders = [
-        [one for one in samples if bool(one.get("swapped")) is swapped] for swapped in (False, True)
-    ]
-    answered = [[one for one in order if not _failed(one)] for order in orders if order]
-    if not all(answered):
+    orders: dict[bool, list[CanonicalBallot]] = {}
+    for one in samples:
+        answered = orders.setdefault(bool(one.get("swapped")), [])
+        answered += [] if _failed(one) else [one]
+    if all(orders.values()):
+        made = _agreed([*orders.values()], threshold, labels=labels)
+    else:
         first = next(one for one in samples if _failed(one))
         made = {key: value for key, value in first.items() if key != "swapped"}
-    else:
-        made = _agreed(answered, threshold, labels=labels)
     made |= summed(samples)
     if unapplied := sorted({name for one in samples for name in one.get("not_applied") or ()}):
         made["not_applied"] = unapplied
-    made |= {"meta": meta} if (meta := {**(seat.get("meta") or {})}) else {}
+    if seat.get("meta"):
+        made["meta"] = seat["meta"]
     return {**seat, **made, "samples": [sample(one) for one in samples]}
 
 
@@ -108,9 +109,7 @@ def _agreed(
         made["pass"] = won
     elif "pass" in first:
         made["pass"] = first["pass"]
-    if won is None:
-        made["score"] = None
-    return made
+    return made if won is not None else made | {"score": None}
 
 
 def majority(choices: Sequence[Choice]) -> Choice:
@@ -146,13 +145,13 @@ def answers(ballot: CanonicalBallot) -> list[Free]:
     ]
 
 
-def _groups(ballot: CanonicalBallot) -> Iterator[tuple[tuple[int, bool], list[Free]]]:
+def _groups(ballot: CanonicalBallot) -> dict[tuple[int, bool], list[Free]]:
     found: dict[tuple[int, bool], list[Free]] = {}
     for one in answers(ballot):
         if not _failed(one):
             question = one.get("round", 1), bool(one.get("swapped"))
             found.setdefault(question, []).append(one)
-    yield from found.items()
+    return found
 
 
 def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
@@ -161,14 +160,11 @@ def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
     The ratio is the juror's flip rate: how often two answers to the same question differ.
     Answers in different rounds or orders are not answers to the same question.
     """
-    differing = count = 0
-    for _, group in _groups(ballot):
+    pairs: list[tuple[Choice, Choice]] = []
+    for group in _groups(ballot).values():
         labels = all(each.get("label") and each.get("score") is None for each in group)
-        said = [choice(each, threshold, labels=labels) for each in group]
-        for one, two in combinations(said, 2):
-            differing += one != two
-            count += 1
-    return differing, count
+        pairs += combinations([choice(each, threshold, labels=labels) for each in group], 2)
+    return sum(one != two for one, two in pairs), len(pairs)
 
 
 def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Choice]:
@@ -176,7 +172,7 @@ def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Cho
     last = ballot.get("round") or 1
     return {
         swapped: majority([choice(one, threshold) for one in group])
-        for (asked, swapped), group in _groups(ballot)
+        for (asked, swapped), group in _groups(ballot).items()
         if asked == last
     }
 

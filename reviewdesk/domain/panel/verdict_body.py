@@ -14,8 +14,6 @@ from reviewdesk.domain.verdict import (
     CanonicalCheck,
     CanonicalVerdict,
     Decision,
-    Generator,
-    Policy,
     Status,
     Strategy,
     own_facts,
@@ -53,7 +51,7 @@ def verdict_body(
             "run_id": run_id,
         }
     )
-    verdict = verdict_from_body(body, Policy(), Generator())
+    verdict = verdict_from_body(body)
     found = assess(verdict, escalation_stated=False)
     pair = found.pair
     stopped = found.stopped_early
@@ -96,7 +94,7 @@ def verdict_body(
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
     body = panel.body(case, jurors)
-    return stopping.can_turn(verdict_from_body(body, Policy(), Generator()))
+    return stopping.can_turn(verdict_from_body(body))
 
 
 def passes(
@@ -109,7 +107,7 @@ def passes(
     from reviewdesk.domain.jury.verdicts import verdicts_of
 
     bodies = [panel.body(case.under(panel.rubric), held) for case, held in given]
-    verdicts = [verdict_from_body(body, Policy(), Generator()) for body in bodies]
+    verdicts = [verdict_from_body(body) for body in bodies]
     sides = {Decision.PASS: True, Decision.FAIL: False}
     made = []
     for (case, held), code in zip(given, verdicts_of(verdicts).decision, strict=True):
