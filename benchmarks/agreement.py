@@ -25,7 +25,7 @@ from reviewdesk.domain.stats.alpha import (
     interval_ci,
 )
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
-from reviewdesk.domain.whatif.table import under
+from reviewdesk.domain.whatif import under
 
 SEATS, THRESHOLD, QUORUM, FRACTION, MISSING = 5, 0.6, 0.6, 0.2, 0.03
 
@@ -77,8 +77,7 @@ def _once(work: Callable[[], object]) -> float:
 
 def figures(found: Columns) -> dict[str, Callable[[], object]]:
     """What is timed, by name; each starts from the bare columns."""
-    from reviewdesk.domain.whatif.policies import Variant
-    from reviewdesk.domain.whatif.table import Panels
+    from reviewdesk.domain.whatif import Panels, Variant
 
     scores = found.scores.T
     votes: npt.NDArray[np.float64] = np.where(found.votes == NOTHING, np.nan, found.votes).T

@@ -46,7 +46,7 @@ NUMPY = {
     "domain/stats/dense.py",
     "domain/stats/reliability.py",
     "domain/labels/answers.py",
-    "domain/whatif/table.py",
+    "domain/whatif.py",
 }
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""
 SCREEN = {"textual", "rich"}

@@ -22,8 +22,7 @@ from reviewdesk.desk.review import filters
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alpha import AlphaState
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.whatif.policies import Variant
-from reviewdesk.domain.whatif.table import Panels, under
+from reviewdesk.domain.whatif import Panels, Variant, under
 from reviewdesk.store import events, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent

@@ -220,7 +220,7 @@ def whatif(
     jurors could move each rule. A changed threshold also changes how jurors' scores vote.
     """
     from reviewdesk.desk.figures.whatif import variants_of, what_if, what_if_item
-    from reviewdesk.domain.whatif.table import attacks
+    from reviewdesk.domain.whatif import attacks
     from reviewdesk.views import whatif as views
     from reviewdesk.views.json import figures
 

@@ -21,7 +21,7 @@ from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.calibration_page import band, edges, place
 from reviewdesk.domain.stats.figures import Fit, Target
-from reviewdesk.domain.whatif.policies import WhatIfTable
+from reviewdesk.domain.whatif import WhatIfTable
 from reviewdesk.errors import UsageError
 from reviewdesk.views import verdict
 from reviewdesk.views.calibration import calibration, reliability

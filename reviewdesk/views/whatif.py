@@ -5,18 +5,19 @@ from collections.abc import Callable, Sequence
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Rounding
-from reviewdesk.domain.whatif.policies import (
+from reviewdesk.domain.whatif import (
     MOST_LEFT_OUT,
+    Attack,
     Group,
     PolicyResult,
     Result,
     Variant,
     WhatIfTable,
+    outcomes,
     settings,
     whole,
     written,
 )
-from reviewdesk.domain.whatif.table import Attack, outcomes
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,

@@ -52,7 +52,7 @@ from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange, Unani
 from reviewdesk.domain.stats.calibration_page import WorstSegment
 from reviewdesk.domain.stats.figures import Estimate, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.domain.whatif.table import attacks
+from reviewdesk.domain.whatif import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import improve, whatif

@@ -10,7 +10,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Rounding
-from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.domain.whatif import Variant
 from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import whatif
 from reviewdesk.views.document import Document

@@ -5,20 +5,11 @@ from collections.abc import Sequence
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.figures.calibration import labelled_rows, panels
 from reviewdesk.desk.options import quorum_of, share_of, strategy_of
-from reviewdesk.domain import values
+from reviewdesk.domain import values, whatif
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Rounding, Strategy
-from reviewdesk.domain.whatif import table
-from reviewdesk.domain.whatif.policies import (
-    PolicyResult,
-    Variant,
-    WhatIfTable,
-    combined,
-    most_seated,
-    outliers,
-    whole,
-)
+from reviewdesk.domain.whatif import PolicyResult, Variant, WhatIfTable
 from reviewdesk.errors import UsageError
 from reviewdesk.store import runs
 from reviewdesk.store.connect import reading
@@ -33,15 +24,15 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     if archive is None:
         known = None
         names = columns.names
-        standing = table.as_it_stands(columns)
-        busiest = table.busiest(columns)
+        standing = whatif.as_it_stands(columns)
+        busiest = whatif.busiest(columns)
     else:
         known = {one.variant: one for one in archive.policies}
         names = tuple(archive.jurors)
         standing = archive.standing
-        busiest = most_seated({name: one.seats for name, one in archive.jurors.items()})
+        busiest = whatif.most_seated({name: one.seats for name, one in archive.jurors.items()})
     if variants is None:
-        variants = whole(busiest)
+        variants = whatif.whole(busiest)
     known_jurors(names, variants, run.name)
     missing = [] if known is None else [one for one in variants if one not in known]
     if missing:
@@ -53,9 +44,9 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     return WhatIfTable(
         verdicts=standing.verdicts,
         design=found.design,
-        standing=table.result(standing, found.headline, found.confidence_source),
-        rows=table.results(
-            columns, variants, table.truths(columns, made.labelled, made.figures), known
+        standing=whatif.result(standing, found.headline, found.confidence_source),
+        rows=whatif.results(
+            columns, variants, whatif.truths(columns, made.labelled, made.figures), known
         ),
         jurors=len(names),
     )
@@ -79,7 +70,7 @@ def variants_of(
         return None
     for share in supermajority:
         values.supermajority("--supermajority", share)
-    return combined(
+    return whatif.combined(
         [Strategy(strategy_of(one)) for one in strategy],
         [share_of("--trim", one, "a trim fraction", below=0.5) for one in trim],
         [values.member(Rounding, one, "--rounding: there is no") for one in rounding],
@@ -102,7 +93,7 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
     """Return one verdict as it stands, then under ``variants``, by default under all rules."""
     names = seat_names([ballot.id for ballot in item.verdict.ballots])
     if variants is None:
-        variants = (*whole(names), *outliers())
+        variants = (*whatif.whole(names), *whatif.outliers())
     known_jurors(names, variants, item.verdict.id)
     standing = PolicyResult(Variant(), item.assessment.score, item.assessment.decision)
-    return (standing, *table.outcomes(item.verdict, variants))
+    return (standing, *whatif.outcomes(item.verdict, variants))

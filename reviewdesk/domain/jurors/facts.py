@@ -79,10 +79,8 @@ def confusion(found: Sequence[Voted], *, drawn: bool = False) -> Cells:
     """Return a rater's confusion over its labelled votes, or weighted by the draw over the run."""
     total = Cells()
     for one in found:
-        if not drawn:
-            total = total.plus(one.labelled)
-        elif one.counted.n:
-            total = total.plus(one.counted, one.size / one.counted.n)
+        weight = one.size / one.counted.n if one.counted.n else 0.0
+        total = total.plus(one.counted, weight) if drawn else total.plus(one.labelled)
     return total
 
 
@@ -138,33 +136,30 @@ def paired(
     squares. A cell without a label counts as lost at the lower end, as gained at the upper end, and
     leaves no estimate. Source: Zou and Donner 2008; Tango 1998.
     """
-    # At the lower and the upper end: the difference, the shares of items gained and lost, and the
-    # squared distance.
-    middle = [0.0, 0.0]
-    gained = [0.0, 0.0]
-    lost = [0.0, 0.0]
-    squares = [0.0, 0.0]
     cells = [one for one in apart if one.size]
+    merged = []
     for cell in merge_cells(cells):
-        share = cell.size / items
         part = cell.part
         if target is Target.ITEMS:
             part = replace(part, size=part.size * 1_000_000)
-        for at, end in enumerate(midp_interval(part, z)):
-            right = cell.right / cell.labelled if cell.labelled else end
-            middle[at] += share * (cell.least + (cell.most - cell.least) * right)
-            gained[at] += share * right * cell.most
-            lost[at] -= share * (1 - right) * cell.least
-            squares[at] += (share * (cell.most - cell.least) * (right - end)) ** 2
+        merged.append((cell, midp_interval(part, z)))
     ends = []
     for at, side in enumerate((-1, 1)):
+        middle = gained = lost = square = 0.0
+        for cell, interval in merged:
+            share = cell.size / items
+            right = cell.right / cell.labelled if cell.labelled else interval[at]
+            middle += share * (cell.least + (cell.most - cell.least) * right)
+            gained += share * right * cell.most
+            lost -= share * (1 - right) * cell.least
+            square += (share * (cell.most - cell.least) * (right - interval[at])) ** 2
         if sampled:
-            outer = tango(gained[at] * items, lost[at] * items, items, -side * z)
-            squares[at] += (middle[at] - outer) ** 2
-        ends.append(middle[at] + side * math.sqrt(squares[at]) if items else float(side))
-    known = items and all(one.labelled for one in merge_cells(cells))
+            outer = tango(gained * items, lost * items, items, -side * z)
+            square += (middle - outer) ** 2
+        ends.append(middle + side * math.sqrt(square) if items else float(side))
+    known = items and all(cell.labelled for cell, _ in merged)
     return Difference(
-        estimate=middle[0] if known else None,
+        estimate=middle if known else None,
         low=max(ends[0], -1.0),
         high=min(ends[1], 1.0),
         to=to,
@@ -172,9 +167,6 @@ def paired(
         apart=sum(one.size for one in cells),
         labelled=sum(one.labelled for one in cells),
     )
-
-
-_SUMMED = ("size", "labelled", "right")
 
 
 def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
@@ -190,7 +182,8 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
         if max(rates) - min(rates) > ALIKE * max(rates):
             made += mine
             continue
-        sums = {name: sum(getattr(one, name) for one in mine) for name in _SUMMED}
+        names = ("size", "labelled", "right")
+        sums = {name: sum(getattr(one, name) for one in mine) for name in names}
         made.append(replace(mine[0], **sums, rate=max(rates)))
     return made
 
@@ -232,10 +225,9 @@ class JurorCounts(Struct, frozen=True):
 def trim_named(body: CanonicalVerdict) -> set[int] | None:
     """Return the seats that the report itself says were trimmed; ``None`` if it states no trim."""
     stated = stated_trim(body)
-    if stated.low is None:
-        return None
-    named = {*stated.low, *(stated.high or ())}
-    return {seat for seat, juror in enumerate(body["jurors"]) if juror["id"] in named}
+    named = {*(stated.low or ()), *(stated.high or ())}
+    seats = {seat for seat, juror in enumerate(body["jurors"]) if juror["id"] in named}
+    return None if stated.low is None else seats
 
 
 def share_of(k: int, n: int) -> Estimate:
@@ -357,8 +349,8 @@ class JurorFacts(Struct, frozen=True):
         observed = self.observed.estimate
         if observed is None or not self.counts.votes:
             return None, None
-        hit, reject = (self.rate(name).estimate or 0.0 for name in ("sensitivity", "specificity"))
-        return rogan_gladen(observed, hit, reject)
+        names = ("sensitivity", "specificity")
+        return rogan_gladen(observed, *(self.rate(name).estimate or 0.0 for name in names))
 
     def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
         """Return a rate that may be quoted, with its ends for all verdicts on which it voted.
@@ -387,11 +379,8 @@ class Alike(Struct, frozen=True):
     @property
     def expected(self) -> float | None:
         """The share of equal votes of independent jurors of these pass rates."""
-        if not self.n:
-            return None
-        p = self.first_passes / self.n
-        q = self.second_passes / self.n
-        return p * q + (1 - p) * (1 - q)
+        p, q = (passes / max(self.n, 1) for passes in (self.first_passes, self.second_passes))
+        return p * q + (1 - p) * (1 - q) if self.n else None
 
 
 class JurorPair(Struct, frozen=True):

@@ -20,9 +20,9 @@ from reviewdesk.domain.verdict import Decision
 
 Cell = tuple[Decision | None, Decision | None, Truth | None]
 """The decisions of the first and the second panel on an item, and the item's label."""
-_DECIDED: dict[Decision | None, Truth] = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
-"""The decisions that are right or wrong, each with the label that makes it right."""
-_KNOWN = frozenset(_DECIDED.values())
+_DECIDED = frozenset({Decision.PASS, Decision.FAIL})
+"""The decisions that are right or wrong; a label of the same word makes one right."""
+_KNOWN = frozenset({Truth.PASS, Truth.FAIL})
 
 
 class ComparedRun(Struct, frozen=True):
@@ -71,7 +71,7 @@ def _sides(cells: Mapping[Cell, int]) -> Counter[tuple[bool, bool]]:
     made = Counter[tuple[bool, bool]]()
     for (one, two, label), n in cells.items():
         if one in _DECIDED and two in _DECIDED and label in _KNOWN:
-            made[_DECIDED[one] is label, _DECIDED[two] is label] += n
+            made[Truth(one) is label, Truth(two) is label] += n
     return made
 
 
@@ -91,7 +91,7 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
         return DrillDown(title, f"{flip} {more}".strip(), count)
 
     def against(cell: Cell) -> bool:
-        return cell[0] in _DECIDED and cell[2] in _KNOWN and _DECIDED[cell[0]] is not cell[2]
+        return cell[0] in _DECIDED and cell[2] in _KNOWN and Truth(cell[0]) is not cell[2]
 
     labelled = (
         group(f"labelled against {first}", "wrong", against),
@@ -112,7 +112,6 @@ def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...
 
 Decisions = tuple[Decision | None, Decision | None]
 """The decisions on an item by the panel of a run and by the panel of the other run."""
-_VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
 
 class CommonItems(Struct, frozen=True):
@@ -132,9 +131,9 @@ class CommonItems(Struct, frozen=True):
         """Arrange both decisions by row; leave out the rows that one panel did not decide."""
         votes, others = np.full((2, len(labels.truth)), NOTHING, np.int8)
         for row, (here, there) in decisions.items():
-            if here in _VOTES and there in _VOTES:
-                votes[row] = _VOTES[here]
-                others[row] = _VOTES[there]
+            if here in _DECIDED and there in _DECIDED:
+                votes[row] = here is Decision.PASS
+                others[row] = there is Decision.PASS
         return CommonItems(name, run_hash, labels, votes, others)
 
     @property
@@ -162,7 +161,7 @@ def compare_panels(
         second=ComparedRun(second.name, second.hash, rated[1]),
         cells=cells,
         items=sum(cells.values()),
-        decided=sum(n for cell, n in cells.items() if set(cell[:2]) <= _DECIDED.keys()),
+        decided=sum(n for cell, n in cells.items() if set(cell[:2]) <= _DECIDED),
         flips=sum(n for cell, n in cells.items() if flipped(cell)),
         labelled=sides.total(),
         both_right=sides[True, True],

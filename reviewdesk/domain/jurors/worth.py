@@ -12,8 +12,7 @@ from reviewdesk.domain.jury.panels import Panels, without
 from reviewdesk.domain.run.columns import Columns, Floats, Small
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.whatif.policies import Variant
-from reviewdesk.domain.whatif.table import under
+from reviewdesk.domain.whatif import Variant, under
 
 RULES = (
     Strategy.QUORUM,
@@ -49,13 +48,11 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
     cast = np.array([votes[name][rows] for name in names])
     wrong = np.where(cast >= 0, cast != labels.truth[rows], np.nan)
     correlation = error_correlation(wrong, weights, labels.stratum[rows], labels.content[rows])
-    priced = costs is not None and all(costs.get(name) for name in names)
-    price = {name: costs[name] if costs is not None and priced else 1.0 for name in names}
+    known = costs or {}
+    priced = all(known.get(name) for name in names)
+    price = {name: known[name] if priced else 1.0 for name in names}
     whole = _decisions(columns, Variant())
-    frontier: list[SubPanel] = []
-    tried = 0
-    if len(names) <= MOST:
-        frontier, tried = _frontier(columns, labels, rows, weights, names, price)
+    frontier, tried = _frontier(columns, labels, rows, weights, price)
     return PanelWorth(
         labels=count,
         jurors=len(names),
@@ -66,7 +63,7 @@ def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = 
             for name in names
             for fewer in [without(columns, name)]
         ),
-        frontier=tuple(frontier),
+        frontier=frontier,
         tried=tried,
         priced=priced,
     )
@@ -149,38 +146,32 @@ def _decisions(columns: Columns, variant: Variant) -> Small:
 
 
 def _frontier(
-    columns: Columns,
-    labels: Labels,
-    rows: np.ndarray,
-    weights: Floats,
-    names: Sequence[str],
-    price: Mapping[str, float],
-) -> tuple[list[SubPanel], int]:
+    columns: Columns, labels: Labels, rows: np.ndarray, weights: Floats, price: Mapping[str, float]
+) -> tuple[tuple[SubPanel, ...], int]:
     """Try every smaller panel with every rule; return those that no other beats, and how many."""
+    if len(price) > MOST:
+        return (), 0
     some, mass = _distinct(columns.at(rows.astype(np.int32)), labels.truth[rows], weights)
     own = panel_votes(columns)
     # A panel that decides less than the run's own is not an alternative to it.
     least = 0.98 * float(weights[own[rows] >= 0].sum())
     candidates: list[tuple[float, float, tuple[str, ...], Strategy]] = []
-    for size in range(1, len(names) + 1):
-        for kept in combinations(names, size):
-            panels = Panels(_only(some, kept))
-            cost = sum(price[name] for name in kept)
-            for rule in RULES:
-                made = under(panels, Variant(rule))
-                vote = panel_votes(replace(some, decision=made.decision))
-                total = float(mass[:, vote >= 0].sum())
-                if total and total >= least:
-                    right = float(mass[0, vote == 0].sum() + mass[1, vote == 1].sum())
-                    candidates.append((cost, -right / total, kept, rule))
+    for kept in (kept for size in range(len(price)) for kept in combinations(price, size + 1)):
+        panels = Panels(_only(some, kept))
+        cost = sum(price[name] for name in kept)
+        for rule in RULES:
+            vote = panel_votes(replace(some, decision=under(panels, Variant(rule)).decision))
+            total = float(mass[:, vote >= 0].sum())
+            if total and total >= least:
+                right = float(mass[0, vote == 0].sum() + mass[1, vote == 1].sum())
+                candidates.append((cost, -right / total, kept, rule))
     best: list[SubPanel] = []
     for cost, wrong, kept, rule in sorted(candidates, key=lambda one: one[:2]):
-        if best and -wrong <= best[-1].accuracy + 1e-12:
-            continue
-        made_ = _decisions(_only(columns, kept), Variant(rule))
-        found = compare("the panel", made_, own, labels)
-        best.append(SubPanel(kept, rule, -wrong, cost, found))
-    return best, len(candidates)
+        if not best or -wrong > best[-1].accuracy + 1e-12:
+            made = _decisions(_only(columns, kept), Variant(rule))
+            found = compare("the panel", made, own, labels)
+            best.append(SubPanel(kept, rule, -wrong, cost, found))
+    return tuple(best), len(candidates)
 
 
 def _distinct(columns: Columns, truth: Small, weights: Floats) -> tuple[Columns, Floats]:

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
+from reviewdesk.domain import whatif
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote_units
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
@@ -17,8 +18,7 @@ from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, Bar, PackedRun
 from reviewdesk.domain.run.window import DERIVED_ESCALATION, Counts, VerdictWindow, WindowReader
 from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.domain.whatif import table
-from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, PolicyCounts, Variant, whole
+from reviewdesk.domain.whatif import MOST_LEFT_OUT, PolicyCounts, Variant, whole
 
 
 def run_measures(
@@ -228,8 +228,8 @@ class StatsCounter:
             alpha=AlphaState.of(columns.scores.T),
             votes=NominalState.of(vote_units(found).T),
             jurors=dict(_jurors(columns)),
-            standing=table.as_it_stands(columns),
-            policies=table.policy_counts(columns, variants),
+            standing=whatif.as_it_stands(columns),
+            policies=whatif.policy_counts(columns, variants),
             decisions={word or NO_DECISION: n for word, n in Counter(decisions).items()},
             breaches=dict(breaches),
             unanimous_scores=int((~np.isnan(mass) & (spread == 0)).sum()),

@@ -19,8 +19,7 @@ from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.whatif.policies import PolicyResult, WhatIfTable
-from reviewdesk.domain.whatif.table import attacks
+from reviewdesk.domain.whatif import PolicyResult, WhatIfTable, attacks
 from reviewdesk.views.comparison import conclusion
 from reviewdesk.views.document import plain as plain_text
 from reviewdesk.views.json.review import shape

@@ -10,7 +10,7 @@ from reviewdesk.desk.figures.whatif import what_if, what_if_item
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant, WhatIfTable
+from reviewdesk.domain.whatif import MOST_LEFT_OUT, Result, Variant, WhatIfTable
 from reviewdesk.errors import UsageError
 from tests.helpers import label_row, load, open_desk, report, verdict
 

@@ -10,8 +10,7 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.audit.trail import remarks
 from reviewdesk.domain.run.window import RunTally, WindowReader
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.policies import whole
-from reviewdesk.domain.whatif.table import outcomes
+from reviewdesk.domain.whatif import outcomes, whole
 from tests.domain.bodies import GRID, bodies, body, juror, panel, read, written
 from tests.domain.whatif.test_bulk import together
 

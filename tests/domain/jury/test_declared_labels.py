@@ -23,8 +23,7 @@ from reviewdesk.domain.verdict import (
     as_juror,
     verdict_from_body,
 )
-from reviewdesk.domain.whatif.policies import Variant
-from reviewdesk.domain.whatif.table import outcomes
+from reviewdesk.domain.whatif import Variant, outcomes
 from reviewdesk.stats import aggregate
 
 LABELS: dict[str, Any] = {

@@ -19,7 +19,7 @@ from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.details import RunMeasures, Undefined
 from reviewdesk.domain.run.stats import Stats, run_measures
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
-from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.domain.whatif import Variant
 from tests.desk.archive.archivekit import lines, verdicts, write_parts
 from tests.domain.bodies import packed, panel, read
 from tests.domain.run.test_packing import assessed

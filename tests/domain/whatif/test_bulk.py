@@ -17,8 +17,7 @@ from reviewdesk.domain.jury.rules import Votes
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISIONS, seat_names
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
-from reviewdesk.domain.whatif.policies import STRATEGIES, Group, Variant, combined, whole
-from reviewdesk.domain.whatif.table import changed, under
+from reviewdesk.domain.whatif import RULES, Group, Variant, changed, combined, under, whole
 from tests.domain.bodies import GRID, UNIT, bodies, body, columns, juror, maybe, panel, read
 
 QUORUMS = [0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0, 0.001, "1/7"]
@@ -179,7 +178,7 @@ def test_panels_free_their_columns_at_once() -> None:
     """A table leaves out one juror after another; a cycle would hold the columns of all of them."""
     panels = Panels(columns([(0, read(panel(0.2, 0.9)))]))
     gone = weakref.ref(panels)
-    for strategy in STRATEGIES:
+    for strategy in RULES:
         panels.by(strategy)
     del panels
     assert gone() is None

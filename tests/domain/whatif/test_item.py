@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.jury.rules import trim_count
 from reviewdesk.domain.jury.scores import sigma, tukey, winsorised
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.policies import Variant, outliers, whole
-from reviewdesk.domain.whatif.table import attacks, outcomes
+from reviewdesk.domain.whatif import Variant, attacks, outcomes, outliers, whole
 from tests.domain.bodies import GRID, panel, read
 from tests.domain.whatif.test_bulk import alone, mixed, together, variants
 

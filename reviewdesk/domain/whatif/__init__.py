@@ -1,1 +1,0 @@
-"""Other rules, tried on one verdict and over a run."""
