@@ -82,7 +82,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     A juror that was not always asked saw only a selected sample, and gets no weight.
     """
     from reviewdesk.domain.jurors import drift, strata
-    from reviewdesk.domain.jurors.worth import worth as panel_worth
+    from reviewdesk.domain.jurors.panels import worth as panel_worth
     from reviewdesk.domain.stats.dense import counted
 
     if run.whole != run.verdicts:

@@ -21,7 +21,7 @@ from reviewdesk.domain.audit.mismatches import AuditedVerdict
 from reviewdesk.domain.jury.family import bias_warning, family, relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import vote_record
-from reviewdesk.domain.jury.panels import votes_of
+from reviewdesk.domain.jury.panels import sentence
 from reviewdesk.domain.jury.rules import (
     COMPARED,
     R_WG,
@@ -42,7 +42,6 @@ from reviewdesk.domain.jury.scores import (
     trim_of,
     unit_alpha,
 )
-from reviewdesk.domain.jury.stopping import sentence
 from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.samples import position_flip
@@ -59,7 +58,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     """
     found = verdicts_of([verdict])
     panels = found.panels
-    votes = votes_of(panels, 0)
+    votes = panels.votes(0)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
     shared = None if found.shared[0] == NOTHING else bool(found.shared[0])
     absent = None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import label_vote
-from reviewdesk.domain.jury.panels import FAIL, PASS, votes_of
+from reviewdesk.domain.jury.panels import FAIL, PASS, can_turn
 from reviewdesk.domain.jury.rules import (
     ALPHA,
     R_WG,
@@ -32,7 +32,6 @@ from reviewdesk.domain.jury.scores import (
     levels_null,
     pairs_agreement,
 )
-from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Ints
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
@@ -88,7 +87,7 @@ class AuditedVerdict:
 
     @cached_property
     def votes(self) -> Votes:
-        return votes_of(self.found.panels, self.at)
+        return self.found.panels.votes(self.at)
 
     @cached_property
     def labels(self) -> list[str]:

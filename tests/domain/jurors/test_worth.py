@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from reviewdesk.domain.jurors.panels import effective, error_correlation, worth
 from reviewdesk.domain.jurors.strata import Labels
-from reviewdesk.domain.jurors.worth import effective, error_correlation, worth
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import Strategy
