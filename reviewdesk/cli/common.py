@@ -141,7 +141,7 @@ complete_verdicts = _of_desk(_ids)
 # Options and arguments
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value is not None:
         ctx.meta[f"reviewdesk.{param.name}"] = value
 
@@ -175,7 +175,10 @@ run_option = option("--run run_name", "RUN", "A run's name, or the start of its 
 force_option = flag("--force", "Replace an existing file.")
 _OPTIONS = {
     "run": run_option,
-    "json": flag("--json as_json", "Print JSON."),
+    "json": click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON.", expose_value=False,
+        callback=_remember,
+    ),
     "force": force_option,
     "desk": option(
         "--desk", "PATH", "The desk file (REVIEWDESK_DESK).", expose_value=False,
@@ -275,12 +278,24 @@ def put_json(value: object) -> None:
     click.echo(dump(value))
 
 
-def put_result(shape: object, document: "Document", *, as_json: bool) -> None:
+def wants_json() -> bool:
+    """Return True if the command was given ``--json``."""
+    return bool(click.get_current_context().meta.get("reviewdesk.as_json"))
+
+
+def put_result(shape: object, document: "Document") -> None:
     """Print a result on stdout: its JSON shape, or its document as plain text."""
-    if as_json:
+    if wants_json():
         put_json(shape)
     else:
         put(document_text(document))
+
+
+def put_shape(record: object, keys: str = "*", /, **more: object) -> None:
+    """Print a record as JSON on stdout, with the keys that ``shape`` gives it."""
+    from reviewdesk.views.json.review import shape
+
+    put_json(shape(record, keys, **more))
 
 
 def put_json_list(values: Iterable[object]) -> None:
@@ -364,14 +379,14 @@ class ProgressLine:
             self._drawn = False
 
 
-def report_event(desk: "Desk", made: "Event | None", *, as_json: bool, nothing: str = "") -> None:
+def report_event(desk: "Desk", made: "Event | None", nothing: str = "") -> None:
     """Print an event and the item's label after it."""
     from reviewdesk.desk.review.runs import after
     from reviewdesk.views.json import review as shapes
 
     if made is None:
         say(nothing)
-    if as_json:
+    if wants_json():
         put_json(None if made is None else shapes.event(*after(desk, made)))
     elif made is not None:
         what = made.detail.get("was") or made.label or ""

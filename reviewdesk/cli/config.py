@@ -16,6 +16,7 @@ from reviewdesk.cli.common import (
     put,
     put_json,
     say,
+    wants_json,
 )
 from reviewdesk.desk.core import default_path, default_reviewer, glance
 from reviewdesk.desk.review import filters as saved_filters
@@ -32,7 +33,7 @@ from reviewdesk.settings import KEPT, SETTINGS, Settings, settings_path
 @flag("--example as_example", "Print a file with every setting.")
 @options("json")
 @click.pass_context
-def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
+def config(ctx: click.Context, *, as_example: bool) -> None:
     """Show the settings in force, and your saved filters.
 
     The file and its keys are checked. What you choose on the screen is kept by the desk and
@@ -41,12 +42,12 @@ def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     if as_example:
-        if as_json:
+        if wants_json():
             raise UsageError("--example prints TOML", "Leave out --json.")
         put("\n".join(_example()))
         return
     facts = _facts(current_settings())
-    if as_json:
+    if wants_json():
         put_json(facts)
         return
     for line in _lines(facts):
@@ -56,13 +57,13 @@ def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
 @config.group(invoke_without_command=True)
 @options("json")
 @click.pass_context
-def filters(ctx: click.Context, *, as_json: bool) -> None:
+def filters(ctx: click.Context) -> None:
     """List your saved filters; use one as --filter @NAME."""
     if ctx.invoked_subcommand is not None:
         return
     with open_desk() as desk:
         found = saved_filters.saved(desk)
-        if as_json:
+        if wants_json():
             put_json(found)
             return
         for name, text in found.items():

@@ -20,7 +20,9 @@ from reviewdesk.cli.common import (
     output_option,
     put,
     put_json,
+    put_shape,
     say,
+    wants_json,
 )
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import load_options, loading_options, size_limit
@@ -42,11 +44,11 @@ def desk() -> None:
 
 @desk.command(epilog="Example: reviewdesk desk info")
 @options("json")
-def info(*, as_json: bool) -> None:
+def info() -> None:
     """Show where the desk is, and how many runs and labels it has."""
     with open_desk() as opened:
         facts = access.info(opened)
-    if as_json:
+    if wants_json():
         put_json(facts)
         return
     facts.setdefault("backup", "none yet")
@@ -90,18 +92,16 @@ def restore(*, backup: Path, force: bool) -> None:
 @desk.command(epilog="Example: reviewdesk desk repair -o saved.db")
 @output_option("New desk; DESK-repaired if omitted.")
 @options("force", "json")
-def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
+def repair(*, output: Path | None, force: bool) -> None:
     """Recover what can be read of a damaged desk into a new one.
 
     The damaged file is only read. What was lost is listed; then the exit code is 1.
     """
-    from reviewdesk.views.json.review import shape
-
     path = desk_path() or core.default_path()
     with ProgressLine(f"reading {path}") as bar:
         found = backups.repair_desk(path, output, core.now, bar, replaced=force)
-    if as_json:
-        put_json(shape(found, "head events runs lost", path=str(found.path)))
+    if wants_json():
+        put_shape(found, "head events runs lost", path=str(found.path))
     else:
         put(f"{found.path}: {found.events} events, {len(found.runs)} runs, head {found.head}")
         put("nothing was lost" if not found.lost else "lost:")
@@ -133,17 +133,15 @@ def share(*, group: str | None, private: bool) -> None:
 @option("--expect-head", "SEQ:HASH", "Check that the log has this entry.")
 @flag("--full", "Also recompute every verdict from its report, and rebuild the text index.")
 @options("json")
-def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
+def verify(*, expect_head: str | None, full: bool) -> None:
     """Verify the label log and runs.
 
     Exits 1 if anything was changed or cut.
     """
-    from reviewdesk.views.json.review import shape
-
     with ProgressLine("deciding again") as progress:
         found = core.verify(desk_path(), expect_head, progress if full else None)
-    if as_json:
-        put_json(shape(found))
+    if wants_json():
+        put_shape(found)
     else:
         put(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.events} events, head {found.head}")
         for line in (*found.problems, *found.older, *found.loading):
@@ -155,20 +153,22 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 @desk.command(epilog="Example: reviewdesk desk merge ben.db")
 @click.argument("other", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @options("json")
-def merge(*, other: Path, as_json: bool) -> None:
+def merge(*, other: Path) -> None:
     """Merge what people did on the desk OTHER into this one.
 
     Labels, notes, tags and marks are verified first. The result is the same in every order,
     and merging again changes nothing. OTHER is only read.
     """
     from reviewdesk.desk.team.merge import merge as take
-    from reviewdesk.views.json.review import shape
 
     with open_desk(new=True) as desk:
         found = take(desk, other)
-    if as_json:
-        chains = [shape(one, "desk reviewer events new=taken") for one in found.chains]
-        put_json(shape(found, "new head", chains=chains))
+    if wants_json():
+        chains = [
+            {"desk": one.desk, "reviewer": one.reviewer, "events": one.events, "new": one.taken}
+            for one in found.chains
+        ]
+        put_shape(found, "new head", chains=chains)
         return
     for one in found.chains:
         if one.taken:
@@ -180,7 +180,7 @@ def merge(*, other: Path, as_json: bool) -> None:
 @file_argument("where")
 @flag("--no-runs", "Exchange labels only.")
 @options("json")
-def sync(*, where: str, no_runs: bool, as_json: bool) -> None:
+def sync(*, where: str, no_runs: bool) -> None:
     """Exchange labels and runs through the folder WHERE.
 
     WHERE may be a mounted share, or a folder that git, rclone or Syncthing copies. Each reviewer
@@ -189,12 +189,11 @@ def sync(*, where: str, no_runs: bool, as_json: bool) -> None:
     """
     from reviewdesk.desk.team.sync import SharedFolder
     from reviewdesk.desk.team.sync import sync as exchange
-    from reviewdesk.views.json.review import shape
 
     with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
         found = exchange(desk, SharedFolder(where), bar, with_runs=not no_runs)
-    if as_json:
-        put_json(shape(found, "place taken sent head chains runs refused notes"))
+    if wants_json():
+        put_shape(found, "place taken sent head chains runs refused notes")
     else:
         _tell_synced(found)
     if found.refused:
@@ -230,7 +229,7 @@ def _tell_synced(found: "Synced") -> None:
 @options("json")
 def archive(
     *, patterns: tuple[str, ...], scheduler: str | None, workers: int | None, output: Path | None,
-    force: bool, as_json: bool, **given: Any,
+    force: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Combine many report parts into one run.
 
@@ -253,7 +252,7 @@ def archive(
         made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
     for reason in made.bad:
         say(reason)
-    if as_json:
+    if wants_json():
         put_json(shapes.archived(made))
     else:
         put(section_text(views.archived(made)))

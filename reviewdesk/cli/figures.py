@@ -22,6 +22,7 @@ from reviewdesk.cli.common import (
     put_json,
     put_result,
     say,
+    wants_json,
 )
 from reviewdesk.cli.plain import document_text
 from reviewdesk.cli.review import load_options, reading_options, size_limit
@@ -58,9 +59,7 @@ _MOST_KEPT = 100
     type=click.IntRange(20, 10_000),
 )
 @options("run", "json")
-def calibrate(
-    *, labels: str | None, run_name: str | None, full: bool, as_json: bool, **chosen: Any
-) -> None:
+def calibrate(*, labels: str | None, run_name: str | None, full: bool, **chosen: Any) -> None:
     """Show how far the judge can be trusted.
 
     Uses LABELS, or the desk's labels if omitted. With both LABELS and --run, the labels come from
@@ -69,7 +68,7 @@ def calibrate(
     if chosen["suite"] and chosen["by"] != "subject":
         raise UsageError("--suite: only subjects have a composite", "Add --by subject.")
     if labels is None:
-        _of_run(run_name, full=full, as_json=as_json, **chosen)
+        _of_run(run_name, full=full, **chosen)
         return
     for name in ("by", "simulate", "jurors"):
         if chosen[name]:
@@ -85,12 +84,12 @@ def calibrate(
         with open_desk() as desk:
             over = observed(desk, chosen_run(desk, run_name))
     page = file_page(file_rows(files.source(labels)), over)
-    put_result(figures.filed(page), file_calibration(page, full=full), as_json=as_json)
+    put_result(figures.filed(page), file_calibration(page, full=full))
 
 
 def _of_run(
     run_name: str | None, *, confidence: str | None, by: str | None, suite: str | None,
-    simulate: int | None, full: bool, jurors: bool, as_json: bool,
+    simulate: int | None, full: bool, jurors: bool,
 ) -> None:  # fmt: skip
     from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
@@ -108,7 +107,7 @@ def _of_run(
         split = segments(desk, run, by) if by else ()
         checked = simulation(desk, run, simulate, confidence) if simulate else ()
         weighed = composite_table(desk, run, suite_weights(suite)) if suite else ()
-    if as_json:
+    if wants_json():
         more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
         more |= figures.segments(by, split) if by else {}
         more |= {"simulation": [shape(one) for one in checked]} if checked else {}
@@ -136,7 +135,7 @@ def _of_run(
 @options("json")
 def ask(
     desk: Desk, run: Run, *, question: str | None, width: float | None, planned: int, level: float,
-    closing: bool, as_json: bool,
+    closing: bool,
 ) -> None:  # fmt: skip
     """Ask how good the judge is, and when you may stop labelling.
 
@@ -157,14 +156,14 @@ def ask(
     if found is None:
         hint = 'Ask: reviewdesk ask "accuracy >= 0.9"'
         raise UsageError(f"{run.name}: no question was asked yet", hint)
-    put_result(asked(found), question_document(found), as_json=as_json)
+    put_result(asked(found), question_document(found))
 
 
 @click.command(epilog="Example: reviewdesk compare support-bot support-bot-second-panel")
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("other", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @options("json")
-def compare(*, run: str, other: str | None, as_json: bool) -> None:
+def compare(*, run: str, other: str | None) -> None:
     """Show which of two panels is right more often.
 
     Uses the labels of the items that both judged. With one RUN, compares it with the run opened
@@ -177,7 +176,7 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         first = chosen_run(desk, run if other is not None else None)
         found = panel_comparison(desk, first, desk.run(other or run))
-    put_result(figures.two_panels(found), two_panels(found), as_json=as_json)
+    put_result(figures.two_panels(found), two_panels(found))
 
 
 _EPILOG = """\b
@@ -207,9 +206,7 @@ Examples:
 @option("--threshold", "T", "Pass threshold.", multiple=True)
 @option("--drop", "JUROR", "Juror to leave out.", multiple=True)
 @options("run", "json")
-def whatif(
-    *, verdict: str | None, run_name: str | None, as_json: bool, **given: tuple[str, ...]
-) -> None:
+def whatif(*, verdict: str | None, run_name: str | None, **given: tuple[str, ...]) -> None:
     """Show what other rules would have decided.
 
     They are applied to the stored ballots. Without options: every rule, trims, quorums, thresholds,
@@ -230,13 +227,13 @@ def whatif(
         if verdict is None:
             table = what_if(desk, chosen_run(desk, run_name), variants)
             shape = figures.what_if(table, every=every)
-            put_result(shape, views.what_if(table), as_json=as_json)
+            put_result(shape, views.what_if(table))
             return
         item = desk.item(named_verdict(desk, verdict, run_name)[1])
     rows = what_if_item(item, variants)
     bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rows if every]
     shape = figures.what_if_item(item, rows, every=every)
-    put_result(shape, views.policies(item, rows, bought), as_json=as_json)
+    put_result(shape, views.policies(item, rows, bought))
 
 
 @click.command(epilog="Example: reviewdesk gate judge/suite.yml --report report.jsonl")
@@ -256,8 +253,7 @@ def whatif(
 @options("json")
 def gate(
     *, suite: str, report: str | None, against: str | None, margin: float | None,
-    baseline: str | None, junit: str | None, markdown: str | None, strict: bool, as_json: bool,
-    **given: Any,
+    baseline: str | None, junit: str | None, markdown: str | None, strict: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Check juries and judges against SUITE.yml.
 
@@ -291,12 +287,12 @@ def gate(
         found = run_suite(
             suite,
             lambda: stack.enter_context(open_desk()),
-            keep=None if as_json else _MOST_KEPT,
+            keep=None if wants_json() else _MOST_KEPT,
             report=None if report is None else files.source(report, limit),
             options=options,
             against=compared_with(parent, first, margin),
         )
-    if as_json:
+    if wants_json():
         put_json(figures.suite(found))
     else:
         for line in text(found, strict=strict):

@@ -21,6 +21,7 @@ from reviewdesk.cli.common import (
     put_result,
     say,
     say_section,
+    wants_json,
 )
 from reviewdesk.cli.live import check_terminal, limit_options, require_consent
 from reviewdesk.cli.plain import document_text
@@ -54,7 +55,7 @@ _PARENT = option(
 @click.group(invoke_without_command=True, epilog=_EPILOG)
 @option("--panel", "FILE", "The panel file to improve.", type=_PATH)
 @options("run", "json")
-def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
+def improve(*, panel: Path | None, run_name: str | None) -> None:
     """Improve a panel with labels; test it on other labels.
 
     Shows where the panel is wrong in the tuning half of the labels; with --panel, also what may be
@@ -67,17 +68,17 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         labels = split_labels(desk, chosen_run(desk, run_name))
         found = {} if panel is None else offers(desk, labels, panel)
-    _put_page(labels, found, as_json=as_json)
-    if not as_json and not labels.split.seed:
+    _put_page(labels, found)
+    if not wants_json() and not labels.split.seed:
         say("split the labels: reviewdesk improve split")
-    elif not as_json and panel is None:
+    elif not wants_json() and panel is None:
         say("what may be changed: reviewdesk improve --panel FILE")
 
 
-def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bool) -> None:
+def _put_page(labels: SplitLabels, offers: dict[str, int | None]) -> None:
     from reviewdesk.views.json.figures import improvement
 
-    put_result(improvement(labels, offers), views.improve(labels, offers), as_json=as_json)
+    put_result(improvement(labels, offers), views.improve(labels, offers))
 
 
 @improve.command(epilog="Example: reviewdesk improve split --run support-bot")
@@ -85,14 +86,14 @@ def _put_page(labels: SplitLabels, offers: dict[str, int | None], *, as_json: bo
 @option("--seed", "TEXT", "Seed of the split; from the rubric if omitted.")
 @of_run
 @options("json")
-def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None, as_json: bool) -> None:
+def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None) -> None:
     """Split the labels into a tuning half and a holdout.
 
     Near-copies stay in one half. Run again, it adds the labels given since; no item changes its
     half. Labels given blind are split, or all with --open.
     """
     labels = make_split(desk, run, open_labels=open_labels, seed=seed)
-    _put_page(labels, {}, as_json=as_json)
+    _put_page(labels, {})
 
 
 @improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")
@@ -100,7 +101,7 @@ def split(desk: Desk, run: Run, *, open_labels: bool, seed: str | None, as_json:
 @_NEEDED
 @of_run
 @options("json")
-def make(desk: Desk, run: Run, *, change: str, panel: Path, as_json: bool) -> None:
+def make(desk: Desk, run: Run, *, change: str, panel: Path) -> None:
     """Write a candidate beside its panel.
 
     CHANGE is strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, or
@@ -109,7 +110,7 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path, as_json: bool) -> No
     from reviewdesk.desk.improve.candidates import made
 
     found = made(desk, split_labels(desk, run), panel, change)
-    _put_candidate(found, as_json=as_json)
+    _put_candidate(found)
 
 
 @improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
@@ -118,9 +119,7 @@ def make(desk: Desk, run: Run, *, change: str, panel: Path, as_json: bool) -> No
 @option("-o --output", "FILE", "Write the draft to this new file; - is stdout.", type=_PATH)
 @of_run
 @options("json")
-def edit(
-    desk: Desk, run: Run, *, draft: str | None, panel: Path, output: Path | None, as_json: bool
-) -> None:
+def edit(desk: Desk, run: Run, *, draft: str | None, panel: Path, output: Path | None) -> None:
     """Edit the rubric or a prompt, in $EDITOR.
 
     The wrong items of the tuning half are listed below the panel as comments. Without a terminal,
@@ -144,15 +143,13 @@ def edit(
     if text is None:
         problem = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
         raise Cancelled(problem)
-    _put_candidate(candidates.written(labels, panel, text), as_json=as_json)
+    _put_candidate(candidates.written(labels, panel, text))
 
 
-def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
-    from reviewdesk.views.json.review import shape
-
-    if as_json:
+def _put_candidate(found: WrittenCandidate) -> None:
+    if wants_json():
         paths = {"candidate": str(found.path), "parent": str(found.parent)}
-        put_json(paths | shape(found, "asks diff"))
+        put_json({**paths, "asks": found.asks, "diff": found.diff})
     else:
         put(document_text(views.candidate(found)))
         put(f"next: reviewdesk improve try {found.path}")
@@ -166,9 +163,8 @@ def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
 @of_run
 @options("json")
 def try_(
-    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, yes: bool, as_json: bool,
-    **given: Any,
-) -> None:  # fmt: skip
+    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, yes: bool, **given: Any
+) -> None:
     """Try a candidate on the holdout: better, not shown or worse.
 
     Both panels are asked again about the same items, unless the stored ballots are enough. The
@@ -201,7 +197,7 @@ def try_(
     if found.verdict is None:
         say("too many ballots are missing to decide; the same command asks for them again")
         leave(ExitCode.FAILED)
-    elif as_json:
+    elif wants_json():
         facts = {"items": len(ready.rows), "smallest_gain": ready.gain}
         put_json({"verdict": found.verdict.value, "tries": ready.k + 1, **facts})
     else:
@@ -214,9 +210,7 @@ def try_(
 @flag("--anyway", "Adopt it even if its try was not better.")
 @of_run
 @options("json")
-def adopt(
-    desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway: bool, as_json: bool
-) -> None:
+def adopt(desk: Desk, run: Run, *, candidate: Path, parent: Path | None, anyway: bool) -> None:
     """Replace a panel by its candidate.
 
     Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
@@ -227,15 +221,15 @@ def adopt(
 
     panel, kept, made = tries.adopt(desk, run, candidate, parent, anyway=anyway)
     shape = adopted(made, panel=str(panel), kept=str(kept))
-    put_result(shape, views.adoption(str(panel), str(kept), made), as_json=as_json)
+    put_result(shape, views.adoption(str(panel), str(kept), made))
 
 
 @improve.command(epilog="Example: reviewdesk improve lineage --json")
 @of_run
 @options("json")
-def lineage(desk: Desk, run: Run, *, as_json: bool) -> None:
+def lineage(desk: Desk, run: Run) -> None:
     """Show the panels that were adopted, with their figures."""
     from reviewdesk.views.json.figures import adopted
 
     found = split_labels(desk, run).split.adopted
-    put_result([adopted(one) for one in found], views.lineage(found), as_json=as_json)
+    put_result([adopted(one) for one in found], views.lineage(found))

@@ -21,12 +21,13 @@ from reviewdesk.cli.common import (
     options,
     output_option,
     put,
-    put_json,
     put_json_list,
     put_result,
+    put_shape,
     report_event,
     say,
     verdict_argument,
+    wants_json,
 )
 from reviewdesk.desk import files
 from reviewdesk.desk.labels import transfer
@@ -87,7 +88,7 @@ def _first_word(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 @options("run", "json")
 def label(
     *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], force: bool,
-    run_name: str | None, as_json: bool,
+    run_name: str | None,
 ) -> None:  # fmt: skip
     """Label VERDICT with what its response deserved.
 
@@ -96,14 +97,14 @@ def label(
     """
     with open_desk() as desk:
         made = label_named(desk, verdict, truth, run_name, note=note, tags=tags, force=force)
-        report_event(desk, made, as_json=as_json)
+        report_event(desk, made)
 
 
 @label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
 @verdict_argument
 @flag("--close", "Close an item that you deferred twice.")
 @options("run", "json")
-def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
+def defer(*, verdict: str, close: bool, run_name: str | None) -> None:
     """Move VERDICT to the end of your queue.
 
     With --close, no label waits for it. In intervals, gates count it as wrong at the lower end, and
@@ -111,23 +112,23 @@ def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> 
     """
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        report_event(desk, desk.close_item(key) if close else desk.defer(key), as_json=as_json)
+        report_event(desk, desk.close_item(key) if close else desk.defer(key))
 
 
 @label.command(epilog="Example: reviewdesk label undo")
 @options("json")
-def undo(*, as_json: bool) -> None:
+def undo() -> None:
     """Take back your newest label, note, tags, mark or deferral."""
     with open_desk() as desk:
-        report_event(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
+        report_event(desk, desk.undo(), nothing="nothing to undo")
 
 
 @label.command(epilog="Example: reviewdesk label redo")
 @options("json")
-def redo(*, as_json: bool) -> None:
+def redo() -> None:
     """Bring back what undo took; a new label clears it."""
     with open_desk() as desk:
-        report_event(desk, desk.redo(), as_json=as_json, nothing="nothing to redo")
+        report_event(desk, desk.redo(), nothing="nothing to redo")
 
 
 @click.group()
@@ -181,21 +182,19 @@ def export(
 @file_argument("file")
 @flag("--dry-run", "Show what would be recorded; record nothing.")
 @options("run", "json")
-def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
+def import_(*, file: str, dry_run: bool, run_name: str | None) -> None:
     """Record the labels of FILE: rows with an id and a truth.
 
     FILE is CSV, TSV, JSON Lines, JSON or YAML. The columns label and item_hash are read in place of
     truth and id. One undo takes back the whole import.
     """
-    from reviewdesk.views.json.review import shape
-
     rows = files.labels(file)
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         done = transfer.import_labels(desk, run, rows, dry=dry_run)
-    if as_json:
+    if wants_json():
         keys = "rows labelled new unknown conflicts design unusable_tags unknown_lines=places"
-        put_json(shape(done, f"{keys} differing"))
+        put_shape(done, f"{keys} differing")
     else:
         would = "nothing recorded; it would be: " if dry_run else ""
         put(
@@ -222,10 +221,10 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
 @of_run
 @options("json")
-def list_(desk: "Desk", run: Run, *, as_json: bool) -> None:
+def list_(desk: "Desk", run: Run) -> None:
     """List every label of a run."""
     found = transfer.list_labels(desk, run)
-    if as_json:
+    if wants_json():
         put_json_list(found)
         return
     put(f"{'label':8} {'panel':13} item  reviewer  at")
@@ -239,7 +238,7 @@ def list_(desk: "Desk", run: Run, *, as_json: bool) -> None:
 @labels.command(epilog="Example: reviewdesk labels agreement --run support-bot")
 @of_run
 @options("json")
-def agreement(desk: "Desk", run: Run, *, as_json: bool) -> None:
+def agreement(desk: "Desk", run: Run) -> None:
     """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import review as shapes
@@ -247,7 +246,7 @@ def agreement(desk: "Desk", run: Run, *, as_json: bool) -> None:
 
     page = team_page(desk, run)
     found = disagreements(desk, run)
-    put_result(shapes.team(run, page, found), team(page, found), as_json=as_json)
+    put_result(shapes.team(run, page, found), team(page, found))
 
 
 @labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
@@ -255,9 +254,7 @@ def agreement(desk: "Desk", run: Run, *, as_json: bool) -> None:
 @click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Reason to record with it.")
 @options("run", "json")
-def adjudicate(
-    *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool
-) -> None:
+def adjudicate(*, verdict: str, truth: str, note: str | None, run_name: str | None) -> None:
     """Settle what VERDICT deserved, if people differ.
 
     Their labels stay; the newest adjudication counts.
@@ -266,4 +263,4 @@ def adjudicate(
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        report_event(desk, adjudication(desk, key, Truth(truth), note)(desk), as_json=as_json)
+        report_event(desk, adjudication(desk, key, Truth(truth), note)(desk))

@@ -31,6 +31,7 @@ from reviewdesk.cli.common import (
     put_result,
     say,
     say_section,
+    wants_json,
 )
 from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.cli.terminal import agreed, can_ask
@@ -139,7 +140,7 @@ def panel() -> None:
 @file_argument("path", metavar="PANEL")
 @option("--generator", "MODEL", "Model whose responses are judged.")
 @options("json")
-def check(*, path: str, generator: str | None, as_json: bool) -> None:
+def check(*, path: str, generator: str | None) -> None:
     """Check a panel file.
 
     Shows jurors, families, weights, what the panel tolerates, cost and keys. Sends nothing.
@@ -152,7 +153,7 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
     document = composition(found.panel, found.missing, found.malformed)
-    put_result(shapes.check(found), document, as_json=as_json)
+    put_result(shapes.check(found), document)
 
 
 _NEW = """\b
@@ -173,7 +174,7 @@ Examples:
 @options("json")
 def new(
     *, path: str, report: str | None, jurors: tuple[str, ...], rubric: str | None, probe: bool,
-    yes: bool, force: bool, as_json: bool,
+    yes: bool, force: bool,
 ) -> None:  # fmt: skip
     """Write a panel file.
 
@@ -197,7 +198,7 @@ def new(
         draft = panel_new.from_environment(rubric=rubric)
     panel_new.write_panel(draft, Path(path), force=force)
     found = panel_new.check_panel(path)
-    if as_json:
+    if wants_json():
         put_json({**shapes.check(found), "notes": list(draft.notes)})
     else:
         put(document_text(composition(found.panel, found.missing, found.malformed)))
@@ -242,16 +243,12 @@ Examples:
 @flag("--resume", "Continue a run that was stopped.")
 @limit_options
 @flag("--stop-when-decided", "Ask jurors only while they can change the decision.")
-@flag("--batch", "Use the vendors' batch interfaces, at half the price.")
+@flag("--batch in_batches", "Use the vendors' batch interfaces, at half the price.")
 @option("--cache", "DIR", "Keep and reuse replies in DIR.")
 @flag("--yes", "Send without asking.")
 @flag("--dry-run", "Print what would be sent; send nothing.")
 @options("force", "json")
-def judge(
-    *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
-    stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
-    as_json: bool, **given: Any,
-) -> None:  # fmt: skip
+def judge(*, cases: str, report: str | None, dry_run: bool, **given: Any) -> None:
     """Ask a panel about every case of CASES; write a report.
 
     CASES is JSON Lines: {"id", "output", "input", "rubric",
@@ -274,11 +271,8 @@ def judge(
     stdin = sys.stdin.buffer if cases == "-" else None
     from reviewdesk.desk.live.batch import Order
 
-    order = Order(
-        cases=cases, panel=panel, report=report or "", resume=resume, force=force, yes=yes,
-        stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
-        desk=desk_path() if settings.source("desk") == "--desk" else None, **given,
-    )  # fmt: skip
+    named = desk_path() if settings.source("desk") == "--desk" else None
+    order = Order(cases=cases, report=report or "", desk=named, **given)
     if dry_run:
         from reviewdesk.desk.live.batch import preview
         from reviewdesk.views.panel import hosts
@@ -290,10 +284,10 @@ def judge(
         return
     if report in {None, "", "-"}:
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
-    _judge(order, stdin, as_json=as_json)
+    _judge(order, stdin)
 
 
-def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
+def _judge(order: Order, stdin: BinaryIO | None) -> None:
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
     from reviewdesk.views.json import figures as shapes
     from reviewdesk.views.panel import consent
@@ -316,7 +310,7 @@ def _judge(order: Order, stdin: BinaryIO | None, *, as_json: bool) -> None:
         failed = bool(pending.unsent)
     finally:
         line.done()
-    if as_json:
+    if wants_json():
         put_json(shapes.pending(pending) if found is None else shapes.batch(found))
     elif found is not None:
         _put_plain(found)
@@ -370,7 +364,7 @@ Examples:
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
     missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
-    as_json: bool, **given: Any,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Ask jurors again, about verdicts or a filter.
 
@@ -413,10 +407,11 @@ def rerun(
             hint = "Begin one with --filter, or name verdicts."
             raise UsageError("no re-run was interrupted", hint)
         for one in found:
-            if dry_run:
-                _print_payloads(desk, one)
-            else:
-                _carry_out(desk, one, as_json=as_json)
+            if not dry_run:
+                _carry_out(desk, one)
+                continue
+            for body in one.payloads(one.prepared(desk, key) for key in one.keys):
+                click.echo(dump(body))
 
 
 def _chosen(
@@ -447,12 +442,7 @@ def _give_up(desk: Desk) -> None:
         say(f"given up: {unfinished_text(one.extent)}")
 
 
-def _print_payloads(desk: Desk, ready: ReadyRerun) -> None:
-    for body in ready.payloads(ready.prepared(desk, key) for key in ready.keys):
-        click.echo(dump(body))
-
-
-def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
+def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
     import asyncio
 
     from reviewdesk.desk.live.rerun import RerunListener, carry_out
@@ -477,13 +467,13 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
         raise Cancelled(f"stopped{kept}", hint) from None
     finally:
         line.done()
-    _report(desk, ready, found, as_json=as_json)
+    _report(desk, ready, found)
     say_section(Section("", turnout(found.turnouts)))
     if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
         leave(ExitCode.FAILED)
 
 
-def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool) -> None:
+def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary) -> None:
     """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
     from reviewdesk.desk.review.items import of_item
     from reviewdesk.views import verdict as views
@@ -495,7 +485,7 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool
         if (done := found.done.get(key))
         for item in [desk.item(key)]
     )
-    if as_json:
+    if wants_json():
         put_json([shapes.rerun(item, made) for item, made in records])
         return
     if ready.order.shown is None:

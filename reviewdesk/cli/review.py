@@ -34,6 +34,7 @@ from reviewdesk.cli.common import (
     say_error,
     say_section,
     verdict_argument,
+    wants_json,
 )
 from reviewdesk.cli.plain import document_text, one_line, section_text
 from reviewdesk.desk import files
@@ -300,7 +301,7 @@ def _view(
 @loading_options
 @options("json")
 @help_all
-def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def ingest(*, files: tuple[str, ...], **given: Any) -> None:
     """Load reports without opening them.
 
     Reports that cannot be read are named; the others stay loaded.
@@ -322,9 +323,9 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
                 say_error(error)
                 continue
             lines.append(shapes.loaded(file, made))
-            if not as_json:
+            if not wants_json():
                 put(section_text(views.loaded(file, made)))
-    if as_json:
+    if wants_json():
         put_json(lines)
     if bad:
         leave(ExitCode.BAD_INPUT)
@@ -359,7 +360,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
 @_order("draw")
 @of_run
 @options("json")
-def queue(desk: "Desk", run: Run, *, filter_: str, order: str, as_json: bool) -> None:
+def queue(desk: "Desk", run: Run, *, filter_: str, order: str) -> None:
     """List a run's verdicts in queue order.
 
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
@@ -373,7 +374,7 @@ def queue(desk: "Desk", run: Run, *, filter_: str, order: str, as_json: bool) ->
     from reviewdesk.views.queue import kept_back
 
     view = View(filter=ready(desk, run, filter_, order), order=order)
-    if as_json:
+    if wants_json():
         from reviewdesk.views.json import review as shapes
 
         rows = _rows(desk, desk.queue(run, view.filter, order))
@@ -408,7 +409,7 @@ def _rows(desk: "Desk", keys: Sequence[int]) -> Iterator[QueueRow]:
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
 @verdict_argument
 @options("run", "json")
-def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
+def show(*, verdict: str, run_name: str | None) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
@@ -416,13 +417,13 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item, history = with_reruns(desk, key)
-    put_result(shapes.verdict(item, history.reruns), views.verdict(item, history), as_json=as_json)
+    put_result(shapes.verdict(item, history.reruns), views.verdict(item, history))
 
 
 @click.group(invoke_without_command=True, epilog="Example: reviewdesk runs --json")
 @options("json")
 @click.pass_context
-def runs(ctx: click.Context, *, as_json: bool) -> None:
+def runs(ctx: click.Context) -> None:
     """List the loaded runs; --json has everything about them."""
     if ctx.invoked_subcommand is not None:
         return
@@ -430,7 +431,7 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     from reviewdesk.views.run import run_lines
 
     with open_desk() as desk:
-        if as_json:
+        if wants_json():
             put_json(run_rows(desk))
             return
         say(f"desk: {desk.path}")

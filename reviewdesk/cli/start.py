@@ -22,6 +22,7 @@ from reviewdesk.cli.common import (
     put,
     put_json,
     say,
+    wants_json,
 )
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import is_on_screen, review_run
@@ -202,7 +203,7 @@ def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 @click.command(epilog="Example: reviewdesk explain corrected rate")
 @click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=_words)
 @options("json")
-def explain(*, words: tuple[str, ...], as_json: bool) -> None:
+def explain(*, words: tuple[str, ...]) -> None:
     """Explain a word of the screens, or how a figure is made.
 
     Without WORD, all are listed.
@@ -210,7 +211,7 @@ def explain(*, words: tuple[str, ...], as_json: bool) -> None:
     from reviewdesk.views import glossary
 
     terms = [glossary.find(" ".join(words))] if words else glossary.TERMS
-    if as_json:
+    if wants_json():
         put_json([glossary.shape(one) for one in terms])
     elif words:
         put(f"{terms[0].word}: {terms[0].text}")
