@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -110,15 +110,10 @@ def _of_desk(
     """
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-        from reviewdesk.desk.core import glance
-
         try:
-            with ctx.scope(cleanup=False):
-                desk = glance(desk_path(), current_settings().reviewer or None)
-            if desk is None:
-                return []
-            with closing(desk):
-                names = [*find(desk, ctx.params.get("run_name"), incomplete)]
+            with ctx.scope(cleanup=False), own_desk() as desk:
+                run = ctx.params.get("run_name")
+                names = [] if desk is None else [*find(desk, run, incomplete)]
         except ReviewDeskError:
             return []
         fitting = (name for name in names if name.startswith(incomplete))
@@ -237,6 +232,16 @@ def open_desk(
 
             for line in unsaved.notices(desk):
                 say(line)
+        yield desk
+
+
+@contextmanager
+def own_desk() -> "Iterator[Desk | None]":
+    """Open the user's desk as it is; ``None`` if that would create or migrate it."""
+    from reviewdesk.desk.core import glance
+
+    desk = glance(desk_path(), current_settings().reviewer or None)
+    with nullcontext() if desk is None else closing(desk):
         yield desk
 
 

@@ -2,23 +2,23 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from reviewdesk.cli.common import (
     current_settings,
-    desk_path,
     flag,
     open_desk,
     options,
+    own_desk,
     put,
     put_json,
     say,
     wants_json,
 )
-from reviewdesk.desk.core import default_path, default_reviewer, glance
+from reviewdesk.desk.core import default_path, default_reviewer
 from reviewdesk.desk.review import filters as saved_filters
 from reviewdesk.desk.review.edits import kept as choices
 from reviewdesk.domain.records import View
@@ -100,11 +100,10 @@ def _facts(settings: Settings) -> dict[str, Any]:
     keymap = checked(settings)
     chosen: dict[str, Any] = {}
     views: dict[str, View] = {}
-    with suppress(DeskError):
-        if (desk := glance(desk_path(), settings.reviewer or None)) is not None:
-            with closing(desk):
-                chosen = choices(desk)
-                views = desk.views()
+    with suppress(DeskError), own_desk() as desk:
+        if desk is not None:
+            chosen = choices(desk)
+            views = desk.views()
     kept = usable(chosen)
     for part in ("order", "filter"):
         usual = getattr(View(), part)

@@ -81,11 +81,11 @@ def restore(*, backup: Path, force: bool) -> None:
     where it is.
     """
     path = desk_path() or core.default_path()
-    found = backups.restore(path, backup, core.now, force=force)
-    if found.kept is not None:
-        say(f"the previous desk is kept as {found.kept}")
+    kept, runs = backups.restore(path, backup, core.now, force=force)
+    if kept is not None:
+        say(f"the previous desk is kept as {kept}")
     say(f"{path}: restored from {backup}")
-    if not found.runs:
+    if not runs:
         say("it has no runs: load the reports again, and their labels are back")
 
 

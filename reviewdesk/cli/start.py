@@ -1,8 +1,6 @@
 """What a newcomer runs first: no command, the demo, init, completion, the meaning of a word."""
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
@@ -13,12 +11,11 @@ from click.shell_completion import CompletionItem
 from reviewdesk.cli.common import (
     answer,
     choice,
-    current_settings,
-    desk_path,
     file_argument,
     flag,
     open_desk,
     options,
+    own_desk,
     put,
     put_json,
     say,
@@ -27,7 +24,7 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.plain import section_text
 from reviewdesk.cli.review import is_on_screen, review_run
 from reviewdesk.cli.terminal import can_ask
-from reviewdesk.desk.core import Desk, default_path, glance
+from reviewdesk.desk.core import default_path
 from reviewdesk.errors import UsageError
 
 _MOST_NAMED = 3
@@ -62,7 +59,7 @@ def put_next_steps() -> None:
     from reviewdesk.desk.setup import reports
 
     steps: list[tuple[str, str]] = []
-    with _own_desk() as desk:
+    with own_desk() as desk:
         if desk is not None and desk.runs():
             run = desk.run()
             progress = desk.progress(run)
@@ -128,7 +125,7 @@ def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) 
         hint = f"Say what they contain: reviewdesk open {shlex.quote(table)}"
         raise UsageError(f"{table}: its columns are not understood yet", hint)
     report = report or _chosen_report(names, asking=asking)
-    with _own_desk() as desk:
+    with own_desk() as desk:
         found = setup.survey(report, desk)
     if floor is None and asking and found.labels is None:
         say("fewer than 30 labels count, so the gate checks how far jurors agree")
@@ -159,17 +156,6 @@ def _chosen_report(names: list[str], *, asking: bool) -> str:
     return names[
         click.prompt("Which report?", default=1, type=click.IntRange(1, len(names)), err=True) - 1
     ]
-
-
-@contextmanager
-def _own_desk() -> Iterator[Desk | None]:
-    """Open the user's desk as it is; ``None`` if that would create or migrate it."""
-    desk = glance(desk_path(), current_settings().reviewer or None)
-    try:
-        yield desk
-    finally:
-        if desk is not None:
-            desk.close()
 
 
 @click.command("completion", hidden=True, epilog=_SETUP)

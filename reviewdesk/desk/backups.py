@@ -138,20 +138,12 @@ def _problems(conn: Connection) -> list[str]:
 # Putting a backup back
 
 
-class Restored(Struct, frozen=True):
-    """The heads before and after, the path of the replaced desk, and the number of runs."""
+def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> tuple[Path | None, int]:
+    """Check a backup and replace the desk with it, which is kept under another name.
 
-    before: str | None
-    after: str
-    kept: Path | None
-    runs: int
-
-
-def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
-    """Check a backup and replace the desk with it; the old desk is kept under another name.
-
-    Raise DeskError if the backup is not whole and ``force`` is not given, or another process has
-    the desk open.
+    Return that name, ``None`` if there was no desk, and the number of the backup's runs. Raise
+    DeskError if the backup is not whole and ``force`` is not given, or another process has the desk
+    open.
     """
     with connect_read_only(backup) as source:
         if desk.exists() and desk.samefile(backup):
@@ -164,7 +156,6 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                 migrate(conn, backup, clock().isoformat(timespec="milliseconds"), copies=False)
                 bad = _problems(conn)
                 held = len(runs.all_runs(conn))
-                after = audit.head(conn)
                 fold(conn)
             if bad and not force:
                 raise DeskError(
@@ -178,9 +169,6 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                 raise DeskError(
                     f"{desk}: another process has it open", "Close reviewdesk everywhere, then try."
                 )
-            before = None
-            with suppress(ReviewDeskError):
-                before = audit.head_of_file(desk)
             kept = None
             if desk.exists():
                 part.chmod(desk.stat().st_mode & 0o777)
@@ -200,7 +188,7 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                     if log.exists():
                         log.rename(kept.with_name(kept.name + beside))
                 desk.with_name(f"{desk.name}-shm").unlink(missing_ok=True)
-    return Restored(before, after, kept, held)
+    return kept, held
 
 
 # Recovering the contents of a damaged desk

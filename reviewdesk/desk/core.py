@@ -1,11 +1,10 @@
 """The open desk: one connection, one reviewer and one clock."""
 
-import contextlib
 import getpass
 import os
 from array import array
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -182,7 +181,7 @@ class Desk:
         found.opinions = self.opinions
         return found
 
-    @contextlib.contextmanager
+    @contextmanager
     def borrowed(self) -> "Iterator[Desk]":
         """Lend a second connection to a worker thread; the next worker gets the same one."""
         self.still_there()
@@ -208,7 +207,7 @@ class Desk:
         self._close_idle()
         # Another process may hold the log. It merges the log when it closes, so nothing is lost.
         if self._access is Access.FULL and not self.read_only:
-            with contextlib.suppress(DeskError):
+            with suppress(DeskError):
                 fold(self.conn)
         self.conn.close()
 
@@ -223,7 +222,7 @@ class Desk:
     def head(self) -> str:
         return audit.head(self.conn)
 
-    @contextlib.contextmanager
+    @contextmanager
     def one_moment(self, done: Sequence[Applied] = ()) -> Iterator[None]:
         """Assume that others wrote nothing since the last read, unless a write shows that they did.
 
@@ -446,12 +445,12 @@ def verify(
 ) -> Verification:
     """Verify a desk file, also one that ``Desk`` refuses to open; it is migrated only if whole."""
     path = existing(path)
-    with contextlib.closing(connect(path)) as conn, explained(path):
+    with closing(connect(path)) as conn, explained(path):
         found = audit.layout_problems(conn)
     if found[0]:
         return Verification(False, 0, "", tuple(found[0] + found[1]))
     try:
-        with contextlib.closing(Desk(path, default_reviewer(), now)) as desk:
+        with closing(Desk(path, default_reviewer(), now)) as desk:
             return desk.verify(expected, full)
     except DeskError as error:
         # A missing table is reported by name, and here it is why the file cannot be opened.

@@ -18,14 +18,7 @@ from reviewdesk.domain.records import Event, event_hash
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.store import connect, reruns, runs, schema
-from reviewdesk.store.connect import (
-    ExplainedConnection,
-    connect_read_only,
-    explained,
-    first_column,
-    lookup,
-    value,
-)
+from reviewdesk.store.connect import ExplainedConnection, first_column, lookup, value
 from reviewdesk.store.events import COUNTER, desk_id, of_desk, state_problems
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
@@ -76,12 +69,6 @@ def head(conn: Connection, first: int | None = None) -> str:
     hashes = "".join(first_column(conn, query, (limit,)))
     total = value(conn, "SELECT count(*) FROM (SELECT 1 FROM label_events LIMIT ?)", (limit,))
     return f"{total}:{hashlib.sha256(hashes.encode()).hexdigest()}"
-
-
-def head_of_file(path: Path) -> str:
-    """Return the head of a desk file; raise DeskError if it cannot be read, or not in time."""
-    with connect_read_only(path) as conn, explained(path):
-        return head(conn)
 
 
 NOT_HERE = "is in the log and not in the desk"

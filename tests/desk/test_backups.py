@@ -182,20 +182,21 @@ def test_restore_keeps_the_desk_that_it_replaces(desk: Desk, clock: Clock, tmp_p
     label(desk)
     kept, before = tmp_path / "kept.db", contents(desk)
     desk.backup(kept)
+    copied = desk.head()
     label(desk, "v2")
     after = desk.head()
     desk.close()
-    found = restore(desk.path, kept, clock, force=False)
-    assert (found.before, found.runs) == (after, 1)
+    first, runs = restore(desk.path, kept, clock, force=False)
+    assert (first is not None, runs) == (True, 1)
     with closing(open_desk(desk.path)) as now:
-        assert (now.head(), contents(now)) == (found.after, before)
-    assert found.kept is not None
-    with closing(open_desk(found.kept)) as aside:
+        assert (now.head(), contents(now)) == (copied, before)
+    assert first is not None
+    with closing(open_desk(first)) as aside:
         assert (aside.head(), aside.verify().ok) == (after, True)
     assert kept.exists()
-    second = restore(desk.path, kept, lambda: START, force=False)
-    third = restore(desk.path, kept, lambda: START, force=False)
-    assert len({found.kept, second.kept, third.kept}) == 3
+    second, _ = restore(desk.path, kept, lambda: START, force=False)
+    third, _ = restore(desk.path, kept, lambda: START, force=False)
+    assert len({first, second, third}) == 3
 
 
 def test_restore_refuses_while_another_process_has_the_desk_open(
@@ -214,7 +215,7 @@ def test_restore_refuses_while_another_process_has_the_desk_open(
         child.communicate("\n")
     assert not is_in_use(desk.path)
     assert desk.path.read_bytes() == before
-    assert restore(desk.path, kept, clock, force=False).kept is not None
+    assert restore(desk.path, kept, clock, force=False)[0] is not None
 
 
 def test_restore_refuses_what_is_not_whole_unless_forced(
@@ -234,7 +235,7 @@ def test_restore_refuses_what_is_not_whole_unless_forced(
         with pytest.raises(DeskError, match="is read-only"):
             restore(desk.path, bad, clock, force=True)
     assert sorted(tmp_path.iterdir()) == files
-    assert restore(desk.path, bad, clock, force=True).runs == 1
+    assert restore(desk.path, bad, clock, force=True)[1] == 1
     with pytest.raises(UsageError, match="is the desk itself"):
         restore(desk.path, desk.path, clock, force=False)
     (tmp_path / "text").write_text("no desk" * 30)
@@ -254,9 +255,8 @@ def test_restore_replaces_a_desk_that_cannot_be_read(
     desk.close()
     damaged = b"\xff" * 40_000
     desk.path.write_bytes(damaged)
-    found = restore(desk.path, kept, clock, force=False)
-    assert found.before is None
-    assert found.kept is not None
-    assert found.kept.read_bytes() == damaged
+    found, _ = restore(desk.path, kept, clock, force=False)
+    assert found is not None
+    assert found.read_bytes() == damaged
     with closing(open_desk(desk.path)) as now:
         assert now.verify().ok

@@ -288,8 +288,12 @@ def test_a_log_without_end_is_stopped_where_its_head_is_read(
     monkeypatch.setattr(connect, "BUSIEST", 0.05)
     columns = "i AS key, i AS seq, '' AS hash, '' AS desk, '' AS reviewer"
     edit(path, "DROP TABLE label_events", f"CREATE VIEW label_events AS {ENDLESS} {columns} FROM n")
-    with pytest.raises(DeskError, match="ran for over"):
-        audit.head_of_file(path)
+    with (
+        pytest.raises(DeskError, match="ran for over"),
+        connect.connect_read_only(path) as conn,
+        connect.explained(path),
+    ):
+        audit.head(conn)
 
 
 @pytest.mark.parametrize("table", ["label_events", "bodies", "runs"])

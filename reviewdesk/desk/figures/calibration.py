@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.sampling import audit, strata
+from reviewdesk.domain.labels.sampling import LabelledRow, audit, chosen_source, strata
 from reviewdesk.domain.labels.segments import (
     BY,
     UNNAMED,
@@ -26,7 +26,7 @@ from reviewdesk.domain.labels.segments import (
 from reviewdesk.domain.records import NOT_WITHHELD, Blocker, DrawGap, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.figures import SimulatedFigure, Target
 from reviewdesk.domain.stats.stratified import share
 from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
@@ -36,15 +36,10 @@ from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import by_key, first_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.labels.sampling import LabelledRow
     from reviewdesk.domain.labels.summary import LabelledRows
-    from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
-    from reviewdesk.domain.stats.figures import SimulatedFigure
 
 
 def panels(desk: Desk, run: Run) -> Columns:
@@ -145,7 +140,6 @@ def calibration_page(
 ) -> CalibrationPage:
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
     from reviewdesk.domain.labels import summary
-    from reviewdesk.domain.labels.sampling import chosen_source
     from reviewdesk.domain.stats.calibration import bin_index
     from reviewdesk.domain.stats.reliability import fit
 
@@ -155,16 +149,11 @@ def calibration_page(
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags = tuple(tag_counts(desk, run))
-        sums = (
-            figures.confidence_sums(
-                desk.conn,
-                run.key,
-                chosen_source(totals, source),
-                scores_stated=totals.scores_stated,
-            )
-            if FitScope.HEADLINE in fits
-            else {}
-        )
+        sums = {}
+        if FitScope.HEADLINE in fits:
+            chosen = chosen_source(totals, source)
+            stated = totals.scores_stated
+            sums = figures.confidence_sums(desk.conn, run.key, chosen, scores_stated=stated)
     labels = made.labelled
     found = made.lines
     reached = strata(labels, made.weighing, totals.sizes, totals.audits, totals.decided)
@@ -250,7 +239,6 @@ def simulation(
     desk: Desk, run: Run, runs: int, source: str | None = None
 ) -> tuple[SimulatedFigure, ...]:
     """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
-    from reviewdesk.domain.labels.sampling import chosen_source
     from reviewdesk.domain.labels.summary import simulate
 
     with reading(desk.conn):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
-from reviewdesk.domain.labels.summary import panel_intervals
+from reviewdesk.domain.labels.summary import LabelledRows, panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import OF_ITSELF, FilePage, of_trusted
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 
@@ -77,7 +76,7 @@ class FileRows(Struct, frozen=True):
         return as_wrong_and_right(self.rows, self.unanswered)
 
     @property
-    def run(self) -> "LabelledRows | None":
+    def run(self) -> LabelledRows | None:
         """The run that the rows were drawn from, or ``None`` if they do not represent one."""
         return as_run(self.rows, self.strata, self.tests, self.unanswered) if self.drawn else None
 
@@ -100,20 +99,18 @@ def _unanswered(file: "ScoreFile", *, drawn: bool) -> Iterator[UnansweredRow]:
         yield UnansweredRow(item, confidence, passed, name, str(row.get("test") or ""))
 
 
-def _all_flagged(frame: "Path") -> bool:
-    from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.suites.suite import read_frame
-
-    return all(one.stratum < FIRST_REST for one in read_frame(Source.from_path(frame)))
-
-
 def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
     """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one.
 
     A ``frame`` lists what the rows were drawn from, and is read if no row is of a verdict without a
     flag: the run may have none.
     """
+    from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import read_scores
+    from reviewdesk.reports.suites.suite import read_frame
+
+    def is_flagged(frame: "Path") -> bool:
+        return all(one.stratum < FIRST_REST for one in read_frame(Source.from_path(frame)))
 
     file = read_scores(source)
     kept, weighted, warnings = _counted_rows(file.rows)
@@ -135,7 +132,7 @@ def file_rows(source: "Source", frame: "Path | None" = None) -> FileRows:
         )
         and all(row.facts.get("selection") == "draw" for row in kept)
         and named <= {*STRATA}
-        and (bool(named & _UNFLAGGED_STRATA) or (frame is not None and _all_flagged(frame)))
+        and (bool(named & _UNFLAGGED_STRATA) or (frame is not None and is_flagged(frame)))
     )
     rows = Rows.of(
         [row.confidence for row in kept],

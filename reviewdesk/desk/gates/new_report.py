@@ -38,7 +38,7 @@ from reviewdesk.reports.suites.suite import CalibrationGate, read_suite_labels
 from reviewdesk.store import figures
 
 _WRONG = {"pass": Decision.FAIL, "fail": Decision.PASS}
-OpenDesk: TypeAlias = Callable[[], "Desk"]
+OpenDesk: TypeAlias = Callable[[], Desk]
 
 
 class Against(Struct, frozen=True):
@@ -99,8 +99,6 @@ class NewReport:
 @contextmanager
 def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterator[NewReport]:
     """Load a report into a temporary desk."""
-    from reviewdesk.desk.core import Desk
-
     with (
         TemporaryDirectory(prefix="reviewdesk-") as folder,
         closing(Desk.open(Path(folder, "desk.db"), reviewer="gate")) as desk,
