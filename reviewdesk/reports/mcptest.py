@@ -17,6 +17,7 @@ from reviewdesk.reports.bytes import strict_json
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.window import Outline, decode_utf8, read_lines
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.conversation import Conversation, conversation
 from reviewdesk.reports.mapping.foreign import ID_LENGTH, Remarks
 from reviewdesk.reports.mapping.secrets import named_secrets, settings_among, without_settings
 from reviewdesk.reports.mapping.values import first
@@ -215,12 +216,15 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
         remarks.count("settings such as headers, environments and keys are left out")
     pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
     around = [node for node, _ in jury.above]
-    around = [facts, *around] if jury.listed else [*around, facts]
-    named = (values.filled(one.get(key)) for key in _NAMES for one in around)
+    # The id of a row counts more than the name of the run around it.
+    own = jury.listed and not (jury.above and jury.above[0][1] in CHECK_LISTS)
+    groups = [[facts], around] if own else [[*around, facts]]
+    named = (values.filled(one.get(key)) for some in groups for key in _NAMES for one in some)
     # A jury in an object of several objects is called by its key.
     parent, key = jury.above[0] if jury.above and not jury.listed else ({}, "")
     keyed = len(parent) > 1 and all(type(one) is dict for one in parent.values())
     test = next(filter(None, named), (keyed and key) or pointer or "/")
+    said = conversation(_nearest(jury, SPELLINGS["conversation"])) or Conversation(None, None)
     juries = panels.juries(_panel(jury))
     jurors = [one for made in juries.values() for one in made]
     for ballot, record in zip(jurors, jury.panel, strict=True):
@@ -236,8 +240,8 @@ def _verdict(jury: FoundJury, line: int, panels: PanelReader) -> JsonObject:
             "suite": _of_type(str, _nearest(jury, ("suite",))),
             "target": _of_type(str, facts.get("target")),
         }),
-        "input": values.text(_nearest(jury, _INPUTS)),
-        "output": values.text(_nearest(jury, _OUTPUTS)),
+        "input": values.text(_nearest(jury, _INPUTS)) or said.input,
+        "output": values.text(_nearest(jury, _OUTPUTS)) or said.output,
         "generator": _generator(jury),
         **_policy(jury, remarks),
         "score": _fitting("score", facts.get("score"), remarks),

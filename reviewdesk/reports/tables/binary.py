@@ -14,7 +14,13 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.tables.header import column_names, is_header, judge_above, on_a_line
+from reviewdesk.reports.tables.header import (
+    column_names,
+    is_header,
+    judge_above,
+    on_a_line,
+    section_of,
+)
 
 KINDS = ("parquet", "feather", "xlsx")
 _NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
@@ -137,6 +143,10 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
             if title == first[0]:
                 yield at, ("@key", *names) if keyed else names
             for number, cells in _filled(book[title]):
+                texts = ["" if one is None else str(one) for one in cells] if above else []
+                if above and number >= at and (named := section_of(texts, names)) is not None:
+                    above = named or above
+                    continue
                 if number >= at + lines and any(cell is not None for cell in cells):
                     yield number, (above or title, *cells) if keyed else cells
     except Exception as error:

@@ -263,13 +263,19 @@ class Guesser(TableShapes):
         if "decision" in made and made.get("pass") == made["decision"]:
             del made["decision"]
         apart = self.told_apart(made, [made["judge"], made.get("dimension", "")], wide=False)
-        named = made.get("label", "")
-        rules = self.winners(named) if self.names_winner(named) else self.of_others(made["judge"])
+        rules = self.of_winners(made) or self.of_others(made["judge"])
         made |= {"ballots": rules} if rules else {}
         if apart:
             problem = f'has several rows for an item, which "{show_line(apart, 60)}" tells apart'
             return _unsure(_map(made), problem, self.see, made["score"])
         return self.checked(made)
+
+    def of_winners(self, made: JsonObject) -> list[JsonObject]:
+        """Return the rules if the answers name the better one of two models."""
+        won = next((one for role in ANSWERS if self.names_winner(one := made.get(role, ""))), "")
+        for role in ANSWERS if won else ():
+            made[role] = won if role == "label" else ""
+        return self.winners(won) if won else []
 
     def of_others(self, judge: str) -> list[JsonObject]:
         """Return the rules if some rows are marked as those of persons, or sum up the others."""
@@ -289,6 +295,9 @@ class Guesser(TableShapes):
 
     def checked(self, made: JsonObject) -> Guess:
         """Return the map of a long table, or what a person must say of it first."""
+        if self.likely_judge:
+            problem = f'may name its judges in the column "{self.likely_judge}"'
+            return _unsure(_map(made), problem, self.see, made["score"])
         said = next((self.roles[role] for role in ANSWERS if role in self.roles), "")
         if not self.options.pass_labels and (words := self.words([self.cells(said)])):
             return self.ask_words(_map({**made, "words": words}), [said], self.command)
@@ -312,8 +321,8 @@ class Guesser(TableShapes):
     def unnamed(self, made: JsonObject) -> Guess:
         """Return the map of a table of judges whose answers are under other names."""
         known = {self.item, *(self.roles[one] for one in self.roles if one not in ANSWERS)}
-        known |= {*filter(NO_SCORE.search, self.columns)}
-        rest = [one for one in self.columns if one not in known and self.answers(one)]
+        free = [one for one in self.columns if one not in known]
+        rest = [one for one in free if not NO_SCORE.search(one) and self.answers(one)]
         if {*self.columns} >= _OF_PEOPLE:
             # Their votes are labels, and their ratings are not.
             rest = [one for one in rest if any(map(USUAL.human, self.cells(one)))]
@@ -323,9 +332,9 @@ class Guesser(TableShapes):
             return Guess(_map(made | {"ballots": [answer | asked]}), tuple(rest))
         marked = [one for one in rest if MARKED.search(one)]
         rest = marked if len(marked) == 1 else rest
-        named = {made["judge"], self.item, self.roles.get("dimension"), self.roles.get("model")}
-        for column in self.columns if not rest and "score" not in self.roles else ():
-            if column not in named and self.words([self.cells(column)]):
+        likely = [*free, self.roles.get("output", "")]
+        for column in likely if not rest and "score" not in self.roles else ():
+            if self.words([self.cells(column)]):
                 self.roles["score"] = column
                 return self.long()
         rest = rest or self.ranks()

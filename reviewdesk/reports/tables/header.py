@@ -28,6 +28,13 @@ def judge_above(records: Sequence[Sequence[str]]) -> str:
     return ""
 
 
+def section_of(record: Sequence[str], columns: Sequence[str]) -> str | None:
+    """Return the judge that a line between rows names, "" for the header again, else None."""
+    if [*map(on_a_line, record)][: len(columns)] == [*columns]:
+        return ""
+    return (sum(map(bool, record)) < 3 and judge_above([record])) or None
+
+
 _KEY = re.compile(r"#?\s*([^:=]{2,40}?)\s*[:=]\s*(\S.*)")
 
 
@@ -89,6 +96,8 @@ def _of_levels(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int] | 
     Pandas writes the names of the index below the levels, on a line of their own.
     """
     for at, record in enumerate(start[2:4], 2):
+        if record[0].startswith('{"ImportId"'):
+            return tuple(start[0]), at + 1  # Qualtrics writes its questions and ids there
         ids = sum(map(bool, record))
         levels = [one[ids:] for one in start[:at]]
         whole = all(map(all, levels)) and all(record[:ids])
@@ -111,7 +120,7 @@ def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return True if the first record is not a header: its cells recur below, or are numbers."""
     filled = [(at, cell) for at, cell in enumerate(top) if cell]
     numbers = [cell for _, cell in filled if likely_number(cell) is not None]
-    if tuple(top) in map(tuple, below) or not below or _count_up(numbers):
+    if tuple(top) in map(tuple, below) or not below or count_up(numbers):
         return False
     data = [one for at, one in filled if any(row[at : at + 1] == [one] for row in map(list, below))]
     sure = any(USUAL.vote(one) is not None for one in data)
@@ -128,7 +137,7 @@ def _is_data(top: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 _DIGIT = re.compile(r"\d+")
 
 
-def _count_up(numbers: Sequence[str]) -> bool:
+def count_up(numbers: Sequence[str]) -> bool:
     return any(numbers == [*map(str, range(at, at + len(numbers)))] for at in (0, 1)) and bool(
         numbers
     )

@@ -1,7 +1,7 @@
 """Find the answers of judges inside the objects and lists of a row."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from contextlib import suppress
 from typing import Any
 
@@ -36,7 +36,7 @@ NO_SCORE = re.compile(
     r"|number|count|tokens?|cost|latency|duration|time|length|seed|turns?|words|chars|year|version"
     r"|temperature|usd|eur|dollars?|price|page|max|#|ms|secs?|seconds|s|ts|spent|elapsed|order"
     r"|rank|agree\w*|unanim\w*|kappa|votes|variance|std|stddev|sum|sum_squared|retries|attempts"
-    r"|tries|calls|rounds?|runtime"
+    r"|tries|calls|rounds?|runtime|progress|finished|latitude|longitude"
     rf"|reason\w*|{'|'.join(REASONS)}|created|at|ns|state|threshold|status_code)\W*$|[/.]error$"
     r"|seconds$|minutes$|[_ .](?:tokens?|cost|latency)[_ .]",
     re.IGNORECASE,
@@ -84,6 +84,8 @@ _NO_MARK = {"item", "input", "output", "alternative", "reference", "generator", 
 _LONGEST_MARK = 40
 STATED = re.compile(r"(?:pass|fail)(?:ed)?\Z", re.IGNORECASE)
 _OF_BALLOT = BALLOT - {"model", "repeat", *ANSWERS}
+_MODELS = ("model", "modelVersion", "model_version", "modelId")
+"""Keys of the model beside the text of a judge."""
 _SEAT = ("judge", "dimension", "epoch")
 _OUTCOME = re.compile(
     r"score|rating|overall|final|verdict|decision|consensus|passed|grade", re.IGNORECASE
@@ -118,7 +120,7 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list):
         return None
-    elements = [one for one in elements if one not in (None, {}, [])]
+    elements = [one for one in elements if _filled(one)]
     if not elements or _counts_votes(held):
         return None
     texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
@@ -132,10 +134,17 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
         return rule
     for key, one in held.items() if named and depth else ():
         if found := rule_of(parsed(one), f"{path}.{key}", depth - 1):
-            if isinstance(held.get("model"), str) and found.get("judge", "").startswith("="):
-                found |= {"judge": f"{path}.model", "model": f"{path}.model"}
+            model = next((one for one in _MODELS if isinstance(held.get(one), str)), "")
+            if model and found.get("judge", "").startswith("="):
+                found |= {"judge": f"{path}.{model}", "model": f"{path}.{model}"}
             return _with_outcomes(found, held, path)
     return None
+
+
+def _filled(value: Any) -> int:
+    """Return how many values other than null there are, at any depth."""
+    inner = value.values() if isinstance(value, dict) else value
+    return sum(map(_filled, inner)) if isinstance(inner, list | ValuesView) else value is not None
 
 
 def _counts_votes(held: Any) -> bool:
@@ -166,7 +175,8 @@ def _of_values(held: Any, elements: Sequence[Any], path: str) -> JsonObject | No
         return None
     if isinstance(held, dict):
         for key in ("content", "text"):
-            if held.keys() & {"role", "type"} and is_answer(held.get(key)):
+            plain = isinstance(parsed(held.get(key)), str)
+            if held.keys() & {"role", "type"} and plain and is_answer(held[key]):
                 return {"judge": f"={path}", "score": f"{path}.{key}"}
         roles = _roles_of_answers([held])
         if not roles.keys().isdisjoint(ANSWERS):
@@ -233,7 +243,8 @@ def _roles_of_answers(elements: Sequence[Any]) -> dict[str, str]:
     pairs = raw_forms(numbers).items()
     roles |= next(({"score": key, "raw_score": raw} for key, raw in pairs), {})
     for key, one in elements[0].items():
-        if isinstance(one, dict) and {"judge", "model", "generator"} & roles_of([key]).keys():
+        names = key == "name" or {"judge", "model", "generator"} & roles_of([key]).keys()
+        if names and isinstance(one, dict):
             roles["judge"] = name_path(elements[0], key)
     return roles
 
@@ -381,7 +392,10 @@ class TableSample:
         """Return the rule for the answers in the objects, lists or JSON texts of a column."""
         cells = [one for one in map(parsed, self.cells(column)) if isinstance(one, dict | list)]
         # The object of a judge that failed may hold no answer.
-        rules = (rule_of(one, column) for one in sorted(cells, key=len, reverse=True))
+        rules = (
+            rule_of(one, column)
+            for one in sorted(cells, key=lambda one: (len(one), _filled(one)), reverse=True)
+        )
         rule = next(filter(None, rules), None)
         if rule and isinstance(self.cells(column)[0], str) and rule.get("judge") == f"={column}":
             # A text that is no JSON is kept as an answer that is not understood.

@@ -9,6 +9,8 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     NEITHER,
     NOT_FINITE,
+    REASONS,
+    USUAL,
     Cells,
     DecidingWords,
     is_answer,
@@ -35,7 +37,7 @@ from reviewdesk.reports.tables.table_map import at_path
 from reviewdesk.reports.wording import JsonObject
 
 _MARKS = (
-    "score|norm|rank|rating|grade|verdict|vote|decision|value|label|pass(?:ed)?|result|is_correct"
+    "score|norm|rank|winner|preference|preferred|(?:pairwise_)?choice|rating|grade|verdict|vote|decision|value|label|pass(?:ed)?|result|is_correct"
     "|judge?ment|bewertung|urteil|note|nota|punkte|puntuación|correct"
 )
 _RANGES = r"(?:\s*\((?:[\d\s./–-]+|pass/fail|yes/no|y/n|%)\))?"
@@ -75,6 +77,8 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 """Columns that name the person of a row, if several rows are about one item."""
+_RESPONSE = re.compile(r"response[ _]?id$", re.IGNORECASE)
+"""The person of a row in a form without names."""
 _OF_FORM = re.compile(
     r"(?:timestamp|zeitstempel|horodateur|marca temporal|タイムスタンプ|(?:start|completion) ?time"
     r"|start ?date|submitted(?: at)?|submit date|recorded ?date)$",
@@ -91,7 +95,7 @@ _HUMAN = re.compile(
     r"(?<![a-z])(?:human|humaine?|humano|mensch|menschliche?s?|人間|人工)(?-i:(?![a-z]))"
     r"|^(?:expert|gold|manual|pm|sme|doctor|clinician|teacher|crowd|editor|reviewer)[ _-](?!\d)"
     r"|[ _-](?:lead|manager|supervisor|moderator|linguist)$"
-    r"|^thumbs?\b|^(?:expected|true|target)[ _-](?:verdict|label|decision|vote)"
+    r"|^thumbs?\b|^(?:expected|true|target|ground[ _-]?truth)[ _-](?:verdict|label|decision|vote)"
     r"|^(?:user|customer)[ _-](?:feedback|rating|vote|label|score)",
     re.IGNORECASE,
 )
@@ -101,6 +105,7 @@ _RATER = re.compile(
     re.IGNORECASE,
 )
 """Columns of people."""
+_EXPERT = re.compile(r"expert\b|expert_", re.IGNORECASE)
 _FIRST_NAMES = """
 adam alex alice amir ana andrea anita anja anna anne ben bob carlos carol charlie chen chris dan
 daniel dana dave david diana elena ella emily emma eric eva fatima felix frank george hana hannah
@@ -147,6 +152,8 @@ class TableRoles(TableSample):
         self.options = options
         self.form = False
         """Whether the table has a row for each person, as forms have."""
+        self.likely_judge = ""
+        """The column that may name the judges, or the writers of responses that are not there."""
         self.made: JsonObject = {}
         """The map, as far as it is known."""
         self.given = (*options.judge_columns, *options.criteria_columns)
@@ -162,10 +169,19 @@ class TableRoles(TableSample):
         others = [one for one in named if _NAME.match(one) and self.cells(one)]
         others = [one for one in others if not (JUDGE.search(one) or is_criterion(one))]
         self.people += [one for one in others if self.said_in([one]) <= said]
-        self.people = [*dict.fromkeys(self.people)]
-        filled = roles_of(one for one in free if self.cells(one) or not sample)
-        empty = roles_of(one for one in free if one not in filled.values())
+        # Without names of judges, an expert may be one of them.
+        experts = [] if judged else [*filter(_EXPERT.match, free)]
+        self.people = [one for one in dict.fromkeys(self.people) if one not in experts]
+        named = [one for one in free if one not in experts]
+        filled = roles_of(one for one in named if self.cells(one) or not sample)
+        empty = roles_of(one for one in named if one not in filled.values())
         self.roles = empty | filled
+        judge = self.roles.get("judge", "")
+        votes = self.cells(judge) if judge else []
+        decimal = not judged and any(str(one).isdecimal() for one in votes)
+        if votes and not decimal and None not in map(USUAL.vote, votes):
+            del self.roles["judge"]  # its cells are no names
+            self.people += [judge] if _RATER.search(f"{judge} 1") else []
         self.raw = raw_forms(
             one
             for one in self.columns
@@ -218,10 +234,12 @@ class TableRoles(TableSample):
             rest = [one for one in rest if not self.recurs([one])]
             if len(rest) <= len(missing):
                 self.roles |= dict(zip(missing[-len(rest) :], rest, strict=False))
-        why = self.roles.get("reason", "")
-        scores = self.cells(why) if why and "score" not in self.roles else []
-        if scores and all(likely_number(with_decimal_point(one)) is not None for one in scores):
-            self.roles = roles_of(one for one in free if one != why) | {"score": why}
+        # A "note" is a score in French, and a reason in English.
+        for why in free if "score" not in self.roles else ():
+            scores = self.cells(why) if why.strip().casefold() in REASONS else []
+            if scores and all(likely_number(with_decimal_point(one)) is not None for one in scores):
+                self.roles = roles_of(one for one in free if one != why) | {"score": why}
+                return
 
     def place_texts(self) -> None:
         """Give roles to the texts of a table without a header, by their places."""
@@ -239,17 +257,20 @@ class TableRoles(TableSample):
         item = self.roles.get("item", "")
         ids = [one for one in self.columns if _ID.search(one) and not _OTHER_ID.search(one)]
         again = any(self.recurs([one]) for one in ([item] if item else ids))
-        person = next((one for one in self.columns if _PEOPLE.search(one)), "")
-        calls = [one for one in self.columns if one.casefold() in ("name", "nom", "nombre")]
-        first = [one for one in self.columns[:2] if one != item][:1]
-        when = next(filter(_OF_FORM.match, first), "")
-        other = {"input", "output", "judge", "score", "dimension"} & self.roles.keys()
-        other |= {item} - {"", *self.columns[:1], *calls}
-        once = bool(when) and not (again or self.given or self.recurs([when]))
-        self.form = once and bool(person or calls) and not other
+        filled = [one for one in self.columns if self.cells(one)]
+        person = next(filter(_PEOPLE.search, filled), "")
+        if self.given == () and any(map(_OF_FORM.match, self.columns[:3])):
+            calls = [one for one in filled if one.casefold() in ("name", "nom", "nombre")]
+            who = person or next(iter(calls), "") or next(filter(_RESPONSE.match, filled), "")
+            other = {self.roles.get(one, "") for one in ("input", "output", "score", "dimension")}
+            other = {one for one in other if not self.answers(one)}
+            other |= {item, self.roles.get("judge", "")} - {*self.columns[:1], who}
+            self.form = bool(who) and not self.recurs([who]) and other == {""}
         if self.form:
-            self.roles.pop("item", None)
-            self.roles["judge"] = person or calls[0]
+            # The columns of a form, such as "Response 1", hold answers and no texts.
+            kept = ("reason", "at")
+            self.roles = {role: one for role, one in self.roles.items() if role in kept}
+            self.roles["judge"] = who
             return
         if person and (again or not {"item", "input", "output"} & self.roles.keys()):
             self.roles.setdefault("judge", person)
@@ -292,7 +313,10 @@ class TableRoles(TableSample):
         )
         question = [rubric] if rubric and not asked else []
         named = [judge] if judge else [one for one in ("name", "model") if one in self.columns]
-        for one in named if judge or (output and single) else ():
+        if not (judge or output):
+            # A model beside no response may have written it.
+            named = named if asked and {*ANSWERS} & self.roles.keys() else []
+        for one in named if judge or single else ():
             told = [*dict.fromkeys([*said, one])]
             if one == item or not (judge or self.recurs([one])):
                 continue
@@ -300,6 +324,7 @@ class TableRoles(TableSample):
                 continue
             self.roles = {role: name for role, name in self.roles.items() if name != one}
             self.roles |= {"judge": one} | ({"dimension": rubric} if self.recurs(told) else {})
+            self.likely_judge = "" if judge or output else one
             return
 
     def find_keys(self) -> None:
@@ -429,7 +454,8 @@ class TableRoles(TableSample):
         """
         first = self.columns[0] if self.columns else ""
         taken = {column for role, column in self.roles.items() if role not in {"subject", "test"}}
-        taken |= {one for one in self.columns if _WHEN.search(one)}.union(self.said)
+        times = [one for one in self.columns if _WHEN.search(one) or _OF_FORM.match(one)]
+        taken |= {*times, *self.said}
         free = [one for one in self.columns if one not in taken]
         if judge := self.roles.get("judge", ""):
             likely = (one for one in free if one == first or not self.answers(one))
@@ -437,6 +463,11 @@ class TableRoles(TableSample):
             for one in likely:
                 if self.cells(one) and self.recurs([one]) and not self.recurs([one, *keys]):
                     return one
+            for one in free:
+                items, judges = len(self.said_in([one])), len(self.said_in(keys))
+                whole = items > 1 < judges and items * judges == len(self.sample)
+                if len(keys) == 1 and whole and not self.recurs([one, judge]):
+                    return one  # everyone rates every item
             if first in free and self.recurs([first]) and not self.answers(first):
                 return first
         cells = self.cells(first)

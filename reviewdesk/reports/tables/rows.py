@@ -26,10 +26,12 @@ from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import Cells, is_answer, likely_number, roles_of
 from reviewdesk.reports.tables.header import (
     column_names,
+    count_up,
     is_header,
     judge_above,
     named_apart,
     on_a_line,
+    section_of,
 )
 from reviewdesk.reports.tables.totals import without_totals
 from reviewdesk.reports.wording import Path, must_be, spell_path
@@ -42,6 +44,8 @@ _WRAPS = ("_source", "row", "node")
 
 _CELLS_OF = frozenset({"individual_scores", "scores", "values"})
 """Keys of the cells of a column, which is named by the key around them."""
+_TEXTS = frozenset({"input", "output", "human", "reference"})
+"""Roles that tell the names of columns from those of rows."""
 _MOST_COLUMNS = 1000
 _BLOCK = 1 << 18
 _DELIMITERS = (",", ";", "\t", "|")
@@ -324,8 +328,12 @@ def inside(layout: Layout) -> Layout:
             found = f"{found[0]}.{within[0]}", within[1]
         return _unwrapped(*found, outline)
     if named and (named[0] == "" or "item" not in roles):
-        first = next(iter(objects[named[0]].values()))
+        rows = [*objects[named[0]].values()]
+        first = rows[0]
         within = _rows_within(first) if isinstance(first, dict) else ("", first[0])
+        if within and isinstance(first, dict) and "name" in within[1]:
+            said = [[str(one.get("name")) for one in row.get(within[0], ())] for row in rows]
+            within = None if len(rows) > 1 and {*said[0]} == {*said[1]} else within
         key, first = within or ("", first)
         key = f"{named[0]}.*.{key}".strip(".")
         return Layout(("@key", *flat_names(first)), outline=outline, key=key, orient="named")
@@ -386,9 +394,11 @@ def _orient(document: Cells) -> str:
         )
     if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
         return ""
-    if all(map(str.isdecimal, document)):
+    if count_up([*document]):
         return "index"
     if all(map(str.isdecimal, rows[0])):
+        return "columns"
+    if _TEXTS & roles_of(document).keys() and not _TEXTS & roles_of(rows[0]).keys():
         return "columns"
     return "" if any(rows[0].keys().isdisjoint(one) for one in rows) else "named"
 
@@ -411,21 +421,15 @@ def _oriented(document: Cells, orient: str) -> Iterator[tuple[str, dict[str, Any
         lists = _parallel(document) or lists
         for number, values in enumerate(zip(*lists.values(), strict=False), 1):
             yield str(number), dict(zip(lists, values, strict=True))
-    elif orient == "index":
-        yield from document.items()
     else:
-        rows = dict.fromkeys(
-            name for cells in document.values() if isinstance(cells, dict) for name in cells
-        )
-        for name in rows:
-            yield (
-                name,
-                {
-                    column: cells.get(name)
-                    for column, cells in document.items()
-                    if isinstance(cells, dict)
-                },
-            )
+        rows = document
+        if orient == "columns":
+            whole = {key: one for key, one in document.items() if isinstance(one, dict)}
+            found = dict.fromkeys(name for cells in whole.values() for name in cells)
+            rows = {name: {key: one.get(name) for key, one in whole.items()} for name in found}
+        counted = orient == "index" or count_up([*rows])
+        for name, one in rows.items():
+            yield name, one if counted else {"@key": name, **one}
 
 
 def with_columns(layout: Layout, rows: Iterable[TableRow], fail: Fail) -> Layout:
@@ -493,6 +497,7 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
     reader = _reader(iter(lines), delimiter)
     width = len(columns)
     header = layout.headers
+    above = layout.above
     while True:
         lines.held = 0
         start = reader.line_num + 1
@@ -505,8 +510,12 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
             raise fail(f"line {start}", problem, hint) from error
         if fields is None:
             return
+        if above and not header and (named := section_of(fields, columns)) is not None:
+            above = named or above
+            continue
         empty = not fields or not (fields[0].strip() or any(map(str.strip, fields)))
-        if empty or (len(fields) != width and fields[0].startswith("#")):  # a comment
+        ruled = delimiter == "|" and not header and all(map(_RULE.match, filter(None, fields)))
+        if empty or ruled or (len(fields) != width and fields[0].startswith("#")):  # a comment
             continue
         if header:
             if header < layout.headers or is_header(fields, sum(map(bool, columns))):
@@ -517,13 +526,11 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
                 ):
                     raise fail(f"line {start}", "is a header of over 64 KiB", "")
             continue
-        if delimiter == "|" and all(map(_RULE.match, filter(None, fields))):
-            continue
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
             problem = f"has {len(fields)} cells where the header has {width}"
         cells = dict(zip(columns, fields, strict=False))
-        yield start, {"@key": layout.above, **cells} if layout.above else cells, problem
+        yield start, {"@key": above, **cells} if above else cells, problem
 
 
 class _Lines:

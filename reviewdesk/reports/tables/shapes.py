@@ -8,6 +8,7 @@ from typing import Any
 
 from reviewdesk.reports.tables.cells import (
     FRONT,
+    NEITHER,
     REASONS,
     is_criterion,
     likely_number,
@@ -140,7 +141,9 @@ class TableShapes(TableRoles):
                 self.people_rule,
                 [*judges],
             )
-        if "alternative" in self.roles and judges and self.said_in(judges) == {"1", "2"}:
+        said = self.said_in(judges)
+        votes = {one for one in said if not NEITHER.search(one)}
+        if "alternative" in self.roles and votes <= {"1", "2"} and ("2" in votes or votes < said):
             rule = self.columns_rule(judges)
             rule |= {"pass": rule["score"], "score": ""}
             yield "has 1 or 2 for the better one of two responses", [rule], [*judges]

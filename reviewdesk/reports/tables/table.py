@@ -303,11 +303,27 @@ def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
     outline = layout.outline
     document = outline.keys if outline is not None else {}
     found = maps.fitting(maps.packaged(), layout.columns, document, tool)
+    found = [one for one in found if not _misses_answers(packaged_map(one), layout)]
     if found or outline is None or not (outline.kind == "array" or outline.goes_on):
         return found
     within = inside(layout)
     made = maps.fitting(maps.packaged(), within.columns, document, tool) if within.key else []
     return [one for one in made if maps.packaged()[one].get("rows") == within.key]
+
+
+def _misses_answers(made: TableMap, layout: Layout) -> bool:
+    """Return True if a map finds ballots in the first row of JSON, but none of their answers."""
+    outline = layout.outline
+    if outline is None or layout.orient or made.rows not in ("", layout.key):
+        return False
+    row = TableRow(1, outline.first(layout.key) if layout.key else outline.keys, "", 1)
+    try:
+        entries = MapReader(made, layout, ReadOptions()).entries(row, Remarks())
+    except RefusedTableError:
+        return False
+    votes = [vote for _, ballots, _ in entries for vote, _ in ballots]
+    unread = [one for one in votes if one.unread or isinstance(one.score, dict)]
+    return len(unread) == len(votes) > 0
 
 
 def _own_maps(layout: Layout) -> list[str]:
