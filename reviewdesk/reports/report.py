@@ -31,7 +31,6 @@ from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
 
-_MOST_NAMED = 5
 _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
     " and open it again."
@@ -151,7 +150,7 @@ class Report:
                         yield made
                     elif self._skip_bad:
                         self.skipped += 1
-                        if len(self._left_out) < _MOST_NAMED:
+                        if len(self._left_out) < 5:
                             self._left_out.append(f"{_spelt(item, made)}: {made.text}")
                     else:
                         later = chain(found, chain.from_iterable(some))

@@ -12,7 +12,6 @@ Path: TypeAlias = tuple[str | int, ...]
 JsonObject: TypeAlias = dict[str, Any]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_FOUND_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def found(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
-    return show_line(text, _FOUND_LENGTH)
+    return show_line(text, 60)
 
 
 def must_be(expected: str, value: Any) -> str:

@@ -56,7 +56,6 @@ Scores = dict[str, JsonObject]
 _ERROR = {"decision": Decision.ERROR.value}
 _FAILED = frozenset([Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL])
 _NO_RULE = "several scorers are one jury, for which the log states no decision"
-_NO_LINE = "a score decides nothing by itself, and the log has no pass line"
 _NO_JURY = "a sample that no model graded has checks and no ballots"
 
 
@@ -148,7 +147,7 @@ def _jury_result(
     single = len(jurors) == 1 and jurors[0]["id"] == alone
     found |= bench.grader.consensus(jurors[0] if single else bench.grader.ballot(value, alone))
     if "decision" not in found and "label" not in jurors[0]:
-        bench.remarks.count(_NO_LINE)
+        bench.remarks.count("a score decides nothing by itself, and the log has no pass line")
     return found
 
 
@@ -265,7 +264,6 @@ _SAMPLE_NAME = re.compile(r"samples/.+_epoch_\d+(?:/sample)?\.json\Z", re.DOTALL
 _PARTS = re.compile(r"(samples/.+_epoch_\d+/)(events|attachments)/(\d{1,18})\.json\Z", re.DOTALL)
 """Parts of a long sample. The number in a name is the index of the part's first element."""
 
-_MOST_SHOWN = 5
 _RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
 
 
@@ -283,7 +281,7 @@ class LogArchive:
             folder, kind, first = found.groups()
             self._parts.setdefault((folder, kind), []).append((int(first), found.string))
         if _HEADER not in names and _START not in names:
-            listed = ", ".join(show_line(name, 40) for name in names[:_MOST_SHOWN]) or "nothing"
+            listed = ", ".join(show_line(name, 40) for name in names[:5]) or "nothing"
             raise fail(
                 "",
                 f"is a zip archive without an Inspect log: there is no {_HEADER} in it ({listed})",
@@ -422,10 +420,9 @@ def _weigh(name: str, given: dict[str, Any], scales: foreign.LateFacts) -> None:
         return
     panel = record(record(given.get("metadata")).get("panel"))
     parts: list[tuple[str, Any]] = [(name, vote) for vote in listed(panel.get("votes"))]
-    if isinstance(value, dict):
-        parts += [(f"{name}.{key}", part) for key, part in value.items()]
-    elif isinstance(value, list):
-        parts += [(f"{name}.{at}", part) for at, part in enumerate(value)]
+    if isinstance(value, dict | list):
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        parts += [(f"{name}.{key}", part) for key, part in inner]
     else:
         parts.append((name, value))
     for whose, part in parts:

@@ -27,7 +27,6 @@ _GRADES: dict[str, tuple[float | None, bool | None]] = {
     "N": (None, None),
 }
 """Inspect's grades as (score, vote): correct, incorrect, partially correct, no answer."""
-_NO_ANSWER = "N"
 _WORD_SCORES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 _CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
@@ -85,7 +84,7 @@ class GradeReader:
                 return self._number(number, whose)
             self._remarks.count(f"a score in words that decide nothing gives no vote: {_HINT}")
         body: JsonObject = {"score": score, "pass": passed, "label": word}
-        if word == _NO_ANSWER and passed is None:
+        if word == "N" and passed is None:
             body["status"] = "abstained"
         return body
 
@@ -215,8 +214,6 @@ def _label(value: Any, grader: GradeReader) -> str | None:
 
 _ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
 """Reasons for a missing value that blame the answer under test, not the scorer."""
-_UNREADABLE = "grader_failed"
-_UNSCORED = "the scorer gave no value"
 
 Ballot = JsonObject
 
@@ -369,7 +366,7 @@ def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ba
     if reason in _ABSTENTIONS:
         return {"pass": None, "status": "abstained", "reason": explanation}
     failed = call.failed if call else None
-    message = failed or explanation or _UNSCORED
-    unreadable = reason == _UNREADABLE or (call is not None and reason is None)
+    message = failed or explanation or "the scorer gave no value"
+    unreadable = reason == "grader_failed" or (call is not None and reason is None)
     status = None if failed else "parse_fail" if unreadable else "error"
     return foreign.failure(message, status, reason or "")

@@ -13,9 +13,6 @@ from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.wording import JsonObject, spell_path
 
-_GRADED = "model_graded"
-_NO_MODEL = "none/none"
-
 
 class PanelSeat(Struct, frozen=True):
     """One place on a scorer's panel."""
@@ -64,7 +61,7 @@ class LogHeader(Struct, frozen=True):
     def model(self) -> str | None:
         """The model under test, or None if the log names none."""
         model = filled(self.spec.get("model"))
-        return None if model == _NO_MODEL else model
+        return None if model == "none/none" else model
 
     @property
     def epochs(self) -> int:
@@ -93,7 +90,7 @@ def _scorer(name: str, options: JsonObject, spec: JsonObject) -> Scorer:
         ]
         return Scorer(name, tuple(seats), rubric)
     models = _models(options.get("model"))
-    if not models and name.rpartition("/")[2].startswith(_GRADED):
+    if not models and name.rpartition("/")[2].startswith("model_graded"):
         role = options.get("model_role", "grader")
         named = filled(role) or filled(record(role).get("name"))
         bound = record(spec.get("model_roles")).get(named) if named else None
@@ -297,8 +294,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-_PANEL = {"panel": KEEP}
-_VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": _PANEL}
+_VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": {"panel": KEEP}}
 _SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
 _SCORE = {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}
 _USUAL = frozenset({"value", "explanation", "reason"})

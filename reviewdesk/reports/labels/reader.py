@@ -157,12 +157,10 @@ _Model = TypeVar("_Model", bound=Strict)
 
 _PAIR = frozenset({"confidence", "correct"})
 _FACTS = ("run", "decision", "pi", "selection", "stratum", "item_hash", "test")
-_KEPT = ("pi", "weight", "selection", "stratum")
 
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
 
-_BAD_LINE = "Fix the line or remove it."
 _HEAD = 1 << 16
 _TABLES = (b"PK", b"PAR1", b"ARROW1")
 _COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
@@ -307,7 +305,7 @@ def read_labels(source: Source) -> list[LabelRow]:
             raise fail(where, problem, "")
         stated = one.model_dump(exclude={"tentative"})
         stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
-        kept = {key: row[key] for key in _KEPT if key in row}
+        kept = {key: row[key] for key in ("pi", "weight", "selection", "stratum") if key in row}
         found.append(LabelRow(line=line, kept=kept, **stated))
     return found
 
@@ -344,7 +342,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
         return
     with source.open() as stream:
         if head.lstrip()[:1] != b"[":
-            yield from read_lines(stream, fail, ImportTally(), _BAD_LINE)
+            yield from read_lines(stream, fail, ImportTally(), "Fix the line or remove it.")
             return
         window = Window(stream, fail, ImportTally())
         for index in window.elements():

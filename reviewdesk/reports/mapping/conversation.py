@@ -63,16 +63,12 @@ def conversation(value: Any) -> Conversation | None:
 
 def question(value: Any) -> str | None:
     """Return an input as text: all turns of a conversation, or else the result of ``text``."""
-    if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
-        return value
     turns = _turns_of(value)
     return _joined(turns) if turns else text(value)
 
 
 def answer(value: Any) -> str | None:
     """Return an output as text: a conversation's last answer, or else the result of ``text``."""
-    if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
-        return value
     found = conversation(value)
     return text(value) if found is None else found.output
 

@@ -251,12 +251,11 @@ _STATUS_BY_WORD = (
     ("empty", re.compile(r"no output|empty[_ ](?:output|response)", re.IGNORECASE)),
     ("missing_key", re.compile(r"missing api[_ ]key|api[_ ]key .{0,40}missing", re.IGNORECASE)),
 )
-_HEAD_LENGTH = 2000
 
 
 def failure(message: str, status: str | None = None, kind: str = "") -> JsonObject:
     """Return ``error`` and ``status`` of a failed ballot; the message implies a missing status."""
-    head = f"{kind} {message[:_HEAD_LENGTH]}"
+    head = f"{kind} {message[:2000]}"
     found = next((name for name, words in _STATUS_BY_WORD if words.search(head)), "error")
     error = {"type": kind} if kind else {}
     error["message"] = message or "the juror failed"

@@ -11,13 +11,16 @@ from typing import Any
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.yaml_nodes import Form, Node, bounded_text, read_yaml
+from reviewdesk.reports.bytes.yaml_nodes import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    Form,
+    Node,
+    bounded_text,
+    read_yaml,
+)
 from reviewdesk.reports.wording import FieldError, keylike, spell_path
 
-MAX_BYTES = 1 << 18
-"""256 KiB, enough for long prompts on every seat of a large panel."""
-
-_MAX_DEPTH = 16
 _ERROR_PLACE = re.compile(r"(.*) \(at line (\d+), column \d+\)", re.DOTALL)
 
 
@@ -84,7 +87,7 @@ def _toml(source: Source, empty: str) -> Node:
 
 def _node(value: Any, depth: int) -> Node:
     """Build a node from parsed TOML, which has no lines: errors name the path alone."""
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise RecursionError
     if isinstance(value, dict):
         return Node(0, {key: _node(one, depth + 1) for key, one in value.items()})

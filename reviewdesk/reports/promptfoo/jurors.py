@@ -231,8 +231,6 @@ _VENDORS = {
 _OWN_ADDRESS = ("apiBaseUrl", "apiHost", "baseUrl", "base_url", "url")
 _LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 
-_KINDS = {"pi": "reward_model"}
-
 
 class Provider(Struct, frozen=True):
     """A provider named in a row, without its configuration."""
@@ -318,7 +316,6 @@ def ballots(
 ) -> list[JsonObject]:
     """Return the canonical ballots of a jury with the threshold ``shared``, or None for none."""
     remarks = panels.notes
-    kind = _KINDS.get(panel.base)
     ids = juror_ids(tuple([name for name, _ in jury_graders]))
     elements = []
     for juror_id, part, (name, provider) in zip(ids, panel.ballots, jury_graders, strict=True):
@@ -331,8 +328,8 @@ def ballots(
     (bodies,) = panels.juries(elements).values()
     for made, part in zip(bodies, panel.ballots, strict=True):
         line = values.number(part.assertion.get("threshold"))
-        if kind:
-            made["kind"] = kind
+        if panel.base == "pi":
+            made["kind"] = "reward_model"
         if line is not None and shared is None:
             # The threshold of a negated assertion applies to the grade before it is inverted.
             name = "threshold_before_not" if panel.negated else "threshold"

@@ -350,7 +350,6 @@ def _jury_decision(
     return {"decision": values.decision(stated), "score": score}
 
 
-_LONGEST_YAML = 8 << 20
 _SHARED = 1 << 20
 """A promptfoo YAML has the variables of every row twice, the second time as an alias."""
 
@@ -476,7 +475,7 @@ def _yaml(source: Source, fail: Fail) -> tuple[JsonObject, ImportTally]:
     counted = ImportTally(lenient=True)
     form = Form(
         "a promptfoo result in YAML",
-        _LONGEST_YAML,
+        8 << 20,
         _AS_JSON,
         _AS_JSON,
         max_depth=MAX_DEPTH,

@@ -35,7 +35,6 @@ from reviewdesk.reports.validation import (
 from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 
 _NO_VERDICT = "is a calibration row, which names no verdict of a report"
-_NO_CONTENT = "names no content: it has neither item_hash nor id"
 _EXPORT = "Export the suite again: reviewdesk labels export --format suite -o FOLDER."
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 
@@ -80,7 +79,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
             raise fail(f"line {line}", _NO_VERDICT, _EXPORT)
         row = checked_row(_LabelModel, values, line, fail)
         if not row.id and not row.item_hash:
-            raise fail(f"line {line}", _NO_CONTENT, _EXPORT)
+            raise fail(f"line {line}", "names no content: it has neither item_hash nor id", _EXPORT)
         # A label has a stratum only if its row states the chance by which it was drawn.
         drawn = row.selection == "draw" and row.pi is not None and 0 < row.pi <= 1 + SLACK
         label = DrawnLabel(

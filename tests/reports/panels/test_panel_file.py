@@ -16,8 +16,8 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.yaml_nodes import MAX_BYTES
 from reviewdesk.reports.panels.panel_file import MAX_JURORS, panel_from, read_panel
-from reviewdesk.reports.panels.source import MAX_BYTES
 from tests.helpers import SAMPLES
 
 KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
