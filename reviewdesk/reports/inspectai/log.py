@@ -180,11 +180,11 @@ class SampleMapper:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
         keys = sample.keys
         texts = Texts(sample.attachments)
-        edits = {name: split_edits(score) for name, score in scores_of(keys).items()}
+        scores = {name: split_edits(score) for name, score in scores_of(keys).items()}
         bench = BallotContext(
             self._run, self._grader, self.remarks, self.models, sample.transcript, texts
         )
-        given = {name: one.original for name, one in edits.items() if one.original is not None}
+        given = {name: score for name, (score, _) in scores.items() if score is not None}
         juries = juries_of(keys.get("error"), given, bench)
         in_jury = {scorer for jury in juries for scorer in jury.scorers}
         name, case = self._case(keys)
@@ -196,12 +196,12 @@ class SampleMapper:
             rubrics = {one.rubric for one in known if one is not None and one.rubric}
             # Scores of no jury go to the one that is not a panel or, if all are, to every jury.
             takes_more = not jury.panel or all(one.panel for one in juries)
-            of_jury = {
-                scorer: one
-                for scorer, one in edits.items()
+            edited = {
+                scorer: edits
+                for scorer, (_, edits) in scores.items()
                 if scorer in jury.scorers or (takes_more and scorer not in in_jury)
             }
-            people = human(of_jury, self._grader, self.remarks, texts)
+            people = human(edited, self._grader, self.remarks, texts)
             meta = {**(jury.outcome.get("meta") or {}), **(people["meta"] or {})}
             body = {
                 "id": f"{name}/{jury.panel}"[: foreign.ID_LENGTH] if several else name,

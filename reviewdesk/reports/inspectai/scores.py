@@ -114,19 +114,6 @@ def numeral(word: str) -> float | None:
 _UNCHANGED = "UNCHANGED"
 
 
-class EditedScore(Struct, frozen=True):
-    """A score as its scorer gave it, and the edits that people made."""
-
-    original: JsonObject | None
-    """The scorer's own score; None if a person added the score."""
-    edits: tuple[JsonObject, ...]
-    """The edits that name their author, oldest first."""
-
-    @property
-    def last(self) -> JsonObject | None:
-        return next((one for one in reversed(self.edits) if _changes_value(one)), None)
-
-
 def scores_of(keys: JsonObject) -> dict[str, JsonObject]:
     """Return a sample's scores by name. A bare value becomes a score with a ``value`` alone."""
     found = {}
@@ -139,14 +126,17 @@ def scores_of(keys: JsonObject) -> dict[str, JsonObject]:
     return found
 
 
-def split_edits(score: JsonObject) -> EditedScore:
-    """Split a score with a history into the original score and its edits."""
+def split_edits(score: JsonObject) -> tuple[JsonObject | None, list[JsonObject]]:
+    """Return a score as its scorer gave it, and the edits that name their author, oldest first.
+
+    The score is None if a person added it.
+    """
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
-        return EditedScore(score, ())
-    edits = tuple(one for one in history if isinstance(one.get("provenance"), dict))
-    added = bool(edits) and edits[0] is history[0]
-    return EditedScore(None if added else history[0], edits)
+        return score, []
+    edits = [one for one in history if isinstance(one.get("provenance"), dict)]
+    added = edits and edits[0] is history[0]
+    return None if added else history[0], edits
 
 
 def _changes_value(edit: JsonObject) -> bool:
@@ -154,15 +144,19 @@ def _changes_value(edit: JsonObject) -> bool:
 
 
 def human(
-    edited: Mapping[str, EditedScore], grader: GradeReader, remarks: foreign.Remarks, texts: Texts
+    edited: Mapping[str, list[JsonObject]],
+    grader: GradeReader,
+    remarks: foreign.Remarks,
+    texts: Texts,
 ) -> JsonObject:
     """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
-    ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
-    listed under ``meta.edits``, and so is the latest one if it gives no label.
+    The label comes from the latest edit. All other edits are listed under ``meta.edits``, and so
+    is the latest one if it gives no label.
     """
-    all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
-    changes = [one.last for one in edited.values() if one.last]
+    all_edits = [(name, edit) for name, edits in edited.items() for edit in edits]
+    of_scores = (list(filter(_changes_value, edits)) for edits in edited.values())
+    changes = [edits[-1] for edits in of_scores if edits]
     label = None
     if changes:
         if len(changes) > 1:

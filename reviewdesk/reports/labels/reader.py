@@ -156,6 +156,7 @@ def _converted(cells: Mapping[str, Any]) -> Row:
 _Model = TypeVar("_Model", bound=Strict)
 
 _PAIR = frozenset({"confidence", "correct"})
+_KEPT = ("pi", "weight", "selection", "stratum")
 _FACTS = ("run", "decision", "pi", "selection", "stratum", "item_hash", "test")
 
 MAX_YAML = 1 << 19
@@ -305,7 +306,7 @@ def read_labels(source: Source) -> list[LabelRow]:
             raise fail(where, problem, "")
         stated = one.model_dump(exclude={"tentative"})
         stated |= {"adjudicated": bool(one.adjudicated), "tags": tuple(one.tags or ())}
-        kept = {key: row[key] for key in ("pi", "weight", "selection", "stratum") if key in row}
+        kept = {key: row[key] for key in _KEPT if key in row}
         found.append(LabelRow(line=line, kept=kept, **stated))
     return found
 

@@ -53,11 +53,10 @@ class Models:
     def of(self, juror: str, stated: Any) -> str | None:
         """Return the model that the file states, else the one from ``--models``, else None."""
         model = values.filled(stated)
-        if juror in self._given:
-            self._met.add(juror)
-            if model is not None and model != self._given[juror]:
-                self._stated.setdefault(show_line(juror, 40))
-        return model if model is not None else self._given.get(juror)
+        given = self.chosen(juror)
+        if model and given and model != given:
+            self._stated.setdefault(show_line(juror, 40))
+        return model or given
 
     def notes(self) -> list[str]:
         """Return notes on names that no juror has, and on names with another model in the file."""

@@ -14,11 +14,10 @@ _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 
 _NUMBERS = frozenset({int, float})
 _DECISIONS = {
-    **dict.fromkeys(("pass", "passed", "yes", "true", "ok"), "pass"),
-    **dict.fromkeys(("fail", "failed", "no", "false"), "fail"),
-    **dict.fromkeys(("inconclusive", "tie"), "inconclusive"),
-    **dict.fromkeys(("error", "errored"), "error"),
-}
+    "passed": "pass", "ok": "pass", "failed": "fail", "inconclusive": "inconclusive",
+    "tie": "inconclusive", "error": "error", "errored": "error",
+}  # fmt: skip
+"""Words for decisions, beside those of labels."""
 
 
 def first(record: Mapping[str, Any], keys: Iterable[str]) -> Any:

@@ -166,15 +166,11 @@ class RowMapper:
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions) -> None:
         """Start with the survey of all rows."""
-        self._panels = panel_reader(seen.scores, options)
-        self._models = Models(options)
+        self.panels = panel_reader(seen.scores, options)
+        self.models = Models(options)
         self._survey = seen
         self._options = options
         self._tests = Tests()
-
-    def import_notes(self) -> list[str]:
-        remarks = self._panels.notes.notes("keys not mapped and left out")
-        return [*self._models.notes(), *self._panels.import_notes(), *remarks]
 
     def verdicts(
         self, row: JsonObject, pointer: str, secrets: frozenset[str]
@@ -205,7 +201,7 @@ class RowMapper:
             decision = "error" if parts.errored else None
             bodies.append({**common, "jurors": [], "decision": decision})
         elif not bodies:
-            self._panels.notes.count("a row without judged assertions is left out")
+            self.panels.notes.count("a row without judged assertions is left out")
         kinds = [panel.kind for panel in parts.panels]
         failed = row.get("success") is False and all(one["decision"] != "fail" for one in bodies)
         for at, body in enumerate(bodies):
@@ -227,7 +223,7 @@ class RowMapper:
         """Return the verdict of one jury, without an id."""
         jury_graders = graders(panel, row)
         line = shared_line(panel, self._options)
-        jurors = ballots(panel, jury_graders, line, self._models, self._panels)
+        jurors = ballots(panel, jury_graders, line, self.models, self.panels)
         off = self._survey.scores.off_scale
         raw = self._options.scale is None and any(off(name) for name, _ in jury_graders)
         meta = dict(common["meta"])
@@ -420,7 +416,8 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                 yield found.refused(error.problem)
         if streamed and not some:
             raise LateFactError
-        tally.notes.extend(mapper.import_notes())
+        remarks = mapper.panels.notes.notes("keys not mapped and left out")
+        tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes(), *remarks])
 
     return Report(
         source,
