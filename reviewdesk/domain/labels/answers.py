@@ -263,12 +263,9 @@ def _value(
 ) -> float | None:
     """Return what one label adds to the mean; ``None`` if it is neither pass nor fail."""
     row = one.row
-    if row is None:
+    if row is None or (truth or row.truth) not in (Truth.PASS, Truth.FAIL):
         return None
-    truth = truth or row.truth
-    if truth not in (Truth.PASS, Truth.FAIL):
-        return None
-    passed = truth is Truth.PASS
+    passed = (truth or row.truth) is Truth.PASS
     if items is not None:
         h, rank = one.unit
         return float(items.passes[h][rank] is passed)
@@ -282,21 +279,10 @@ def _value(
     # Imported here, as only this figure needs columns.
     from reviewdesk.domain.labels.label_columns import LabelColumns
 
-    columns = LabelColumns.of_rows([row])
-    [sure] = columns.confidences(figures.confidence_source, scores_stated=figures.scores_stated)
+    [sure] = LabelColumns.of_rows([row]).confidences(
+        figures.confidence_source, scores_stated=figures.scores_stated
+    )
     return None if np.isnan(sure) else (sure - right) ** 2
-
-
-@dataclass(frozen=True)
-class _Played:
-    """One question as its labels stand: the places drawn so far, and those without a label."""
-
-    sequence: ConfidenceSequence
-    drawn: list[tuple[int, int]]
-    pending: list[tuple[int, int]]
-    waiting: int
-    passed_over: int
-    known: int
 
 
 def _play(
@@ -306,7 +292,11 @@ def _play(
     given: Iterable[Given],
     items: QuestionItems | None,
     earlier: Floats | None,
-) -> _Played:
+) -> tuple[ConfidenceSequence, int, dict[str, Any]]:
+    """Play one question as its labels stand.
+
+    Return its bets, the contents passed over, and the fields of a ``RunAnswer`` that name places.
+    """
     value_of = partial(_value, question, figures, items)
     ranks: dict[int, Collection[int]] = (
         {h: range(figures.sizes[h]) for h in decided_strata(figures.sizes, figures.decided)}
@@ -358,7 +348,13 @@ def _play(
                 value = None if one is None else value_of(one)
                 sequence.add(unit[0], chances, value)
                 passed_over += one is None
-    return _Played(sequence, drawn, pending, waiting, passed_over, len(known))
+    places = {
+        "waiting": waiting,
+        "known": len(known),
+        "pending": tuple(pending),
+        "drawn": tuple(drawn),
+    }
+    return sequence, passed_over, places
 
 
 def answer(
@@ -380,11 +376,10 @@ def answer(
     """
     earlier = None
     for question, given in asked:
-        played = _play(question, seed, figures, given, items, earlier)
-        earlier = played.sequence.wealth
-    sequence = played.sequence
+        sequence, passed_over, places = _play(question, seed, figures, given, items, earlier)
+        earlier = sequence.wealth
     look = sequence.look()
-    look = replace(look, labels=look.labels - played.passed_over)
+    look = replace(look, labels=look.labels - passed_over)
     scale = 1.0
     if items is not None and len(question.of) == 2:
         # The mean p is how often the first rater is right where they differ: the figure is 2p - 1
@@ -401,11 +396,8 @@ def answer(
         look=look,
         more=0 if done else more,
         safe=done or narrow or reply is not Reply.NOT_YET,
-        waiting=played.waiting,
-        known=played.known,
         size=sequence.size,
-        pending=tuple(played.pending),
-        drawn=tuple(played.drawn),
+        **places,
     )
 
 

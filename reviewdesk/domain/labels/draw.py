@@ -54,72 +54,48 @@ def draw(
     draws verdicts.
     """
     own = np.asarray(strata, np.int8)
-    mixed, first, stratum = _contents(names, own, seed)
+    n = len(own)
+    # Sorted as texts, which needs no memory for a copy or for a column of each half.
+    keys = np.frombuffer(_keys(names, n, seed), f"S{_KEY}")
+    mixed = np.argsort(keys).astype(np.int32)
+    first = np.ones(n, np.bool_)
+    for at in range(1, n, _SOME):
+        some = keys[mixed[at - 1 : at + _SOME]]
+        first[at : at + _SOME] = some[1:] != some[:-1]
+    stratum = own
+    content = np.arange(n, dtype=np.int32)
+    if not first.all():
+        # Verdicts on one content are adjacent: its first flagged one, or else its first, leads.
+        content = np.cumsum(first, dtype=np.int32) - 1
+        mixed = mixed[np.lexsort((mixed, own[mixed] >= FIRST_REST, content))]
+        stratum = np.empty_like(own)
+        stratum[mixed] = own[mixed[first]][content]
     drawn = stratum[mixed]
-    rank = np.zeros(len(own), np.int32)
+    rank = np.zeros(n, np.int32)
     sizes: dict[int, int] = {}
+    decided = {}
     for h in np.flatnonzero(np.bincount(stratum)).tolist():
         inside = drawn == h
         ranks = np.cumsum(first[inside], dtype=np.int32)
         rank[mixed[inside]] = ranks - 1
         sizes[h] = int(ranks[-1])
+        sides = own[stratum == h] % FIRST_REST
+        decided[h] = int((sides == 0).sum()), int((sides == 1).sum())
     audited = audit_shares(sizes, share)
     most = np.array([audited.get(h, 0) for h in range(max(sizes, default=0) + 1)], np.int32)
     audit = rank < most[stratum]
-    copies = np.zeros(len(own), np.bool_)
+    copies = np.zeros(n, np.bool_)
     copies[mixed] = ~first
-    queue = _queue(mixed, first, drawn < FIRST_REST, audit[mixed])
-    decided = {}
-    for h in sizes:
-        sides = own[stratum == h] % FIRST_REST
-        decided[h] = int((sides == 0).sum()), int((sides == 1).sum())
-    return Draw(stratum, rank, audit, copies, places(queue), places(mixed), sizes, audited, decided)
-
-
-def _contents(
-    names: Iterable[str], own: npt.NDArray[np.int8], seed: str
-) -> tuple[Ints, npt.NDArray[np.bool_], npt.NDArray[np.int8]]:
-    """Return the verdicts' places in the order of the draw, and the strata in file order.
-
-    Verdicts on one content are adjacent: the first flagged one, or else the first, leads them, and
-    the second column marks these leaders in the order of the draw.
-    """
-    # Sorted as texts, which needs no memory for a copy or for a column of each half.
-    keys = np.frombuffer(_keys(names, len(own), seed), f"S{_KEY}")
-    order = np.argsort(keys).astype(np.int32)
-    first = np.ones(len(own), np.bool_)
-    for at in range(1, len(own), _SOME):
-        some = keys[order[at - 1 : at + _SOME]]
-        first[at : at + _SOME] = some[1:] != some[:-1]
-    if first.all():
-        return order, first, own
-    content = np.cumsum(first, dtype=np.int32)
-    order = order[np.lexsort((order, own[order] >= FIRST_REST, content))]
-    stratum = np.empty_like(own)
-    stratum[order] = own[order[np.flatnonzero(first)]][content - 1]
-    return order, first, stratum
-
-
-def _queue(
-    mixed: Ints,
-    first: npt.NDArray[np.bool_],
-    flagged: npt.NDArray[np.bool_],
-    checked: npt.NDArray[np.bool_],
-) -> Ints:
-    """Return the verdicts' places in the order of the queue; all but ``mixed`` are in its order."""
-    content = np.arange(len(mixed)) if first.all() else np.cumsum(first) - 1
-    leads = np.flatnonzero(first).astype(np.int32)
-    here = flagged[leads]
-    asked = checked[leads]
-    every = np.arange(len(leads), dtype=np.int32)
-    # Both are spread evenly over the beginning and kept in order; the flagged win a tie.
-    first_two = (every[here], every[asked])
-    spread = [(np.arange(len(part)) + 0.5) / max(1, len(part)) for part in first_two]
-    merged: Ints = np.concatenate(first_two)[np.argsort(np.concatenate(spread), kind="stable")]
-    queue: Ints = np.concatenate([merged, every[~here & ~asked]])
-    if len(queue) == len(mixed):
-        return mixed[queue]
-    return mixed[np.argsort(places(queue)[content], kind="stable")]
+    # Flagged and audited contents are spread evenly over the beginning of the queue and kept in
+    # order; the flagged win a tie. The queue has places in the order of the draw.
+    leads = mixed[first]
+    flagged = stratum[leads] < FIRST_REST
+    groups = (np.flatnonzero(flagged), np.flatnonzero(audit[leads]))
+    spread = [(np.arange(len(group)) + 0.5) / max(1, len(group)) for group in groups]
+    merged = np.concatenate(groups)[np.argsort(np.concatenate(spread), kind="stable")]
+    queue = np.concatenate([merged, np.flatnonzero(~flagged & ~audit[leads])])
+    order = mixed[np.argsort(places(queue)[content], kind="stable")]
+    return Draw(stratum, rank, audit, copies, places(order), places(mixed), sizes, audited, decided)
 
 
 def draw_keys(names: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:

@@ -36,21 +36,17 @@ from reviewdesk.domain.stats.dense import Bools, Floats
 ESCALATED_ONLY = "describes escalated verdicts only"
 
 
-def left_out_warnings(count: int) -> list[str]:
-    if not count:
-        return []
-    return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
-
-
-def one_class_warnings(line: Metrics) -> list[str]:
-    """Return warnings about rates that are 0 because no label is of their class."""
-    if not line.n or line.tp is None:
-        return []
+def row_warnings(left_out: int, line: Metrics) -> list[str]:
+    """Warn of verdicts without a confidence, and of rates that are 0 for want of labels."""
     found = []
-    if not (line.tp + (line.fn or 0)):
-        found.append("no label says pass: sensitivity is 0 by convention")
-    if not ((line.tn or 0) + (line.fp or 0)):
-        found.append("no label says fail: specificity is 0 by convention")
+    if left_out:
+        text = f"{left_out} labelled verdicts have no confidence of this kind and are left out"
+        found.append(text)
+    if line.n and line.tp is not None:
+        if not (line.tp + (line.fn or 0)):
+            found.append("no label says pass: sensitivity is 0 by convention")
+        if not ((line.tn or 0) + (line.fp or 0)):
+            found.append("no label says fail: specificity is 0 by convention")
     return found
 
 
@@ -68,8 +64,6 @@ Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
 _PASS = _DECISIONS.index("pass")
 _FAIL = _DECISIONS.index("fail")
-
-
 _SHARES = ("score", "stated_score", "confidence")
 _COUNTS = ("passes", "answered", "stratum", "rank")
 
@@ -107,20 +101,18 @@ class LabelColumns:
         """Arrange labelled verdicts, in their order."""
         contents: dict[object, int] = {}
         content = [contents.setdefault(one.content, len(contents)) for one in rows]
-        codes = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) for one in rows]
-        mark = np.array(codes, np.uint8)
-        if len(contents) < len(rows):
-            mark |= COPY
+        shared = COPY * (len(contents) < len(rows))
+        marks = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) | shared for one in rows]
         none = len(_DECISIONS)
         decided = [_DECISIONS.index(one.decision) if one.decision else none for one in rows]
-        columns: dict[str, Any] = {}
-        for name in ("key", *_COUNTS):
-            columns[name] = np.array([getattr(one, name) for one in rows], np.int64)
-        for name in _SHARES:
+        columns: dict[str, Any] = {
             # A missing number becomes NaN.
-            columns[name] = np.array([getattr(one, name) for one in rows], np.float64)
+            name: np.array([getattr(one, name) for one in rows], kind)
+            for kind, names in ((np.int64, ("key", *_COUNTS)), (np.float64, _SHARES))
+            for name in names
+        }
         return LabelColumns(
-            mark=mark,
+            mark=np.array(marks, np.uint8),
             decision=np.array(decided, np.int8),
             content=np.array(content, np.int64),
             **columns,
@@ -162,11 +154,6 @@ class LabelColumns:
 
     def is_truth(self, *truths: Truth) -> Bools:
         return np.isin(self.mark & TRUTH, [TRUTHS.index(truth) for truth in truths])
-
-    @property
-    def seen(self) -> Bools:
-        found: Bools = self.mark & UNSEEN == 0
-        return found
 
     @property
     def passed(self) -> Bools:
@@ -255,10 +242,11 @@ class LabelColumns:
         The prefix consists of the stratum's first places that all have a label; later labels wait.
         """
         _, leads = self.units
+        seen = self.mark[leads] & UNSEEN == 0
         found = {}
         # Not np.unique, whose first call imports numpy.ma for 15 ms.
         for h in np.flatnonzero(np.bincount(self.stratum)).tolist():
-            ranks = np.sort(self.rank[leads[(self.stratum[leads] == h) & self.seen[leads]]])
+            ranks = np.sort(self.rank[leads[(self.stratum[leads] == h) & seen]])
             end = np.argmin(np.append(ranks, -1) == np.arange(len(ranks) + 1))
             found[h] = int(end), len(ranks)
         return found
@@ -288,9 +276,15 @@ class LabelColumns:
             held = defaultdict[int, Counter[int]](Counter)
             for one, place in {*zip(content.tolist(), unit.tolist(), strict=True)}:
                 held[one][int(strata[place])] += 1
-            several = {one: n for one, n in held.items() if n.total() > 1}
-            for one, n in several.items():
-                weight[content == one] = _weight(n, sizes, ends, counted)
+            for one, n in held.items():
+                if n.total() > 1:
+                    missed = math.prod(
+                        (sizes[h] - ends[h] - i) / (sizes[h] - i) for h in n for i in range(n[h])
+                    )
+                    answered = sum(n[h] for h in n if counted[h])
+                    asked = sum(n[h] * ends[h] / counted[h] for h in n if counted[h])
+                    known = answered and missed < 1
+                    weight[content == one] = asked / answered / (1 - missed) if known else 0.0
             drawn = self.any_of(drawn)[content]
         inclusion = np.divide(1, weight, out=np.zeros(len(self)), where=weight > 0)
         strata_of = decided_strata(sizes, decided)
@@ -305,20 +299,6 @@ class LabelColumns:
             design_of(int(usable), {h: sizes[h] for h in strata_of}, counted),
             gaps({h: one for h, one in found.items() if h in strata_of}),
         )
-
-
-def _weight(
-    units: Counter[int], sizes: Mapping[int, int], ends: Mapping[int, int], counted: Counter[int]
-) -> float:
-    """Return how many contents one with several ``units`` by stratum represents; 0 if none."""
-    missed = math.prod(
-        (sizes[h] - ends[h] - i) / (sizes[h] - i) for h, n in units.items() for i in range(n)
-    )
-    answered = sum(n for h, n in units.items() if counted[h])
-    if not answered or missed >= 1:
-        return 0.0
-    asked = sum(n * ends[h] / counted[h] for h, n in units.items() if counted[h])
-    return asked / answered / (1 - missed)
 
 
 def both_lines(
@@ -336,7 +316,6 @@ def both_lines(
     rows, kept = found.rows(used, scores_stated=figures.scores_stated)
     weighing = weighing or found.weigh(figures.sizes, figures.decided)
     design = weighing.design
-    any_of = found.any_of
     _, leads = found.contents
     line = counters_of(rows).metrics(figures.observed)
     population = None
@@ -351,8 +330,7 @@ def both_lines(
         warnings.append(coverage_text(weighing.empty, figures))
     if design is Design.AD_HOC:
         warnings.append("labels outside the draw: they describe themselves only")
-    warnings += left_out_warnings(int(any_of(found.decided).sum()) - line.n)
-    warnings += one_class_warnings(shown)
+    warnings += row_warnings(int(found.any_of(found.decided).sum()) - line.n, shown)
     if shown.n and shown.corrected_status == CorrectionStatus.WEAK_JUDGE:
         # Rounded, because sums in another order differ in their last bits.
         youden = round(shown.youden_j or 0.0, 9)
@@ -369,7 +347,7 @@ def both_lines(
         confidence_source=used,
         unsure=truths[TRUTHS.index(Truth.UNSURE)],
         disputed=truths[TRUTHS.index(Truth.DISPUTED)],
-        no_verdict=len(leads) - int(any_of(found.judged).sum()),
+        no_verdict=len(leads) - int(found.any_of(found.judged).sum()),
         waiting=line.n - population.n if population else 0,
         warnings=tuple(warnings),
         gaps=weighing.gaps,

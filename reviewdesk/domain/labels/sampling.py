@@ -22,7 +22,6 @@ FIRST_REST = 3
 MIN_AUDIT = 30
 AUDIT_SHARE = 0.1
 
-
 Decided = Mapping[int, tuple[int, int]]
 """How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
 was drawn verdict by verdict, and its name states their decision."""
@@ -176,23 +175,22 @@ def strata(
     every = Counter(h for h, _ in units)
     audited = Counter(h for h, rank in units if rank < audits.get(h, 0))
     held = decided_strata(sizes, decided)
-    made = []
-    for h in sorted(h for h, size in sizes.items() if size):
-        counted = weighing.counted[h]
-        made.append(
-            Stratum(
-                name=STRATA[h],
-                size=sizes[h],
-                labelled=every[h],
-                prefix=weighing.ends.get(h, 0),
-                counted=counted,
-                weight=sizes[h] / counted if counted and h in held else None,
-                audit=audits.get(h, 0),
-                audit_done=audited[h],
-                decided=h in held,
-            )
+    counted = weighing.counted
+    return tuple(
+        Stratum(
+            name=STRATA[h],
+            size=sizes[h],
+            labelled=every[h],
+            prefix=weighing.ends.get(h, 0),
+            counted=counted[h],
+            weight=sizes[h] / counted[h] if counted[h] and h in held else None,
+            audit=audits.get(h, 0),
+            audit_done=audited[h],
+            decided=h in held,
         )
-    return tuple(made)
+        for h in sorted(sizes)
+        if sizes[h]
+    )
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:

@@ -135,20 +135,12 @@ def segment_rows(
     counts = Counter((one.stratum, one.decision) for one in mine)
     decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
     kept = sorted(places[one.key] for one in mine if one.counts and one.key in places)
-    labelled = [made.labelled[at] for at in kept]
-    counting = {
-        one.unit: made.weighing.weights[at]
-        for at, one in zip(kept, labelled, strict=True)
-        if made.weighing.weights[at] and one.decided
-    }
+    pairs = [(made.labelled[at], made.weighing.weights[at]) for at in kept]
+    labelled = [one for one, _ in pairs]
     mass = defaultdict[int, float](float)
-    for (h, _), weight in counting.items():
+    for (h, _), weight in {one.unit: w for one, w in pairs if w and one.decided}.items():
         mass[h] += weight
-    weights = [
-        made.weighing.weights[at] * sizes[h] / mass[h] if mass[h] else 0.0
-        for at, one in zip(kept, labelled, strict=True)
-        for h in [one.stratum]
-    ]
+    weights = [w * sizes[one.stratum] / (mass[one.stratum] or math.inf) for one, w in pairs]
     drawn = [made.weighing.drawn[at] for at in kept]
     weighing = replace(made.weighing, weights=weights, drawn=drawn, inclusion=[])
     figures = replace(made.figures, sizes=sizes, decided=decided)
@@ -258,37 +250,24 @@ def _composite(
         return math.sqrt(one * two)
 
     every = range(len(parts))
-    correlation = [[shared(d, e) for e in every] for d in every]
-    return Composite(subject, tuple(parts), panel, _weighed(parts, correlation))
-
-
-def _weighed(parts: Sequence[WeighedDimension], shared: Sequence[Sequence[float]]) -> Estimate:
-    """Return the weighted sum with its ends; bounds of a dimension are added in full."""
-    least = most = 0.0
-    below = []
-    above = []
-    unknown = []
-    for one in parts:
-        rate = one.should_pass
-        known = rate.estimate is not None
-        low, high = (rate.estimate,) * 2 if rate.estimate is not None else (rate.low, rate.high)
-        least += one.weight * low
-        most += one.weight * high
-        below.append(one.weight * (low - rate.low))
-        above.append(one.weight * (rate.high - high))
-        unknown += [] if known else [show_line(one.dimension, 60)]
-    less, more = (
-        math.fsum(
-            r * a * b
-            for a, row in zip(off, shared, strict=True)
-            for b, r in zip(off, row, strict=True)
-        )
-        for off in (below, above)
-    )
-    ends = max(least - math.sqrt(max(less, 0.0)), 0.0), min(most + math.sqrt(max(more, 0.0)), 1.0)
+    ends = []
+    for side, sign in (("low", -1), ("high", 1)):
+        total = 0.0
+        off = []
+        for one in parts:
+            end = getattr(one.should_pass, side)
+            # The bounds of a dimension without an estimate are added in full.
+            point = end if one.should_pass.estimate is None else one.should_pass.estimate
+            total += one.weight * point
+            off.append(one.weight * (end - point))
+        spread = math.fsum(shared(d, e) * off[d] * off[e] for d in every for e in every)
+        ends.append(min(max(total + sign * math.sqrt(max(spread, 0.0)), 0.0), 1.0))
+    low, high = ends
+    found = Estimate(total, low, high)
+    unknown = [show_line(one.dimension, 60) for one in parts if one.should_pass.estimate is None]
     if unknown:
-        return Estimate(None, *ends, f"a group of {', '.join(unknown)} has no label")
-    return Estimate(least, *ends)
+        found = Estimate(None, low, high, f"a group of {', '.join(unknown)} has no label")
+    return Composite(subject, tuple(parts), panel, found)
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:

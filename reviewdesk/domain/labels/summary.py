@@ -14,8 +14,7 @@ from reviewdesk.domain.labels.label_columns import (
     LabelColumns,
     both_lines,
     coverage_text,
-    left_out_warnings,
-    one_class_warnings,
+    row_warnings,
 )
 from reviewdesk.domain.labels.sampling import (
     LabelledRow,
@@ -149,12 +148,10 @@ class LabelledRows:
             for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
             if weight and verdict.decided
         ]
-        contents = [one.content for one, _ in rows]
-        tests = [one.test or content for (one, _), content in zip(rows, contents, strict=True)]
         return Clusters.gathered(
             [one.stratum for one, _ in rows],
-            contents,
-            tests,
+            [one.content for one, _ in rows],
+            [one.test or one.content for one, _ in rows],
             [weight for _, weight in rows],
             [CELLS.index(one.cell) for one, _ in rows],
         )
@@ -270,13 +267,12 @@ def alone(
     rows, kept = columns.rows(source or own, scores_stated=stated)
     line = measure(rows, None)
     fitted = fit(rows) if fits else None
-    left_out = sum(verdict.decided for verdict in held) - len(kept)
     return BlindFigures(
         metrics=line,
         split=split([held[place] for place in kept.tolist()], rows, given),
         gates=default_checks(line, fitted.null if fitted else None),
         confidence_source=source or own,
-        warnings=tuple(left_out_warnings(left_out) + one_class_warnings(line)),
+        warnings=tuple(row_warnings(int(columns.decided.sum()) - len(kept), line)),
         fit=fitted,
     )
 
@@ -314,14 +310,10 @@ def panel_intervals(
     if target is Target.RUN:
         return found
     ends = [_of_answers(one, target, sums) for one in either_answer(made)]
-    names = ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")
-    return replace(
-        found,
-        **{
-            name: widest(getattr(found, name), (getattr(one, name) for one in ends))
-            for name in names
-        },
-    )
+    wide = {}
+    for name in ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa"):
+        wide[name] = widest(getattr(found, name), [getattr(one, name) for one in ends])
+    return replace(found, **wide)
 
 
 def _of_answers(
@@ -373,13 +365,8 @@ def _losses(
     rows = made.rows.weighted(made.weights)
     if not len(rows.weight):
         return None, None
-    stratum = np.array(
-        [
-            verdict.stratum
-            for verdict, weight in zip(made.verdicts, made.weights, strict=True)
-            if weight > 0
-        ]
-    )
+    every = zip(made.verdicts, made.weights, strict=True)
+    stratum = np.array([verdict.stratum for verdict, weight in every if weight > 0])
     parts = {}
     for one in made.voted:
         mine = stratum == one.stratum
@@ -462,16 +449,13 @@ def simulate(
         labelled = make_rows(rows, made.figures, made.source)
         for name, *figures in _checked(labelled, whole, float(deserved.mean()), sums):
             found[name].append(figures)
-    made_of = []
-    for name in SIMULATED:
-        if not found[name]:
-            made_of.append(SimulatedFigure(name, 0, None, None, None))
-            continue
-        estimate, low, high, truth = np.array(found[name]).T
+    checked = {name: SimulatedFigure(name, 0, None, None, None) for name in SIMULATED}
+    for name, rows_found in found.items():
+        estimate, low, high, truth = np.array(rows_found).T
         held = (low - SLACK <= truth) & (truth <= high + SLACK)
         means = ((estimate - truth).mean(), held.mean(), (high - low).mean())
-        made_of.append(SimulatedFigure(name, len(truth), *map(float, means)))
-    return tuple(made_of)
+        checked[name] = SimulatedFigure(name, len(truth), *map(float, means))
+    return tuple(checked.values())
 
 
 def _checked(
@@ -483,8 +467,8 @@ def _checked(
     drawn = panel_intervals(made, Target.RUN, sums)
     for name in SIMULATED:
         if name == "should_pass":
-            found: Estimate | None = drawn_rate(made.pass_parts)
-            estimate = None if found is None else found.estimate
+            found = drawn_rate(made.pass_parts)
+            estimate = found.estimate
             true: float | None = deserved
         else:
             found = getattr(drawn, name)

@@ -315,9 +315,14 @@ def alternative_test(
             panels.append(its >= mine)
             persons.append(mine >= its)
             differences.append(float(persons[-1]) - float(panels[-1]))
-        if len(differences) >= ITEMS:
-            p = _less(differences, EDGE)
-            found.append(LeftOut(name, len(differences), fmean(panels), fmean(persons), p))
+        n = len(differences)
+        if n >= ITEMS:
+            # Student's test that the mean difference is less than the edge.
+            apart = fmean(differences) - EDGE
+            spread = stdev(differences)
+            half = t_two_sided(apart / (spread / math.sqrt(n)), n - 1) / 2 if spread else 0.0
+            p = half if apart < 0 else 1 - half
+            found.append(LeftOut(name, n, fmean(panels), fmean(persons), p))
     if len(found) < REVIEWERS:
         return AlternativeTest(
             reason=f"it takes {REVIEWERS} reviewers with {ITEMS} items in common with two others"
@@ -331,17 +336,6 @@ def alternative_test(
             for one, q in zip(found, adjusted, strict=True)
         )
     )
-
-
-def _less(values: Sequence[float], than: float) -> float:
-    """Return the p of Student's test that the mean of ``values`` is less than a number."""
-    apart = fmean(values) - than
-    spread = stdev(values)
-    if not spread:
-        return 0.0 if apart < 0 else 1.0
-    t = apart / (spread / math.sqrt(len(values)))
-    half = t_two_sided(t, len(values) - 1) / 2
-    return half if t < 0 else 1 - half
 
 
 class TeamMember(Struct, frozen=True):
