@@ -57,10 +57,9 @@ class Verification(Struct, frozen=True):
 
 
 def head(conn: Connection, first: int | None = None) -> str:
-    """Return the head of the label log as ``SEQ:HASH``.
+    """Return the head of the label log as ``SEQ:HASH``, or as it was after the ``first`` events.
 
-    SEQ is the number of events, HASH the sha256 over the sorted last hashes of all chains. With
-    ``first``, return the head as it was after that many events.
+    SEQ is the number of events, HASH the sha256 over the sorted last hashes of all chains.
     """
     limit = -1 if first is None else first
     query = """SELECT hash FROM (SELECT hash, desk, reviewer, max(seq) FROM
@@ -73,7 +72,6 @@ def head(conn: Connection, first: int | None = None) -> str:
 
 NOT_HERE = "is in the log and not in the desk"
 """The problem of a run that must be loaded again, as in a backup of only what people made."""
-Check = Callable[[Connection], Iterable[str]]
 CheckedCall = Callable[[float, int], object]
 """Takes the share of a run that was checked and the number of verdicts; it may raise to stop."""
 
@@ -81,10 +79,7 @@ CheckedCall = Callable[[float, int], object]
 def verify(
     conn: Connection, expected: str | None = None, full: CheckedCall | None = None
 ) -> Verification:
-    """Check file, schema, chains, kept labels and runs, and compare the log with a head.
-
-    With ``full``, also decide every verdict again and compare the full-text index with the bodies.
-    """
+    """Check file, layout, chains and runs, and the log by a head; ``full`` decides runs again."""
     harmful, other = layout_problems(conn)
     if harmful:
         # Nothing else is read, because a query of a foreign table or view may never end.
@@ -94,7 +89,7 @@ def verify(
 
     problems = list(other)
     older = list[str]()
-    checks: list[Check] = [
+    checks: list[Callable[[Connection], Iterable[str]]] = [
         _record_problems, _chain_problems, state_problems,
         lambda conn: (text for _, text in run_problems(conn)),
         lambda conn: (text for _, text in rerun_problems(conn)),
@@ -141,10 +136,7 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
 
 
 def objects(conn: Connection) -> Objects:
-    """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
-
-    SQLite's own tables are given by columns and clauses, because their SQL depends on its version.
-    """
+    """Return the SQL of a desk's objects by type and name; of SQLite's own, columns and clauses."""
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL
            ORDER BY type, name"""
@@ -179,10 +171,7 @@ def layout_hash(found: Objects) -> str:
 
 
 def layout_problems(conn: Connection) -> tuple[list[str], list[str]]:
-    """Return the problems of the layout that may do harm when the desk is opened, and the others.
-
-    A planted trigger, view, index or generated column runs inside our own statements.
-    """
+    """Return the layout's problems that may do harm as our statements run, and the others."""
     there = objects(conn)
     if not there:
         return [], []  # a new file
@@ -203,17 +192,13 @@ def layout_problems(conn: Connection) -> tuple[list[str], list[str]]:
             # A table that no statement of ours touches does nothing.
             idle = kind == "table" and name not in names and "REFERENCES" not in (sql or "").upper()
             (other if idle else harmful).append(f"the {kind} {name} is not reviewdesk's")
-        elif sql != (made := known[kind, name]) and not (
-            is_old and kind == "table" and _is_older(sql, made)
-        ):
-            harmful.append(f"the {kind} {name} was changed")
+        elif sql != known[kind, name]:
+            # An older table has parts of ours in their order, and no others.
+            parts = iter(re.split(_PARTS, known[kind, name] or ""))
+            older = all(part in parts for part in re.split(_PARTS, sql or ""))
+            if not (is_old and kind == "table" and older):
+                harmful.append(f"the {kind} {name} was changed")
     return harmful, sorted(other)
-
-
-def _is_older(sql: str | None, ours: str | None) -> bool:
-    """Return True if a table has parts of ours in their order, and no others."""
-    parts = iter(re.split(_PARTS, ours or ""))
-    return all(part in parts for part in re.split(_PARTS, sql or ""))
 
 
 def refuse_harmful(conn: Connection, path: Path) -> None:
@@ -250,10 +235,7 @@ def _record_problems(conn: Connection) -> Iterator[str]:
 
 
 def _kind_problems(conn: Connection) -> Iterator[str]:
-    """Report values in our tables whose kind is not that of their column.
-
-    A hash over bytes cannot tell a text from a blob, and some tables have no hash.
-    """
+    """Report values of another kind than their column; no hash tells a text from a blob."""
     for table in [name for kind, name in layout() if kind == "table"]:
         columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
         declared = [(name, _STORED[kind]) for name, kind in columns if kind in _STORED]
@@ -271,8 +253,7 @@ def _kind_problems(conn: Connection) -> Iterator[str]:
                 yield f"{table} contains a value that is not text: {error}"
 
 
-def _chain_problems(conn: Connection) -> list[str]:
-    problems = []
+def _chain_problems(conn: Connection) -> Iterator[str]:
     ends: dict[tuple[str, str], tuple[int, str, int, int]] = {}
     query = f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
                 ORDER BY desk, reviewer, seq"""
@@ -281,17 +262,16 @@ def _chain_problems(conn: Connection) -> list[str]:
         seq, previous, key, counter = ends.get(chain, (0, "", 0, 0))
         place = f"event {row['seq']} of {row['reviewer']}"
         if row["seq"] != seq + 1:
-            problems.append(f"{place}: {row['seq'] - seq - 1} events before it are missing")
+            yield f"{place}: {row['seq'] - seq - 1} events before it are missing"
         elif row["prev_hash"] != previous:
-            problems.append(f"{place}: does not follow the event before it")
+            yield f"{place}: does not follow the event before it"
         elif row["key"] <= key:
-            problems.append(f"{place}: comes before the event that it follows")
+            yield f"{place}: comes before the event that it follows"
         elif row["counter"] <= counter:
-            problems.append(f"{place}: its counter does not follow that of the event before it")
+            yield f"{place}: its counter does not follow that of the event before it"
         if event_hash(dict(row)) != row["hash"]:
-            problems.append(f"{place}: was changed after it was written")
+            yield f"{place}: was changed after it was written"
         ends[chain] = (row["seq"], row["hash"], row["key"], row["counter"])
-    return problems
 
 
 def run_problems(conn: Connection) -> Iterator[tuple[int | None, str]]:
@@ -319,8 +299,7 @@ def _content_problems(
 ) -> Iterator[str]:
     """Compare a run with its newest event: rows, tags, places and the facts of the whole run.
 
-    Also compare its events: deriving it again changes only the derived values, and loading a run
-    again that a repair or a backup left out changes nothing.
+    Of its events, a later one may change derived values alone.
     """
     for before, after in pairwise(found):
         same = before.detail["content"] == after.detail["content"]

@@ -44,10 +44,7 @@ def first_column(conn: sqlite3.Connection, query: str, values: Any = ()) -> list
 
 
 def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> T:
-    """Build a record from the columns that its fields are named after, and ``more`` fields.
-
-    Raise ValueError if a value does not fit its field, as in a damaged desk.
-    """
+    """Build a record from columns and ``more``; ValueError if one does not fit, as by damage."""
     return convert({**dict(row), **more}, kind, strict=False)
 
 
@@ -113,10 +110,7 @@ def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
 
 @contextmanager
 def renewed(conn: sqlite3.Connection) -> Iterator[None]:
-    """Renew the hashes after a block inside a transaction, if they were right before it.
-
-    If a table cannot be read, the hashes stay, because a label does not need those tables.
-    """
+    """Renew the hashes after a block, if they were right before it and all tables can be read."""
     before = table_hashes(conn)
     stated = lookup(conn, STATED) if before else None
     yield
@@ -131,9 +125,9 @@ BUSIEST = 60.0
 
 @contextmanager
 def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence.
+    """Turn errors into a DeskError or UsageError with a clear sentence.
 
-    A statement that was stopped for another reason than ``ran_long`` raises KeyboardInterrupt.
+    A statement that was stopped, unless it ``ran_long``, raises KeyboardInterrupt.
     """
     try:
         yield
@@ -250,11 +244,7 @@ _WAIT_NOT = "PRAGMA busy_timeout=0"
 
 
 class ExplainedConnection(sqlite3.Connection):
-    """A connection whose failing statements raise a DeskError or UsageError.
-
-    A statement that keeps SQLite busy for too long is stopped; time between two rows does not
-    count.
-    """
+    """A connection whose statements raise a DeskError or UsageError, also if too slow."""
 
     path = Path()
     patience: float = BUSY_SECONDS
@@ -383,10 +373,7 @@ def connect(path: Path, *, read_only: bool = False) -> ExplainedConnection:
 
 @contextmanager
 def connect_read_only(path: Path) -> Iterator[ExplainedConnection]:
-    """Open a desk file so that no statement can write to it, and leave no file beside it.
-
-    Raise DeskError if there is no desk file, it cannot be read, or it changed while it was read.
-    """
+    """Open a desk file without writing to it or beside it; DeskError if that cannot be done."""
     with closing(connect(path, read_only=True)) as conn:
         conn.watch()
         yield conn
@@ -410,8 +397,7 @@ def refuse_read_only(conn: ExplainedConnection, problem: str = _UNSAVED) -> None
 def is_open_desk(path: Path) -> bool:
     """Return True if this process has the file open as a desk, and so must not read it as bytes.
 
-    Closing a descriptor of it would drop the locks that SQLite holds on it for the whole process,
-    and another process would then delete a log that is in use.
+    Closing it would drop SQLite's locks on it, and another process would delete a log in use.
     """
     identity = _identity(path)
     return identity is not None and any(one.identity == identity for one in _open_desks)
@@ -487,10 +473,7 @@ def still_there(conn: ExplainedConnection) -> None:
 
 @contextmanager
 def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]:
-    """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
-
-    If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers.
-    """
+    """Run one transaction, saved whole or not; not ``hashed``: not on tables with hashes."""
     refuse_read_only(conn)
     still_there(conn)
     with explained(conn.path):
@@ -508,8 +491,8 @@ def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]
 def _take_lock(conn: ExplainedConnection) -> None:
     """Begin a transaction that may write; raise BusyError if the lock is not free in time.
 
-    Writers are served in the order of their arrival, where SQLite picks one at random; one that
-    gave up keeps its place for the next attempt.
+    Writers are served as they come, not at random; one that gave up keeps its place for the next
+    try.
     """
     begun = monotonic()
     path = conn.path

@@ -35,11 +35,7 @@ _OWN = f"FROM label_events {_OF_CHAIN} AND kind IN ({_KINDS}, 'undo', 'redo')"
 
 
 class NewEvent(Struct, frozen=True):
-    """An event that has no place in a chain yet.
-
-    ``author`` is the person who made the judgement: the reviewer, unless a labels file names
-    another.
-    """
+    """An event without a place in a chain; ``author`` is by default the reviewer."""
 
     kind: str
     at: str
@@ -131,10 +127,7 @@ def next_undo(conn: Connection, reviewer: str) -> int | None:
 
 
 def next_redo(conn: Connection, reviewer: str) -> int | None:
-    """Return the action that a redo brings back: the oldest one undone since the last new action.
-
-    Undoing goes backwards, so the oldest was undone last.
-    """
+    """Return the action that a redo brings back: the oldest undone since the last new action."""
     found: int | None = value(
         conn,
         f"""SELECT min(u.target) FROM label_events u
@@ -156,10 +149,7 @@ def last_action(conn: Connection, reviewer: str) -> str:
 
 
 def actions_after(conn: Connection, reviewer: str, last: str) -> list[str | None] | None:
-    """Return the ``once`` facts of a reviewer's actions since the event with the hash ``last``.
-
-    The result is ``None`` if no event has this hash.
-    """
+    """Return the ``once`` facts of actions since the event ``last``; ``None`` without it."""
     whose = desk_id(conn), reviewer
     seq = lookup(conn, f"SELECT seq {_OWN} AND hash = ?3", (*whose, last))
     if seq is None and last:
@@ -169,13 +159,11 @@ def actions_after(conn: Connection, reviewer: str, last: str) -> list[str | None
 
 
 def newest_key(conn: Connection) -> int:
-    """Return the key of the newest event of all reviewers, or 0 if the log is empty."""
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
     return lookup(conn, query, (DESK,)) or 0
 
 
 def by_key(conn: Connection, key: int) -> Event:
-    """Return the event with this key, which must exist."""
     return to_event(conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone())
 
 
@@ -186,7 +174,6 @@ def of_action(conn: Connection, reviewer: str, action: int) -> tuple[Event, int]
 
 
 def _rows_of_action(conn: Connection, desk: str, reviewer: str, action: int) -> Iterator[Row]:
-    """Yield the events of an action, which follow each other in their chain."""
     query = f"SELECT * FROM label_events {_OF_CHAIN} AND seq >= ?3 ORDER BY seq"
     rows = conn.execute(query, (desk, reviewer, action))
     return takewhile(lambda row: bool(row["action"] == action), rows)
@@ -206,7 +193,6 @@ def batches(conn: Connection, reviewer: str, action: int) -> list[int]:
 
 
 def is_undone(conn: Connection, reviewer: str, action: int) -> bool:
-    """Return True if an action was taken back and not brought back since."""
     query = f"""SELECT kind FROM label_events {_OF_CHAIN} AND target = ?3
                ORDER BY seq DESC LIMIT 1"""
     return bool(lookup(conn, query, (desk_id(conn), reviewer, action)) == "undo")
@@ -219,22 +205,16 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
 
 def history(conn: Connection, item: bytes) -> list[Event]:
     """Return all events about an item in the order of their counters, marked if undone."""
-    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {IN_ORDER}", (item,)))
+    rows = conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {IN_ORDER}", (item,))
+    return [to_event(row, undone=bool(row["undone"])) for row in rows]
 
 
 def newest_label(conn: Connection, reviewer: str, run: str) -> Event | None:
-    """Return the last label that a reviewer gave in a run, undone or not; imports do not count.
-
-    The second label of an item counts, because it must look the same as a first one.
-    """
+    """Return a reviewer's last label or repeat in a run, even if undone; imports do not count."""
     query = f"""{_EVENTS} {_OF_CHAIN} AND run = ?3 AND kind IN ('label', 'repeat')
                   AND json_extract(detail, '$.imported') IS NULL ORDER BY seq DESC LIMIT 1"""
-    rows = conn.execute(query, (desk_id(conn), reviewer, run))
-    return next(iter(_to_events(rows)), None)
-
-
-def _to_events(rows: Cursor) -> list[Event]:
-    return [to_event(row, undone=bool(row["undone"])) for row in rows]
+    row = conn.execute(query, (desk_id(conn), reviewer, run)).fetchone()
+    return None if row is None else to_event(row, undone=bool(row["undone"]))
 
 
 def head(conn: Connection) -> Head:
@@ -249,7 +229,6 @@ def any_before(conn: Connection, key: int, day: str) -> bool:
 
 
 def holds(conn: Connection, seen: Head) -> bool:
-    """Return True if ``seen`` was once the newest event of this log."""
     found = lookup(conn, "SELECT hash FROM label_events WHERE key = ?", (seen.key,))
     return bool(found == seen.hash) if found else seen == Head()
 
@@ -257,10 +236,9 @@ def holds(conn: Connection, seen: Head) -> bool:
 def touched(
     conn: Connection, seen: Head, limit: int, reviewer: str
 ) -> tuple[Head, set[bytes], set[bytes]] | None:
-    """Return the newest event, and the items whose labels may have changed since ``seen``.
+    """Return the newest event, and the items that may have changed since: own ones, then others'.
 
-    First those that only ``reviewer`` has labelled or revealed since, then all others; ``None`` if
-    ``seen`` was never the newest event, or if more than ``limit`` events or items were added.
+    ``None`` if ``seen`` was never the newest event, or after more than ``limit`` events or items.
     """
     query = """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
                WHERE key >= ? ORDER BY key LIMIT ?"""
@@ -361,10 +339,7 @@ def fill(conn: Connection) -> None:
 
 
 def follow(conn: Connection, items: Collection[bytes]) -> Mapping[int, int]:
-    """Bring the state of some items up to date with the log, inside the caller's transaction.
-
-    Return the bytes of the verdicts whose labels changed, by key.
-    """
+    """Bring some items' state up to date in the caller's transaction; return changed bytes."""
     held = set[tuple[Any, ...]]()
     found = set[tuple[Any, ...]]()
     query = f"""SELECT 1, {_COLUMNS} FROM current_events WHERE item IN (*) UNION ALL

@@ -24,7 +24,6 @@ from reviewdesk.store.verdicts import first_key
 
 
 def labelled(conn: Connection, run: int) -> list[LabelledRow]:
-    """Return every verdict of the run whose item has a label, in draw order."""
     query = """SELECT v.*, t.truth, t.seen FROM truths t CROSS JOIN verdicts v
                ON v.item = t.item AND v.run = ? ORDER BY v.draw"""
     return [record(LabelledRow, row) for row in conn.execute(query, (run,))]
@@ -65,10 +64,7 @@ def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> "dic
 def of_items(
     conn: Connection, run: int, truths: Mapping[bytes, Truth] | None = None
 ) -> list[LabelledRow]:
-    """Return the run's verdicts on these items in draw order, as if they had the given labels.
-
-    Without ``truths``, return all, as if unsure.
-    """
+    """Return a run's verdicts on items, with these truths, in draw order; or all, as unsure."""
     rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
     return [
         record(LabelledRow, row, truth=truths[row["item"]] if truths else Truth.UNSURE)
@@ -147,7 +143,6 @@ def segment_frame(conn: Connection, run: int, by: str) -> list[SegmentVerdict]:
 def confidence_sums(
     conn: Connection, run: int, source: str, *, scores_stated: bool
 ) -> dict[int, ConfidenceSums]:
-    """Sum up the confidences of all decided verdicts by stratum."""
     query = f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
                        total(c * c * c * c), min(c), max(c)
                 FROM (SELECT stratum, {confidence(":source", ":stated")} AS c FROM verdicts
@@ -186,10 +181,7 @@ def questions(conn: Connection, run: str) -> Iterator[tuple[Event, int, bool]]:
 
 
 def labels_given(conn: Connection, run: int) -> Iterator[tuple[bytes, tuple[int, int], Truth, int]]:
-    """Yield every label that the items of a run ever got, undone or not, oldest first.
-
-    Each has its item, the item's place in the draw, the truth, and the counter of its event.
-    """
+    """Yield item, place, truth and counter of every label that a run ever got, oldest first."""
     query = f"""SELECT e.item, e.label, {COUNTER} AS counter, v.stratum, v.rank
                 FROM label_events e JOIN verdicts v ON v.key = (
                     SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
@@ -200,10 +192,9 @@ def labels_given(conn: Connection, run: int) -> Iterator[tuple[bytes, tuple[int,
 
 
 def guesses(conn: Connection, run: int, figure: str) -> dict[int, float]:
-    """Return the mean that the votes predict in each stratum, for the figure of a question.
+    """Return the mean of a question's figure that votes predict in each stratum.
 
-    The probability that a verdict is right is the share of its votes for its decision, limited to
-    between a half and 19 of 20.
+    A verdict is right by the share of its votes for its decision, kept within 0.5 and 0.95.
     """
     share = """min(0.95, max(0.5,
                  1.0 * iif(decision = 'pass', passes, answered - passes) / answered))"""
@@ -234,7 +225,6 @@ def labelled_bodies(
 
 
 def pair_bodies(conn: Connection, run: int) -> Iterator[tuple[str, Decision | None]]:
-    """Yield body and decision of every verdict on a pair of responses."""
     query = """SELECT b.body, v.decision FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.run = ? AND (instr(b.body, '"alternative"') OR instr(b.body, '"swapped"'))"""
     for row in conn.execute(query, (run,)):
@@ -249,7 +239,6 @@ def unparsed(conn: Connection, failed: Sequence[int]) -> Iterator[tuple[int, int
 
 
 def places(conn: Connection, run: int) -> list[tuple[int, int]]:
-    """Return the stratum and the rank of every verdict of a run, in file order."""
     query = "SELECT stratum, rank FROM verdicts WHERE run = ? ORDER BY key"
     return list(map(tuple, conn.execute(query, (run,))))
 
@@ -293,11 +282,7 @@ def moving(conn: Connection, run: int, most: int) -> tuple[list[int], int]:
 def repeated(
     conn: Connection, run: int, keys: list[int]
 ) -> Iterator[tuple[int, str, str, float, Decision | None]]:
-    """Yield the scores of the given cases in every loaded run, by case, oldest run first.
-
-    Each has the key and id of the case, the name of the run, and the panel's score and decision. Of
-    several verdicts of a run the score is the mean; they have a decision if all agree.
-    """
+    """Yield key, id, run, mean score and agreed decision of some cases in every loaded run."""
     chosen = f"WHERE +run = ? AND key IN ({', '.join('?' * len(keys))})"
     query = f"""SELECT s.key, s.id, r.name, s.score, s.decision
                 FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s

@@ -21,10 +21,7 @@ from reviewdesk.store.events import IN_ORDER
 
 
 def steps(conn: Connection) -> Iterator[tuple[int, Step, Mapping[str, Any]]]:
-    """Yield the key of every step's event, the step, and the facts beside it.
-
-    They come in the common order of all desks. What is not a step of this version is left out.
-    """
+    """Yield the key, step and facts of each step's event, in the common order of all desks."""
     query = f"""SELECT e.key, e.detail FROM label_events e
                 WHERE e.item IS NULL AND e.kind = ? ORDER BY {IN_ORDER}"""
     for row in conn.execute(query, (KIND,)):

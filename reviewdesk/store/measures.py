@@ -52,7 +52,6 @@ def figures(conn: Connection, run: int, reader: "WindowReader") -> RunMeasures:
 
 
 def _blocks(conn: Connection, run: int, *names: str) -> Iterator[PackedRun]:
-    """Yield the named packed columns of a run, some windows joined at a time."""
     every = windows(conn, run, names)
     while some := [columns for _, columns in islice(every, _TOGETHER)]:
         joined = {name: b"".join([columns[name] for columns in some]) for name in names}
@@ -80,7 +79,6 @@ def _row(found: RunMeasures) -> dict[str, Any]:
 
 
 def holds(conn: Connection, run: int, found: RunMeasures) -> bool:
-    """Return True if these are the figures that the desk holds of a run."""
     row = _row(found)
     close = partial(isclose, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
     query = f"SELECT {', '.join(row)} FROM measures WHERE run = ?"

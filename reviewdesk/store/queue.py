@@ -41,10 +41,7 @@ class DecidedKeys(Struct, frozen=True):
 
 
 class RunLabels:
-    """The labels of a run as one byte for each verdict, and what one reviewer deferred.
-
-    Reading again costs as many steps as labels changed; see ``domain.labels.sampling``.
-    """
+    """A run's labels as one byte for each verdict, read again by what changed, and deferrals."""
 
     def __init__(self, conn: Connection, run: Run, reviewer: str) -> None:
         """Read all labels of a run."""
@@ -106,7 +103,6 @@ class RunLabels:
             self._counts[window] = Counter(own)
 
     def _counted(self) -> Counter[int]:
-        """Return the number of verdicts by their bytes."""
         return sum(self._counts.values(), Counter[int]())
 
     def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
@@ -117,8 +113,8 @@ class RunLabels:
     ) -> Progress:
         """Count the labelled, flagged, audited, deferred, unsure and disputed contents.
 
-        ``keys`` is the queue whose contents without a label are counted; by default the run. Those
-        ``waiting`` for a second opinion count as if they had no label.
+        ``keys`` is the queue of which contents are left, by default the run; those ``waiting`` are
+        too.
         """
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
@@ -150,10 +146,9 @@ class RunLabels:
         )
 
     def first_gap(self, conn: Connection, waiting: Collection[int] = ()) -> tuple[int, int] | None:
-        """Return the first verdict without a label in the order of a blind queue, by key.
+        """Return the key of a blind queue's first gap and the labels after it; ``None`` if none.
 
-        Also return how many labels come after it. The result is ``None`` if none do. Labels of
-        responses that nobody saw, and those ``waiting`` for a second opinion, do not count.
+        Labels of responses that nobody saw, and those ``waiting``, do not count.
         """
         apart = {key - self._first for key in waiting}
         given = {byte: n for byte, n in self._counted().items() if byte and not byte & UNSEEN}
@@ -242,7 +237,6 @@ class _ReviewerItems(Struct, frozen=True):
 
 
 def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
-    """Return the truth of each given item that has a label."""
     query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
     return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
 
@@ -272,10 +266,7 @@ def row_and_note(
     reviewer: str,
     withheld: Withheld,
 ) -> tuple[QueueRow, str | None]:
-    """Return the queue row of a stored verdict, and the reviewer's note on it.
-
-    ``known`` holds its item if the log has any event about it.
-    """
+    """Return a verdict's row and own note; ``known`` is its item if the log names it."""
     item = stored["item"]
     own = _own(conn, known, reviewer, withheld)
     note = own.noted.get(item, {}).get(reviewer)
@@ -285,10 +276,7 @@ def row_and_note(
 def rows(
     conn: Connection, wanted: Sequence[int], reviewer: str, withheld: Withheld = NOT_WITHHELD
 ) -> list[QueueRow]:
-    """Return the queue rows of the given verdicts, in that order, without the unknown ones.
-
-    The row of a ``withheld`` item leaves out the labels and notes of others.
-    """
+    """Return the queue rows of known verdicts, without what others did on ``withheld`` items."""
     stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
     found = {row["key"]: row for row in stored}
     items = [row["item"] for row in found.values()]
@@ -337,10 +325,7 @@ def code(name: str) -> str:
 
 
 def confidence(source: str, stated: str) -> str:
-    """Return SQL for a verdict's confidence by a source, as ``LabelColumns.confidences`` maps it.
-
-    ``stated`` says whether scores are those of the report. It is NULL without a pass or a fail.
-    """
+    """Return SQL for what ``LabelColumns.confidences`` maps; NULL without a pass or a fail."""
     score = f"iif({stated}, stated_score, score)"
     shown = f"iif({source} = 'vote_share', 1.0 * passes / nullif(answered, 0), {score})"
     return f"""CASE WHEN decision NOT IN ('pass', 'fail') THEN NULL
@@ -370,7 +355,6 @@ class RunKeys(Struct, frozen=True):
 
     @property
     def values(self) -> dict[str, int]:
-        """The values that a query names."""
         return {"run": self.run, "first": self.first, "end": self.first + self.size}
 
 
@@ -380,7 +364,6 @@ def span(conn: Connection, run: int) -> RunKeys:
 
 
 def loaded_runs(conn: Connection) -> tuple[int, ...]:
-    """Return the keys of the runs that are not removed."""
     query = "SELECT key FROM runs WHERE removed_at IS NULL ORDER BY key"
     return tuple(first_column(conn, query))
 

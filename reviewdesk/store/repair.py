@@ -110,10 +110,7 @@ def reading_copy(copy: Path) -> Iterator[Connection]:
 
 
 def stated_version(copy: Path, latest: int) -> int:
-    """Return the schema version of a working copy, or the latest if that cannot be read.
-
-    Raise DeskError if a newer version of reviewdesk made it.
-    """
+    """Return a working copy's schema version, or the latest; DeskError for a newer one."""
     with copy.open("rb") as file:
         stated = int.from_bytes(file.read(64)[60:])
     if 0 < stated <= latest:
@@ -204,8 +201,7 @@ def _readable(
 def scan_events(copy: Path, columns: Sequence[str], told: Told) -> list[dict[str, Any]]:
     """Return the events with a correct hash on the pages of a file, in the order of keys.
 
-    SQLite reads each page that holds rows as if it were all of the log, so the copy's own schema is
-    lost. ``columns`` are the columns of the log, in its order; the first is the key.
+    SQLite reads each page of rows as if it were all of the log, with these columns, first the key.
     """
     size = connect.PAGE_SIZE
     with closing(sqlite3.connect(":memory:")) as made:
@@ -261,10 +257,7 @@ def _is_event(event: Mapping[str, Any]) -> bool:
 def chain_events(
     target: Connection, events: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[int, int], list[Mapping[str, Any]]]:
-    """Append the events that continue their chains; return their new keys by old, and the others.
-
-    An event waits until the one before it is there, whatever its place in the file is.
-    """
+    """Append events that continue chains, in any order; return new keys, and the others."""
     ends: dict[tuple[str, str], tuple[int, str]] = {}
     waiting: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     keys: dict[int, int] = {}

@@ -70,7 +70,6 @@ class PlannedRerun(Struct, frozen=True):
 
 
 def this_process() -> dict[str, Any]:
-    """Return the number and the start of this process."""
     return {"pid": os.getpid(), "started": process_start(os.getpid())}
 
 
@@ -83,7 +82,6 @@ _WHOLE = """SELECT * FROM label_events
 
 
 def of_reviewer(conn: Connection, reviewer: str) -> list[Event]:
-    """Return a reviewer's events of whole re-runs, the oldest first."""
     query = f"{_WHOLE} AND desk = ? AND reviewer = ? ORDER BY seq"
     return list(map(events.to_event, conn.execute(query, (events.desk_id(conn), reviewer))))
 
@@ -121,7 +119,6 @@ def reply(conn: Connection, plan: int, call: str) -> dict[str, Any] | None:
 
 
 def spent(conn: Connection, plans: Sequence[int]) -> float:
-    """Return the booked cost of the replies to plans, in US dollars."""
     rows = in_pages(conn, "SELECT total(usd) FROM replies WHERE plan IN (*)", plans)
     return float(sum(row[0] for row in rows))
 
@@ -133,7 +130,6 @@ def are_booked(conn: Connection, plans: Sequence[int]) -> bool:
 
 
 def kept_values(conn: Connection, prefix: str) -> dict[str, str]:
-    """Return the values whose keys begin with a prefix, by key without the prefix."""
     query = "SELECT substr(key, 1 + length(?1)), value FROM meta WHERE instr(key, ?1) = 1"
     return dict(map(tuple, conn.execute(query, (prefix,))))
 
@@ -197,8 +193,7 @@ def filed(conn: Connection, first: int, end: int) -> list[int]:
 def flipped_verdicts(conn: Connection, run: int, came: Sequence[int]) -> list[int]:
     """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
 
-    A re-run of this desk states its decision, and is newer than those that ``came`` with the report
-    and are decided by its rule.
+    A re-run of this desk is newer than those that ``came`` with the report.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess

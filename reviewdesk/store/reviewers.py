@@ -35,10 +35,7 @@ _LONGEST_NAME = 1_000
 
 
 def checked_name(name: str, place: str = "") -> str:
-    """Return a reviewer's name in one spelling: "ann " and "ann" are one person.
-
-    Raise UsageError for a name that is blank, too long, or begins like the desk's own chain.
-    """
+    """Return a reviewer's name in one spelling, or raise UsageError if it cannot be one."""
     name = unicodedata.normalize("NFC", " ".join(name.split()))
     if not name:
         raise UsageError(f"{place}a reviewer's name is blank", "Use another name.")
@@ -84,7 +81,6 @@ def keep_texts(conn: Connection, table: Named, reviewer: str, texts: Mapping[str
 
 
 def forget_texts(conn: Connection, table: Named, reviewer: str, names: Iterable[str]) -> bool:
-    """Delete the texts of these names, and return whether any existed."""
     query = f"DELETE FROM {table} WHERE reviewer = ? AND name = ?"
     return conn.executemany(query, [(reviewer, name) for name in names]).rowcount > 0
 
@@ -99,7 +95,6 @@ def kept(conn: Connection, who: str) -> dict[str, Any]:
 
 
 def keep(conn: Connection, who: str, values: Mapping[str, Any]) -> None:
-    """Store choices by name; ``None`` deletes what was kept."""
     texts = {name: json.dumps(value) for name, value in values.items() if value is not None}
     keep_texts(conn, "kept_settings", who, texts)
     forget_texts(conn, "kept_settings", who, [name for name in values if name not in texts])
@@ -134,7 +129,6 @@ def save_seen(conn: Connection, keys: Iterable[int], reviewer: str) -> None:
 
 
 def was_seen(conn: Connection, key: int, reviewer: str) -> bool:
-    """Return True if a reviewer has seen a panel's answer on this verdict's content."""
     query = """SELECT 1 FROM seen s JOIN verdicts v ON v.item = s.item
                WHERE v.key = ? AND s.reviewer = ?"""
     return lookup(conn, query, (key, reviewer)) is not None
@@ -177,7 +171,6 @@ def disputed(conn: Connection, run: int) -> list[int]:
 
 
 def adjudicated(conn: Connection, run: int) -> int:
-    """Count the verdicts of a run whose item has labels and an adjudication."""
     query = """SELECT count(*) FROM current_events a
                CROSS JOIN verdicts v ON v.item = a.item AND v.run = ?
                WHERE a.slot = 'adjudication' AND a.item IN (SELECT item FROM truths)"""
@@ -185,7 +178,6 @@ def adjudicated(conn: Connection, run: int) -> int:
 
 
 def reviewers(conn: Connection, run_hash: str) -> list[str]:
-    """Return the names of those who labelled a run on this desk by hand, sorted."""
     query = """SELECT DISTINCT reviewer FROM label_events
                WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer"""
     return first_column(conn, query, (desk_id(conn), run_hash))
@@ -230,10 +222,9 @@ _FEW = """SELECT c.item, count(*) AS labels,
 def others_labels(
     conn: Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
 ) -> Iterator[tuple[bytes, int, bool]]:
-    """Yield the items, of the given ones or all, that at most ``most`` others labelled.
+    """Yield the items that at most ``most`` others labelled, how often, and if one saw it.
 
-    With each come the number of its labels, and whether the reviewer has revealed them. Items with
-    an adjudication, or with a label that the reviewer gave or imported, are left out.
+    Items with an adjudication, or with a label that the reviewer gave or imported, are left out.
     """
     who = (reviewer,) * 2
     rows: Iterable[Row] = ()
@@ -282,10 +273,7 @@ def claim_where(
     wanted: Collection[bytes] | Collection[int],
     now: datetime,
 ) -> frozenset[bytes]:
-    """Claim the items of verdicts, given by a column, inside the caller's transaction.
-
-    All others are given up. One statement claims, so only one of two reviewers gets an item.
-    """
+    """Claim items of verdicts by a column, in one statement, so that one of two gets each."""
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
     places = ", ".join("?" * len(wanted))
     items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
@@ -350,7 +338,6 @@ def end(conn: Connection, desk: str, reviewer: str) -> ChainEnd:
 
 
 def hash_at(conn: Connection, desk: str, reviewer: str, seq: int) -> str | None:
-    """Return the hash of one event of a chain, or ``None`` if the desk does not have it."""
     query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
     found: str | None = lookup(conn, query, (desk, reviewer, seq))
     return found
@@ -373,10 +360,9 @@ def begin(conn: Connection, at: str) -> None:
 
 
 def put(conn: Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
-    """Put the next events of a chain inside a write transaction; return how many were new.
+    """Put the next events of a chain, with counters if not their own; return how many were new.
 
-    Each is given with its counter, unless it carries one itself. Raise ChainProblem if they do not
-    continue the chain in this desk.
+    Raise ChainProblem if they do not continue the chain in this desk.
     """
     desk = found[0][0].desk
     reviewer = found[0][0].reviewer
@@ -397,10 +383,7 @@ def put(conn: Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int
 
 @contextmanager
 def elsewhere(path: Path) -> Iterator[Connection]:
-    """Open the desk file of another person for reading, after a check that it can do no harm.
-
-    Raise DeskError if it is not a desk, holds foreign objects, or is of another version.
-    """
+    """Open another person's desk file to read; DeskError if harmful or not current."""
     with connect_read_only(path) as conn, explained(path):
         conn.execute("PRAGMA trusted_schema=OFF")
         conn.execute("BEGIN")

@@ -45,15 +45,11 @@ def to_run(row: Row) -> Run:
 
 
 def all_runs(conn: Connection) -> list[Run]:
-    """Return every run that was not removed, newest last."""
     return list(_runs(conn, "removed_at IS NULL ORDER BY key"))
 
 
 def find(conn: Connection, name: str | None) -> Run:
-    """Return the run with this name or unique hash prefix; for ``None``, the run opened last.
-
-    Raise NotFoundError if no run fits, and UsageError if several do.
-    """
+    """Return the run of this name or hash prefix, or opened last; NotFoundError if none."""
     if name is None:
         last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
         if last is None:
@@ -182,10 +178,7 @@ _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squ
 
 
 def run_means(conn: Connection, run: int) -> "RunMeans":
-    """Return the mean score of each dimension of a run; a decision without a score is 1 or 0.
-
-    Bodies are read only if a dimension is among the first verdicts.
-    """
+    """Return a run's mean score by dimension; a decision alone is 1 or 0. Reads few bodies."""
     # Imported here because opening a run does not compare means.
     from reviewdesk.domain.run.volatility import RunMean, RunMeans
 
@@ -206,7 +199,6 @@ def run_means(conn: Connection, run: int) -> "RunMeans":
 
 
 def by_hash(conn: Connection, run_hash: str) -> Run | None:
-    """Return the run with this hash, even a removed one, or ``None``."""
     return next(_runs(conn, "hash = ?", run_hash), None)
 
 
@@ -253,7 +245,6 @@ def count_decided(conn: Connection, key: int) -> None:
 
 
 def strata(conn: Connection, key: int) -> list[tuple[int, int, int]]:
-    """Return number, size and audit count of each stratum of a run."""
     query = "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum"
     return list(map(tuple, conn.execute(query, (key,))))
 
@@ -322,7 +313,6 @@ def facts(conn: Connection, key: int) -> dict[str, Any]:
 
 
 def digest(conn: Connection, key: int) -> "RunDigest":
-    """Hash the verdicts of a run as the desk stores them."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = RunDigest()
@@ -347,7 +337,6 @@ def packed_digest(conn: Connection, key: int, found: "RunDigest | None" = None) 
 
 
 def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
-    """Return True if a run's row has these counts."""
     made = {
         "verdicts": counts.verdicts,
         "ballots": counts.ballots,
@@ -362,7 +351,6 @@ def counts_are(conn: Connection, key: int, counts: "RunTally") -> bool:
 
 
 def tag_hash(conn: Connection, key: int) -> str:
-    """Compute the hash of a run's tags as the desk holds them."""
     from reviewdesk.domain.run.digest import RunDigest
 
     found = RunDigest()

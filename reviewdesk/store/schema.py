@@ -281,7 +281,6 @@ def drop_views(conn: Connection) -> None:
 
 
 def _statements() -> dict[str, str]:
-    """Return the statements of the layout by the name of the table or index that each makes."""
     found = (" ".join(one.split()) for one in LAYOUT.split(";"))
     return {re.split(" TABLE | INDEX ", one)[1].split()[0]: one for one in found}
 
@@ -322,11 +321,7 @@ def _count_human(conn: Connection, _at: str) -> None:
 
 
 def _add_counters(conn: Connection, at: str) -> None:
-    """Number the events, so that the order of several desks' events does not depend on clocks.
-
-    Existing events keep their hashes: their counters are their places in the log, which one new
-    event holds.
-    """
+    """Number the events by their places, in one new event, as clocks of desks may differ."""
     conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
     # Key and seq grow alike as long as one chain continues without a gap in the keys.
     desk = events.desk_id(conn)
@@ -378,10 +373,9 @@ def bring_up(conn: Connection, version: int, at: str) -> None:
 
 
 def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = True) -> None:
-    """Give a new or older desk the present layout, and record that.
+    """Give a new or older desk, backed up if it has data and ``copies``, the present layout.
 
-    A desk with data is backed up first, unless it is itself a copy and ``copies`` is False. Raise
-    DeskError if a newer version of reviewdesk made the desk, or it cannot be written.
+    Raise DeskError if a newer version of reviewdesk made the desk, or it cannot be written.
     """
     version = value(conn, "PRAGMA user_version")
     if version > VERSION:
@@ -419,7 +413,6 @@ def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = Tr
 
 
 def is_current(path: Path) -> bool:
-    """Return True if the file's header shows a desk of the present layout."""
     try:
         with path.open("rb") as file:
             head = file.read(72)

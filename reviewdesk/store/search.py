@@ -36,7 +36,6 @@ CheckedCall = Callable[[float, int], object]
 
 
 def reach(conn: Connection, run: int) -> tuple[int, int]:
-    """Return the number of a run's indexed verdicts, and of all its verdicts."""
     query = """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
                LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?"""
     row = conn.execute(query, (run,)).fetchone()
@@ -83,10 +82,9 @@ def find(
     *,
     blind: bool,
 ) -> "array[int]":
-    """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
+    """Return a run's indexed verdicts whose texts or notes contain every search term.
 
-    ``blind`` leaves out jurors' reasons and the notes of others than ``reviewer``; notes of others
-    on ``withheld`` items are always left out.
+    Left out are others' notes on ``withheld`` items, and if ``blind`` those on all, and reasons.
     """
     sought = parse_search(text)
     kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
@@ -208,10 +206,7 @@ def problems(conn: Connection, told: CheckedCall) -> list[str]:
 
 
 def _sum(conn: Connection, table: str) -> int:
-    """Return the sum of the hashes of all words with their verdicts and places.
-
-    Python keys hashes anew in each process, so nobody can choose words whose sums agree.
-    """
+    """Return the sum of the hashes, keyed by process, of all words with verdicts and places."""
     # A plain cursor, without explained errors, because nothing else reads so many rows.
     cursor = conn.cursor(Cursor)
     cursor.row_factory = None
@@ -255,10 +250,7 @@ class FilterContext(Struct, frozen=True):
 
 
 def matching(context: FilterContext, term: Term) -> Iterable[int]:
-    """Return the keys of the verdicts that match a term, ignoring its negation.
-
-    Raise FilterError for an unknown run, UsageError if the search index is not complete yet.
-    """
+    """Return what matches a term, not negated; UsageError while the index is incomplete."""
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
     return _CONDITIONS[name](context, term)
 
@@ -335,10 +327,7 @@ def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
 
 
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
-    """Find the panels that a juror's id or model is on.
-
-    Seats are stored by id. The bodies are searched, once, only if that misses panels.
-    """
+    """Find the panels with a juror's id, or model: only then bodies are searched, and once."""
     wanted = term.value.casefold()
     seats = measures.names(context.conn, context.run)
     # A number sign may belong to an id, or number the seats of one id.

@@ -30,8 +30,7 @@ def origin(conn: Connection, key: int) -> dict[str, str]:
 def by_key(conn: Connection, key: int, *, body: bool = False) -> dict[str, Any]:
     """Return the row of a verdict with facts of its run, and its ``body`` if wanted.
 
-    ``same_content`` is the number of verdicts of the run on its content. Raise NotFoundError if no
-    verdict has this key.
+    ``same_content`` counts its run's verdicts on its content. Raise NotFoundError without one.
     """
     query = f"""SELECT v.*, r.hash AS run_hash
                       {", b.body, r.header, r.options, r.escalation_stated" * body},
@@ -58,10 +57,7 @@ def find(conn: Connection, run: Run, verdict_id: str) -> int:
 def loaded(
     conn: Connection, run: int | None, verdict_id: str | None, item: bytes | None = None
 ) -> Row | None:
-    """Return id, item and run hash of the loaded verdict with this id in a run.
-
-    With an ``item``, return those of a verdict on it, if possible of this run and id.
-    """
+    """Return id, item and run hash of a run's verdict, or of one on an ``item``, if loaded."""
     which = "v.run = ?1 AND v.id = ?2" if item is None else "v.item = ?3"
     found: Row | None = conn.execute(
         f"""SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
@@ -73,13 +69,11 @@ def loaded(
 
 
 def ids_from(conn: Connection, run: int, start: str, most: int) -> list[str]:
-    """Return the first ids of a run that begin with ``start``, sorted."""
     query = "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?"
     return first_column(conn, query, (run, start, f"{start}\U0010ffff", most))
 
 
 def in_other_runs(conn: Connection, key: int) -> list[tuple[int, int]]:
-    """Return run and key of the first verdict on the same content in other runs, newest first."""
     query = """SELECT o.run, min(o.key) AS key FROM verdicts v
                JOIN verdicts o ON o.item = v.item AND o.run != v.run
                JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
@@ -90,8 +84,7 @@ def in_other_runs(conn: Connection, key: int) -> list[tuple[int, int]]:
 def criteria(conn: Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
     """Return the criteria by which a verdict's response is judged in its run: names and keys.
 
-    They are verdicts of one test, input and response with different dimensions. Those whose ids
-    begin with ``start`` may be anywhere in the file; others must be near the verdict.
+    They are verdicts on one test and texts, whose ids begin with ``start``, or which are near.
     """
     # The sign keeps SQLite from reading the whole run by the index of ids.
     where = (
@@ -164,7 +157,6 @@ def window(conn: Connection, run: int, start: int, count: int) -> list[Row]:
 
 
 def seats(conn: Connection, run: int) -> "array[int]":
-    """Return how many ballots each verdict of a run has, in file order."""
     query = "SELECT seated FROM verdicts WHERE run = ? ORDER BY key"
     return array("q", first_column(conn, query, (run,)))
 
@@ -187,23 +179,18 @@ def bodies(conn: Connection, run: Run) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def first_keys(conn: Connection, run: Run, most: int) -> list[int]:
-    """Return up to ``most`` keys of a run's verdicts, in file order within three groups.
-
-    The flagged verdicts come first, then the labelled ones, then the rest.
-    """
+    """Return a run's first keys: of flagged verdicts, then labelled ones, then the rest."""
     query = """SELECT key FROM verdicts WHERE run = ?
                ORDER BY stratum >= ?, item NOT IN (SELECT item FROM truths), pos LIMIT ?"""
     return first_column(conn, query, (run.key, FIRST_REST, most))
 
 
 def keys_of_item(conn: Connection, run: int, item: bytes) -> dict[str, int]:
-    """Return the verdicts of a run with this content: their keys by id."""
     query = "SELECT id, key FROM verdicts WHERE item = ? AND run = ?"
     return dict(map(tuple, conn.execute(query, (item, run))))
 
 
 def keys_of_items(conn: Connection, run: int, items: Collection[bytes]) -> dict[bytes, list[int]]:
-    """Return the keys of a run's verdicts on some items, by item."""
     found: dict[bytes, list[int]] = {}
     query = "SELECT item, key FROM verdicts WHERE run = ? AND item IN (*)"
     for row in in_pages(conn, query, sorted(items), run):
@@ -266,7 +253,6 @@ def count_human_labelled(conn: Connection, run: int) -> int:
 
 
 def tags_of_item(conn: Connection, item: bytes) -> dict[str, tuple[str, ...]]:
-    """Return the tags of an item by author, in the order given."""
     found: dict[str, dict[str, None]] = {}
     query = "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place"
     for author, tag in conn.execute(query, (item,)):
@@ -285,7 +271,6 @@ def told_tags(conn: Connection, withheld: Withheld) -> dict[str, set[bytes]]:
 
 
 def tag_counts(conn: Connection, run: int) -> list[TagCount]:
-    """Count the items of a run that carry each tag, most used first."""
     query = """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
                WHERE EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = ?)
                GROUP BY t.tag ORDER BY items DESC, t.tag"""
@@ -293,7 +278,6 @@ def tag_counts(conn: Connection, run: int) -> list[TagCount]:
 
 
 def used_tags(conn: Connection, author: str | None = None) -> list[str]:
-    """Return the tags of one person or of all, the most used first."""
     query = """SELECT tag FROM tag_uses WHERE items > 0 AND (?1 IS NULL OR author = ?1)
                GROUP BY tag ORDER BY sum(items) DESC, tag"""
     return first_column(conn, query, (author,))

@@ -52,10 +52,7 @@ class LimitCheck(Struct, frozen=True):
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
-    """Return a note on an ECE: how large the ECE of a calibrated judge would be on these rows.
-
-    ``n`` is the number of labels; the note warns if there are few.
-    """
+    """Say what ECE a calibrated judge would show on these rows, and if the n labels are few."""
     words = [f"up to {FEW} labels, a calibrated judge often misses it"] if n <= FEW else []
     if null is not None:
         about = "" if null.exact else "about "
@@ -115,7 +112,6 @@ class Span(Struct, frozen=True):
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return True if a value is a number. Booleans do not count as numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -146,7 +142,6 @@ class Limits(Struct, frozen=True):
         return min(set_, key=lambda one: abs(value - one), default=None)
 
     def hold(self, low: float, high: float) -> bool:
-        """Return True if an interval lies within both limits, with 1e-9 slack."""
         return (self.low is None or low >= self.low - SLACK) and (
             self.high is None or high <= self.high + SLACK
         )
@@ -172,10 +167,7 @@ class Expectation(Struct, frozen=True):
 
 
 class TargetValue(Struct, frozen=True):
-    """The value of a target; a reason in ``skip`` means that the value is not checked.
-
-    ``low`` and ``high`` are the ends of its 95% interval, infinite if it has none.
-    """
+    """The value of a target, with its 95% interval if any; not checked if ``skip`` says why."""
 
     value: Value
     origin: Origin | None = None
@@ -230,7 +222,6 @@ def hold(
 
 
 def overall(statuses: Iterable[GateStatus]) -> GateStatus:
-    """Return a fail if anything fails, else a pass if anything passes, else a skip."""
     found = set(statuses)
     return next(
         (one for one in (GateStatus.FAIL, GateStatus.PASS) if one in found), GateStatus.SKIP
@@ -251,7 +242,6 @@ class FindingTally(Struct):
     findings: list[Finding] = []
 
     def add(self, found: Iterable[Finding]) -> None:
-        """Add the findings of one verdict, or of one labels file."""
         statuses = []
         for one in found:
             statuses.append(one.status)
@@ -275,10 +265,7 @@ class EntryKind(StrEnum):
 
 
 class GateQuestion(Struct, frozen=True):
-    """A question that was asked of a run, with the time and the number of labels at that time.
-
-    The answer is the current one; a suite of labels files states no answer.
-    """
+    """A question that was asked of a run, when, after how many labels, and its answer today."""
 
     text: str
     asked_at: str
@@ -328,7 +315,6 @@ class SuiteResult(Struct, frozen=True):
     entries: tuple[EntryResult, ...]
 
     def count(self, status: GateStatus) -> int:
-        """Return how many entries have this status; entries with an error do not count."""
         return sum(entry.status is status and not entry.error for entry in self.entries)
 
     @property

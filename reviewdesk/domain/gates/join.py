@@ -64,11 +64,7 @@ class DrawnLabel(Struct, frozen=True):
 
 
 class SuiteLabels(Struct, frozen=True):
-    """The labels that a suite holds, each content once, and the frame of their draw.
-
-    ``frame`` is ``None`` if the suite has none. ``source`` is how the labelled panel's confidence
-    was read.
-    """
+    """A suite's labels, each content once; ``frame``, if known, is what they were drawn from."""
 
     labels: tuple[DrawnLabel, ...]
     frame: tuple[PanelContent, ...] | None
@@ -208,10 +204,7 @@ def _reworded(
 
 
 def frame_of(contents: Iterable[PanelContent]) -> tuple[PanelContent, ...]:
-    """Return the contents of a run, each once, in the stratum of its first flagged verdict.
-
-    A content without a flagged verdict is in the stratum of its first one.
-    """
+    """Return a run's contents, each once, in the stratum of its first flagged verdict, or first."""
     contents = list(contents)
     decided = decisions(contents)
     found: dict[ContentKey, PanelContent] = {}
@@ -233,10 +226,7 @@ def decisions(contents: Iterable[PanelContent]) -> dict[ContentKey, Decision | N
 
 
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
-    """Set the sizes of the strata from the weights of the joined labels, if there is no frame.
-
-    ``passed`` states for each item that the panel decides whether each of its verdicts passes.
-    """
+    """Size the strata without a frame; ``passed`` holds the new decisions by item."""
     labels = {item: label for item, label in made.labels.items() if item in passed}
     for h in {label.stratum for label in labels.values() if label.stratum is not None}:
         mine = {item: label for item, label in labels.items() if label.stratum == h}
@@ -260,10 +250,7 @@ class PairedDecision(Struct, frozen=True):
 
 
 class PanelDecisions(Struct, frozen=True):
-    """The decisions of a panel, by the line of each label and by the content of the frame.
-
-    A content whose verdicts differ from each other is undecided, like one that has no decision.
-    """
+    """A panel's decisions by label line and by content; ``None`` where verdicts differ."""
 
     of_labels: Mapping[int, Decision | None]
     of_contents: Mapping[ContentKey, Decision | None]
@@ -292,10 +279,9 @@ class PanelDecisions(Struct, frozen=True):
 def pairs(
     labels: SuiteLabels, new: PanelDecisions, old: PanelDecisions
 ) -> Iterator[PairedDecision]:
-    """Pair the decisions on every content that both panels have and labels are drawn from.
+    """Pair the decisions of both panels on the contents that labels are drawn from.
 
-    What a panel was tuned on says little of how good it is, and is left out. Labels that were not
-    drawn describe only the contents that have a label.
+    What a panel was tuned on is left out. Undrawn labels describe only the labelled contents.
     """
     frame = {one.item_hash: one for one in labels.frame or ()} if labels.drawn else {}
     for label in labels.labels:

@@ -103,10 +103,7 @@ def _row(
 
 
 def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
-    """Return undrawn rows with all unanswered ones wrong, then all right; () without any.
-
-    Each of these weighs 1.
-    """
+    """Return undrawn rows with all unanswered ones wrong, then right; () without any."""
     n = len(unanswered)
     if not n:
         return ()
@@ -153,8 +150,7 @@ def such_items(
 def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]:
     """Return sensitivity, specificity and kappa of a confusion alone, in counts or scaled weights.
 
-    The intervals of the rates are Wilson's at the sizes of the classes. A rate whose class is empty
-    is 0.0, as the judge calibration document defines it, with the interval 0..1.
+    A rate whose class is empty is 0.0, as the judge calibration document says, between 0 and 1.
     """
     cells = Cells(tp, fn, tn, fp)
     parts = [Part(tp + fp, tp + fp, tp), Part(tn + fn, tn + fn, tn)]
@@ -174,10 +170,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]
 
 
 def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
-    """Return the share of such items that should pass; see ``share``.
-
-    Its ends cover every truth that the items without an answer could have.
-    """
+    """Return ``share`` for such items; its ends cover every truth of unanswered items."""
     rates = []
     for one in (made, *either_answer(made, as_label=True)):
         effect = one.pass_effect(Target.ITEMS)

@@ -76,11 +76,7 @@ _CORRECTIONS = {
 
 
 class Reliability(Cells, frozen=True):
-    """A judge against a trusted set: the counts of its decisions by the labels.
-
-    If the labels stand for different numbers of verdicts, the cells are weights instead of counts,
-    scaled to the number of labels.
-    """
+    """A judge against a trusted set, in counts, or in weights scaled to the number of labels."""
 
     @staticmethod
     def of(counts: Sequence[float], mass: Cells) -> "Reliability":
@@ -95,10 +91,9 @@ class Reliability(Cells, frozen=True):
 
 
 class CalibrationReadings(Struct, frozen=True):
-    """The figures of a labels file or a run, with the corrected rate if its inputs are given.
+    """The figures of a labels file or a run; ``of_run`` has the targets that only a run has.
 
-    ``by_default`` skips the corrected rate of a judge without a signal. ``of_run`` has the targets
-    that only a run has.
+    ``by_default`` skips the corrected rate of a judge without a signal.
     """
 
     metrics: Metrics
@@ -166,7 +161,6 @@ class JuryReadings:
         self._verdict = verdict
 
     def read(self, target: str) -> TargetValue:
-        """Return the value of a target, and where it comes from."""
         found: TargetValue = getattr(self, f"_{target.removeprefix('jury.')}")()
         return found
 

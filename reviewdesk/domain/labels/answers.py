@@ -33,8 +33,7 @@ _SIGNS = np.array([[1.0], [-1.0]])
 class DrawnGroup(Struct, frozen=True):
     """One stratum as a question finds it: contents left, and the mean that the votes predict.
 
-    ``known`` contents were labelled before; their values sum to ``low`` if those without a clear
-    label count 0, to ``high`` if they count 1.
+    The values of ``known`` labels sum to ``low`` or ``high``: unclear ones count 0, or 1.
     """
 
     left: int
@@ -80,7 +79,6 @@ class Learned:
         return {h: total / self.counts[h] for h, total in self.sums.items()}
 
     def count(self, h: int, value: float) -> None:
-        """Learn from the value of one more content that was drawn from a stratum."""
         self.sums[h] += value
         self.counts[h] += 1
 
@@ -91,10 +89,7 @@ class Learned:
         return (size / rest) ** 2 / _variance(self.left, rest, q, means)
 
     def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
-        """Return how many labels, ``most`` at most, reach a precision, and what they add.
-
-        The means are taken to be as predicted.
-        """
+        """Return how many labels, at the predicted means, reach a precision, and what they add."""
         means = self.means()
         future = Learned(dict(self.left), self.sums, self.counts)
         found = 0.0
@@ -110,7 +105,6 @@ class Learned:
 def _variance(
     left: Mapping[int, float], rest: float, q: Mapping[int, float], means: Mapping[int, float]
 ) -> float:
-    """Return ``s² = Σ q_h (R_h/(R·q_h))²·max(a_h(1-a_h), .01)``."""
     return sum(
         share * (left[h] / (rest * share)) ** 2 * _spread(means[h]) for h, share in q.items()
     )
@@ -135,10 +129,10 @@ class ConfidenceSequence:
     labels: int = 0
 
     def __post_init__(self) -> None:
-        """Fix the bets for the number of labels planned, before the first of them.
+        """Fix the bets, before the first label, for those planned: at most half of what is left.
 
-        At most half of the contents left are planned for: near the end of a census each label tells
-        so much that bets planned for it would be too small before.
+        Near the end of a census each label tells so much that bets for it would be too small
+        before.
         """
         self.size = sum(one.left + one.known for one in self.groups.values())
         self.learned = Learned.of(self.groups)
@@ -160,10 +154,7 @@ class ConfidenceSequence:
         return sum(self.learned.left.values())
 
     def _bets(self, q: Mapping[int, float]) -> tuple[Floats, Floats, Callable[[int, Any], Any]]:
-        """Return the means of what is left under each candidate, and the stakes of both bets.
-
-        Beside them is the function that values a label by its stratum, so that its mean is theirs.
-        """
+        """Return the mean of what is left under each candidate, the stakes, and a label's value."""
         left = self.learned.left
         rest = self._rest
         means = self.learned.means()
@@ -225,10 +216,7 @@ class ConfidenceSequence:
         return Look(self.labels, estimate, *self._ends, *self._now())
 
     def more(self, *means: float) -> int:
-        """Return about how many more labels refute these means; 1 to the contents left.
-
-        A bet grows by its expected logarithm at the rates so far, which every stratum must have.
-        """
+        """Return about how many more labels, at the rates so far, refute these means; 1 or more."""
         rest = min(int(self._rest), FARTHEST)
         estimate = self.look().estimate or 0.0
         q = shares(self.learned.left, self.learned.means())
@@ -293,10 +281,7 @@ def _play(
     items: QuestionItems | None,
     earlier: Floats | None,
 ) -> tuple[ConfidenceSequence, int, dict[str, Any]]:
-    """Play one question as its labels stand.
-
-    Return its bets, the contents passed over, and the fields of a ``RunAnswer`` that name places.
-    """
+    """Return a question's bets, the contents passed over, and the places for its ``RunAnswer``."""
     value_of = partial(_value, question, figures, items)
     ranks: dict[int, Collection[int]] = (
         {h: range(figures.sizes[h]) for h in decided_strata(figures.sizes, figures.decided)}
@@ -402,7 +387,6 @@ def answer(
 
 
 def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
-    """Return the stratum that the seed draws at a place."""
     digest = hashlib.sha256(f"{seed}:{place}".encode()).digest()
     point = int.from_bytes(digest[:7], "big") / (1 << 56) * sum(chances.values())
     for h in sorted(chances):
@@ -415,10 +399,7 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 def _reply(
     question: RunQuestion, sequence: ConfidenceSequence, look: Look, scale: float, *, narrow: bool
 ) -> tuple[Reply, int | None]:
-    """Return the reply so far, and about how many more labels decide the question.
-
-    ``scale`` is how far the figure moves if the mean of the sequence moves from 0 to 1.
-    """
+    """Return the reply, and about how many labels decide; ``scale`` is the figure's range."""
     if narrow and question.limit is None:
         return Reply.YES, 0
     if question.limit is not None:

@@ -53,7 +53,6 @@ class Covered(Struct, frozen=True):
     places: tuple[tuple[int, int], ...]
 
     def counter(self, seq: int) -> int:
-        """Return the counter of the event ``seq``, which must be one of those covered."""
         start, first = max(place for place in self.places if place[0] <= seq)
         return first + seq - start
 
@@ -90,7 +89,7 @@ class ChainCheck:
     def add(self, event: ChainEvent) -> int | None:
         """Check the next event; return the counter that its desk gave it, None if it carries one.
 
-        Raise ChainProblem if the event is not the next one of this chain, or not as it was written.
+        Raise ChainProblem if it does not follow in this chain as it was written.
         """
         if (event.desk, event.reviewer) != (self._desk, self._reviewer):
             raise ChainProblem(event.seq, "belongs to another chain")
@@ -147,10 +146,7 @@ _NEEDS = {
 
 
 def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
-    """Build an event from values that come from elsewhere; ``seq`` is the number expected.
-
-    Raise ChainProblem if a value is missing or of a wrong kind.
-    """
+    """Build event ``seq`` from values of another desk; raise ChainProblem if one is wrong."""
     try:
         event = convert(values, ChainEvent)
         timed = datetime.fromisoformat(event.at).tzinfo is not None
@@ -273,11 +269,7 @@ def _text(line: bytes, seq: int) -> str:
 
 
 def file_name(name: ChainName) -> str:
-    """Return the name of a chain's file: the id of its desk as a folder, and the reviewer.
-
-    Every name gives a file in that folder, and two names give two files even where file names
-    ignore case.
-    """
+    """Return a chain's file, in its desk's folder; two chains differ even if case is ignored."""
     text = "".join(
         char if _PLAIN.fullmatch(char) else "".join(f"%{byte:02x}" for byte in char.encode())
         for char in name.reviewer

@@ -72,8 +72,8 @@ _COUNTS = ("passes", "answered", "stratum", "rank")
 class LabelColumns:
     """One entry for each labelled verdict, by ascending ``key``; a missing number is NaN.
 
-    ``mark`` is the byte of its label, ``decision`` an index into ``CODES``, -1 for none. The
-    properties give for every entry what those of ``LabelledRow`` and its place give for one.
+    ``mark`` is its label's byte, ``decision`` an index into ``CODES``, -1 for none; the properties
+    are those of ``LabelledRow``, for all.
     """
 
     key: Column
@@ -121,10 +121,7 @@ class LabelColumns:
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
     ) -> "LabelColumns":
-        """Return the columns of the labels that stand now, given the marks of consecutive keys.
-
-        ``read`` returns the facts of verdicts by their marks; it is called for those that are new.
-        """
+        """Return the columns of today's labels by consecutive marks; ``read`` reads what is new."""
         held = np.frombuffer(marks, np.uint8)
         known = np.zeros(len(marks), np.bool_)
         places = self.key - first
@@ -198,10 +195,7 @@ class LabelColumns:
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """The content of each entry as a number, and the first entry of each content.
-
-        Those of one content share a place in the draw, unless ``content`` tells them.
-        """
+        """The content of each entry (if not told, its place) as a number, and each one's first."""
         return self.units if self.content is None else self._distinct(self.content)
 
     def _distinct(self, codes: Ints) -> tuple[Ints, Ints]:
@@ -227,20 +221,14 @@ class LabelColumns:
 
     @property
     def own_source(self) -> tuple[str, bool]:
-        """The confidence mapping of a blind session, and whether scores are the stated ones.
-
-        It depends on the labelled verdicts alone, as a run's own does on all of its verdicts.
-        """
+        """A blind session's confidence and if scores are stated, by the labelled verdicts alone."""
         stated = bool((~np.isnan(self.stated_score)).any())
         score = self.stated_score if stated else self.score
         scoreless = bool((self.judged & np.isnan(score)).any())
         return "vote_share" if scoreless else "support", stated
 
     def prefixes(self) -> dict[int, tuple[int, int]]:
-        """Return by stratum the length of the labelled prefix, and the number of labels.
-
-        The prefix consists of the stratum's first places that all have a label; later labels wait.
-        """
+        """Return by stratum how many first places all have a label, and the number of labels."""
         _, leads = self.units
         seen = self.mark[leads] & UNSEEN == 0
         found = {}
@@ -307,9 +295,8 @@ def both_lines(
     source: str | None = None,
     weighing: Weighing | None = None,
 ) -> Calibration:
-    """Return both lines of the strip: the labels alone, and the population.
+    """Return the labels' line, and the population's if the design is weighted or a census.
 
-    The population, weighted by the draw, is ``None`` unless the design is weighted or a census.
     ``source`` replaces the run's own confidence mapping, ``weighing`` the weights of the draw.
     """
     used = chosen_source(figures, source)

@@ -38,7 +38,7 @@ class Reply(StrEnum):
 
 
 class RunQuestion(Struct, frozen=True):
-    """A question about a run: a limit on a figure, or an interval no wider than ``width``.
+    """A limit on a figure of a run, or an interval no wider than ``width``.
 
     The figure is the panel's, or the accuracy ``of`` one juror, or of one rater less another's.
     """
@@ -103,8 +103,7 @@ def parse_question(
 ) -> RunQuestion:
     """Read ``accuracy >= 0.9``, ``accuracy of JUROR >= 90%``, or a figure alone with a width.
 
-    The names after ``of`` stay one text until ``with_raters`` splits it. Raise UsageError for an
-    unknown figure, and without a limit or a width between 0 and 1.
+    ``with_raters`` splits what follows ``of``. Raise UsageError for an unknown figure, or no limit.
     """
     found = _ASKED.fullmatch(text)
     if found is None:
@@ -125,10 +124,7 @@ def parse_question(
 
 
 def with_raters(asked: RunQuestion, names: Collection[str]) -> RunQuestion:
-    """Return the question with the text after ``of`` as one juror or two raters.
-
-    Raise UsageError if it names somebody who is not among ``names``, or one rater twice.
-    """
+    """Split the text after ``of`` into one or two raters; raise UsageError for others."""
     (text,) = asked.of
     parts = text.split(_LESS)
     ways = [(text,)] + [

@@ -43,7 +43,6 @@ class RepeatDraw:
     """
 
     def __init__(self, seed: str, share: float) -> None:
-        """Start without labels."""
         self._seed = seed
         self._share = share
         self._newest: list[int] = []
@@ -71,8 +70,7 @@ class RepeatDraw:
     def due(self, rest: int) -> Iterator[bytes]:
         """Yield the items that may come back after one more label, the longest waiting first.
 
-        ``rest`` is the number of labels since the last repeat: with too few, nothing comes back, so
-        that a share that was raised late brings no burst.
+        ``rest`` counts the labels since the last repeat, so that a raised share brings no burst.
         """
         if self._share <= 0 or rest < math.ceil(1 / (2 * self._share)):
             return
@@ -118,7 +116,6 @@ class SelfAgreement(Struct, frozen=True):
 
 
 def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
-    """Measure a reviewer's agreement with themselves over pairs of labels."""
     n = len(pairs)
     same = sum(pair.first is pair.second for pair in pairs)
     if not n:
@@ -156,7 +153,6 @@ class Pacing:
         self._steps.append((at, kind, action))
 
     def turn(self, action: int, *, stands: bool) -> None:
-        """Mark the events of an action as undone, or as standing again."""
         (self._undone.discard if stands else self._undone.add)(action)
 
     def pace(self) -> Pace:

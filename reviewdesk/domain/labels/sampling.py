@@ -57,10 +57,7 @@ def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
 
 
 def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[int, int]:
-    """Split the audit over the strata of the rest in proportion, with at least one each.
-
-    The largest remainders get what is left over, or the largest shares give what is too much.
-    """
+    """Split the audit over the strata of the rest by largest remainders, with at least one each."""
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
     total = sum(rest.values())
     wanted = audit_size(total, share)
@@ -76,7 +73,6 @@ def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[i
 
 
 def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> list[int]:
-    """Return the non-empty strata with verdicts that the judge decided as pass or fail."""
     return [h for h, n in sizes.items() if sum(decided_verdicts(h, n, decided))]
 
 
@@ -86,19 +82,13 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 
 
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
-    """Return where labels wait for an earlier place of the draw, those with the most first.
-
-    ``found`` has the length of each decided stratum's labelled prefix and the number of its labels.
-    """
+    """Return where labels wait, most first, from each stratum's prefix length and label count."""
     made = [DrawGap(h, end, many - end) for h, (end, many) in found.items() if many > end]
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:
-    """Return how labels were drawn, given how many are usable and how many of a stratum count.
-
-    ``sizes`` has the strata that the rater decided.
-    """
+    """Return the design, given the usable labels, the sizes of decided strata, and what counts."""
     empty = [h for h in sizes if not counted.get(h)]
     if not labelled:
         return Design.NONE
@@ -117,10 +107,9 @@ RISK = 0.05
 
 
 class Stratum(Struct, frozen=True):
-    """One stratum of a run's draw, counted in contents.
+    """One stratum of a run's draw, in contents; ``prefix`` of its first ones all have a label.
 
-    ``prefix`` is how many from the start of its draw all have a label, ``counted`` the pass and
-    fail labels among them, ``weight`` how many contents each of these stands for.
+    ``counted`` of these say pass or fail, and stand for ``weight`` contents each.
     """
 
     name: str
@@ -194,10 +183,9 @@ def strata(
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
-    """Sum up the audit over all strata.
+    """Sum up the audit; ``drawn`` says if the panel is right on each label that counts.
 
-    ``drawn`` says, for each audit label that counts, whether the panel was right. An error rate
-    that is known, as every decided verdict counts, has no bound.
+    An error rate that is known, as every decided verdict counts, has no bound.
     """
     rest = [stratum for stratum in found if stratum.audit and stratum.decided]
     known = all(stratum.counted == stratum.size for stratum in rest)
@@ -213,11 +201,7 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
 
 
 def upper_bound(errors: int, k: int) -> float:
-    """Return the one-sided 95% upper bound on an error rate after ``errors`` in ``k`` draws.
-
-    It is the rate at which so few errors have a chance of 0.05; 1.0 if every draw is an error.
-    Source: Clopper and Pearson 1934.
-    """
+    """Return the one-sided 95% bound (Clopper and Pearson 1934) after k draws with some errors."""
     if errors >= k:
         return 1.0
     return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > RISK, errors / k, 1.0)
@@ -227,10 +211,10 @@ SOURCES = ("support", "score", "reported", "vote_share")
 
 
 class LabelledRow(Struct, frozen=True):
-    """One labelled verdict, with its place in the draw and what confidence can be taken from.
+    """One labelled verdict, its place in the draw, and what confidence can be taken from.
 
-    The verdicts on one ``item`` share a label and, where contents were drawn, their place. One that
-    was drawn as a pass or a fail but now is neither keeps its stratum: its label is a non-response.
+    Verdicts on one ``item`` share a label and a drawn place. One that is no longer decided keeps
+    its stratum, as a non-response.
     """
 
     key: int

@@ -91,9 +91,9 @@ def segment_table(
 def worst_low(
     made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
-    """Return the lowest lower end of accuracy for such items over all segments, and its segment.
+    """Return the lowest end of accuracy for such items, whatever nobody answered, and where.
 
-    It covers any answer of the unanswered items. ``None`` without enough labels.
+    ``None`` without enough labels.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import either_answer
@@ -116,7 +116,6 @@ def should_pass(part: "LabelledRows", target: Target) -> Estimate:
 
 
 def counted_labels(part: "LabelledRows") -> int:
-    """Return how many labels count, each content once."""
     pairs = zip(part.labelled, part.weighing.weights, strict=True)
     return len({one.unit for one, weight in pairs if weight and one.decided})
 
@@ -124,10 +123,7 @@ def counted_labels(part: "LabelledRows") -> int:
 def segment_rows(
     made: "LabelledRows", mine: Sequence[SegmentVerdict], places: Mapping[int, int]
 ) -> "LabelledRows":
-    """Return the labels of a segment as those of a run; strata have their sizes in the segment.
-
-    ``places`` are those of the labelled verdicts in ``made``, by key.
-    """
+    """Return a segment's labels as a run's; ``places`` finds those of ``made`` by key."""
     units = defaultdict[int, set[int]](set)
     for one in mine:
         units[one.stratum].add(one.rank)
@@ -154,10 +150,7 @@ UNNAMED = "no subject"
 
 
 class WeighedDimension(Struct, frozen=True):
-    """One dimension of a subject: ``passed`` is the panel's pass rate, ``None`` without verdicts.
-
-    ``should_pass`` is the share that deserves to pass, by the ``labels`` that count.
-    """
+    """One dimension of a subject: the shares that the panel ``passed`` and that ``should_pass``."""
 
     dimension: str
     weight: float
@@ -271,10 +264,7 @@ def _composite(
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
-    """Return the lower end of a subject's composite, or of the worst one's, and which it is.
-
-    ``None`` with the reason if one lacks a dimension.
-    """
+    """Return the lowest end of one or all subjects' composites; ``None`` if one has none."""
     mine = [one for one in found if subject in (None, one.subject)]
     if not mine:
         return None, f"no verdict of {show_line(subject or UNNAMED, 60)} has a dimension"

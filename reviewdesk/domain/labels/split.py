@@ -50,10 +50,7 @@ class SplitMade(Struct, frozen=True, tag="split"):
 
 
 class TryBegun(Struct, frozen=True, tag="try"):
-    """A candidate that is tried on a holdout; continuing it repeats the event with its ``name``.
-
-    ``items`` are the hashes of the contents that are asked about.
-    """
+    """A candidate on a holdout, whose contents are ``items``; going on repeats it by ``name``."""
 
     rubric: str
     name: str
@@ -75,10 +72,7 @@ class TryEnded(Struct, frozen=True, tag="tried"):
 
 
 class TryFigures(Struct, frozen=True):
-    """The figures that an adoption reveals of its try: accuracies through the draw, and counts.
-
-    On ``gained`` items the candidate alone was right, on ``lost`` items the parent alone.
-    """
+    """What an adoption reveals: accuracies through the draw; who alone was right, on how many."""
 
     before: float
     after: float
@@ -110,10 +104,9 @@ Step = SplitMade | TryBegun | TryEnded | PanelAdopted
 
 
 class Split(Struct, frozen=True):
-    """The split of a rubric as it stands: names of groups of near-copies, and the tries.
+    """A rubric's split as it stands: names of groups of near-copies, and the tries.
 
-    ``spent`` is the holdout of the last adoption, until the next split. It tested the panel that
-    was adopted, which was not tuned on it.
+    ``spent`` is the holdout that the last adoption used, until the next split.
     """
 
     rubric: str
@@ -172,9 +165,9 @@ def replay(rubric: str, steps: Iterable[Step]) -> Split:
 
 
 def group_of(text: str | None, test: str, verdict: str) -> str:
-    """Return the name of the group of near-copies of a case: a hash of its input and its test.
+    """Return a case's near-copy group: a hash of its test and its input without case and blanks.
 
-    Case and blanks of the input are ignored, as is a test that only repeats the verdict's id.
+    A test that only repeats the verdict's id is ignored.
     """
     plain = " ".join((text or "").casefold().split())
     name = "" if plain and test == verdict else test
@@ -234,8 +227,7 @@ class LabelledCase(Struct, frozen=True):
 class SplitLabels(Struct, frozen=True):
     """A run's labels by half; ``later`` came after the split, ``left_out`` were not given blind.
 
-    ``rubric`` is that of all cases, ``None`` if they have several or none. ``sizes`` are the
-    contents of each stratum of the draw.
+    ``rubric`` is ``None`` unless all cases have one. ``sizes`` are those of the draw's strata.
     """
 
     run: Run
@@ -272,10 +264,7 @@ class SplitLabels(Struct, frozen=True):
         return Counter((one.decided, one.should_pass) for one in self.tuning)
 
     def said(self, field: str) -> list[tuple[str, int, int]]:
-        """Return each of the ``tags`` or ``notes`` of wrong cases, the most frequent first.
-
-        Beside it are the false passes and the false fails that carry it.
-        """
+        """Return the tags or notes of wrong cases, most frequent first, with both errors."""
         counts: dict[str, Counter[bool | None]] = {}
         for one in self.wrong:
             for text in getattr(one, field):

@@ -60,10 +60,7 @@ from reviewdesk.domain.verdict import SLACK, Decision
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The labelled verdicts of a run with their draw, and the rows that they give.
-
-    ``verdicts``, ``rows`` and ``weights`` cover the verdicts that give a row.
-    """
+    """A run's labelled verdicts and draw; ``rows``, ``weights`` are of those with a row."""
 
     labelled: Sequence[LabelledRow]
     figures: RunFigures
@@ -197,7 +194,6 @@ class LabelledRows:
 
     @cached_property
     def lines(self) -> Calibration:
-        """Both lines of the strip."""
         return both_lines(self.figures, self.columns, self.source, self.weighing)
 
     @cached_property
@@ -218,8 +214,8 @@ def make_rows(
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
     """Return the rows with the panel wrong on every unanswered item of the draw, then right.
 
-    ``as_label`` makes every such item a fail, then a pass. Where the labels do not represent the
-    run, all unanswered items count. Without any, return ().
+    ``as_label`` makes each a fail, then a pass. All count if labels do not represent the run; () if
+    none.
     """
     everywhere = not made.weighing.design.stands
     passed = {
@@ -256,10 +252,7 @@ def alone(
     *,
     fits: bool = False,
 ) -> BlindFigures:
-    """Compute the figures of a blind session, and the fit if asked, from the labels alone.
-
-    The confidence mapping, too, is chosen from the labelled verdicts.
-    """
+    """Compute a blind session's figures, and the fit if asked, from the labelled verdicts alone."""
     # In file order, because the order of the draw depends on the strata of all verdicts.
     held = sorted(labelled, key=lambda verdict: verdict.key)
     columns = LabelColumns.of_rows(held)
@@ -390,7 +383,6 @@ def _losses(
 
 
 def _holding(value: float | None, ends: tuple[float, float]) -> Estimate:
-    """Return an estimate; its interval is widened to hold it."""
     every = ends if value is None else (*ends, value)
     return Estimate(value, min(every), max(every))
 

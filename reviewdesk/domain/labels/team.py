@@ -24,10 +24,7 @@ FEW = "no item has two labels"
 
 
 class RatedStratum(Struct, frozen=True):
-    """The rated items of one stratum, counted by their labels.
-
-    ``size`` is how many verdicts they stand for, ``None`` if they were not drawn.
-    """
+    """A stratum's rated items, counted by labels; ``size`` verdicts, ``None`` if not drawn."""
 
     items: Mapping[Labels, int]
     size: int | None = None
@@ -120,7 +117,6 @@ def _weighed(strata: Sequence[RatedStratum]) -> list[tuple[Labels, float]]:
 
 
 def _alike(labels: Labels) -> float:
-    """Return the share of pairs of labels of an item that are alike."""
     given = Counter(label for label in labels if label)
     m = given.total()
     return sum(k * (k - 1) for k in given.values()) / (m * (m - 1))
@@ -141,10 +137,9 @@ def _alpha(items: Sequence[tuple[Labels, float]]) -> float | None:
 
 
 def second_opinions(strata: Sequence[RatedStratum]) -> "ReviewerError":
-    """Estimate how often people err from the items with pass or fail labels of two or more.
+    """Estimate how often people err from items with several pass or fail labels.
 
-    An item counts by the share of its pairs that are alike. The rate is through the draw if every
-    stratum has such an item, else each item counts for itself.
+    An item counts by its share of alike pairs, through the draw if every stratum has such an item.
     """
     held = []
     for one in strata:
@@ -190,23 +185,16 @@ class ReviewerError(Struct, frozen=True):
 
     @property
     def ceiling(self) -> float | None:
-        """The share of labels that are right: no panel can be measured to agree with more."""
         return self.rate.complement.estimate
 
 
 def error_rate(disagreement: float) -> float:
-    """Return ``e = (1 - √(1 - 2d))/2``, at most a half: the error rate of people who differ on d.
-
-    Their errors are taken to be independent; errors that both make do not show.
-    """
+    """Return ``(1 - √(1 - 2d))/2``, at most 1/2: independent errors of people who differ on d."""
     return (1 - math.sqrt(max(1 - 2 * disagreement, 0.0))) / 2
 
 
 def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
-    """Estimate the error rate from the share of items on which two labels are alike.
-
-    ``alike`` is through the draw, with its 95% interval. Undefined without an item.
-    """
+    """Estimate the error rate from the drawn share of items labelled alike."""
     if not n or alike.estimate is None:
         reason = "no item has two labels of different people"
         return ReviewerError(n, Estimate(None, reason=reason), Estimate(None, reason=reason), 0)
@@ -287,7 +275,6 @@ class AlternativeTest(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the panel may stand in for at least half of the reviewers."""
         return (self.winning or 0.0) >= 0.5
 
 

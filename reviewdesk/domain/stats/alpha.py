@@ -66,7 +66,6 @@ class AlphaState(Struct, frozen=True):
         return not self._is_rounding(self.W)
 
     def _is_rounding(self, squares: float) -> bool:
-        """Whether a spread is under 1e-9 of the size of the values."""
         return squares <= SLACK**2 * (self.M2 + self.N * self.mean**2)
 
     @property
@@ -146,10 +145,7 @@ def alpha_ordinal(units: Units) -> float | None:
 
 
 def rank_state(blocks: Callable[[], Iterable[Floats]]) -> AlphaState:
-    """Compute the state of the mid-ranks of all pairable ballots.
-
-    Each call of ``blocks`` yields all units, ``[jurors, verdicts]``, in parts.
-    """
+    """Compute the state of mid-ranks of pairable ballots, given ``[jurors, verdicts]`` blocks."""
     values: Floats = np.empty(0)
     count: Floats = np.empty(0)
     for block in blocks():
@@ -203,10 +199,7 @@ def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None
 def merged_ci(
     state: AlphaState, blocks: Iterable[Floats], level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return the ends as ``interval_ci`` does, from the merged state and the units in parts.
-
-    The ``blocks`` are juror-major, ``[jurors, verdicts]``.
-    """
+    """Return ``interval_ci`` from the merged state and juror-major blocks of all units."""
     n = state.units
     if n < ENOUGH or not (state.varies and state.splits):
         return None

@@ -82,9 +82,9 @@ class Rows(Struct, frozen=True):
         return np.bincount(place, weights=self.weight).astype(np.float64)
 
     def by_label(self) -> "Rows":
-        """Return the rows, those of one content and outcome merged and their weights added.
+        """Return rows for tests that assume independence: one for each content and outcome.
 
-        Tests that assume independent rows use these. The confidence is their weighted mean.
+        Weights are added, and the confidence is their weighted mean.
         """
         if self.content is None:
             return self

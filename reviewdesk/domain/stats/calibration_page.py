@@ -30,10 +30,9 @@ NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
 
 
 def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> Estimate:
-    """Return the corrected rate of k passes among n with the interval of Lang and Reiczigel.
+    """Correct k passes of n by a trusted set from elsewhere (Lang and Reiczigel 2014).
 
-    The trusted set must not be drawn from the run. The estimate is ``None`` if n is 0, a class is
-    empty or the judge carries no signal.
+    The estimate is ``None`` if n is 0, a class is empty or the judge carries no signal.
     """
     found = lang_reiczigel(k, n, tp, fn, tn, fp)
     if found is None:
@@ -60,10 +59,9 @@ class WorstSegment(Struct, frozen=True):
 
 
 class BlindSplit(Struct, frozen=True):
-    """The figures of the verdicts that were labelled blind, beside those of all others.
+    """The figures of the verdicts all of whose labels were given blind, beside the others.
 
-    A verdict is blind if each of its current labels was given before the panel's answer was shown.
-    ``unsaid`` counts the others whose labels do not record it: they come from a shell or a file.
+    ``unsaid`` counts the others whose labels, from a shell or file, do not say.
     """
 
     blind: Metrics
@@ -72,10 +70,9 @@ class BlindSplit(Struct, frozen=True):
 
 
 class BlindFigures(Struct, frozen=True):
-    """The figures that a blind session may show, from the labelled verdicts alone.
+    """A blind session's figures, which no answer of the panel on an unlabelled verdict moves.
 
-    None of them changes with the panel's answer to an unlabelled verdict. ``fit`` weighs every row
-    1, and is ``None`` if it was not requested.
+    ``fit`` weighs every row 1, and is ``None`` if it was not requested.
     """
 
     metrics: Metrics
@@ -136,10 +133,7 @@ class CalibrationPage(Struct, frozen=True):
     """The blockers that a blind session shows instead, if requested."""
 
     def telling(self, *, blind: bool = False) -> bool:
-        """Return whether there are enough labels for meaningful figures, or no more can follow.
-
-        A blind session ignores a census, which would reveal what the panel decided.
-        """
+        """Return True if the labels suffice, or all are given (not in a blind session)."""
         n = self.calibration.labelled.n
         left = self.counts.verdicts - self.counts.labelled
         census = self.calibration.design is Design.CENSUS and not blind
@@ -151,7 +145,6 @@ class CalibrationPage(Struct, frozen=True):
 
     @property
     def left(self) -> int:
-        """The number of flagged and audit verdicts without a label."""
         return sum(
             stratum.audit - stratum.audit_done
             if stratum.name.startswith("rest/")
@@ -244,10 +237,9 @@ def edges(index: int) -> tuple[float, float]:
 
 
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
-    """Return a drill-down to the labelled verdicts of each bin.
+    """Return a drill-down to the labelled verdicts of each bin; none in a blind session.
 
-    Empty in a blind session: its bins use confidences from the labelled verdicts alone, but a
-    filter reads the run's confidence, which may be of another kind.
+    There the bins use confidences of another kind than a filter reads.
     """
     if blind or page.fit is None:
         return ()

@@ -79,10 +79,7 @@ class Clusters(Struct, frozen=True):
         return Clusters(*(getattr(self, name)[kept] for name in Clusters.__struct_fields__))
 
     def of_stratum(self, h: int, mass: float | None = None) -> tuple[Cells, LabelSpread]:
-        """Return the confusion of one stratum in verdicts, and how its labels are spread.
-
-        ``mass`` is the number of verdicts that the stratum holds, if it is known.
-        """
+        """Return a stratum's confusion and spread; ``mass`` is its size in verdicts, if known."""
         mine = self.among(self.stratum == h)
         rows = mine.weight * mine.cells.sum(axis=1)
         total = float(rows.sum())

@@ -44,10 +44,7 @@ def rate_or_zero(part: float, whole: float) -> float:
 
 
 class Cells(Struct, frozen=True):
-    """The confusion of a rater's decisions against the labels, as counts or as weights.
-
-    The rater is a panel or a juror; a positive is a response that should pass.
-    """
+    """A rater's decisions against labels, in counts or weights; positives should pass."""
 
     tp: float = 0
     fn: float = 0
@@ -96,10 +93,7 @@ class Cells(Struct, frozen=True):
         )
 
     def correct(self, observed: float, n: float | None = None) -> Corrected:
-        """Correct an observed pass rate for the rater's errors, with the document's interval.
-
-        ``n`` is the size of the trusted set, by default that of the cells.
-        """
+        """Correct an observed rate, with the document's interval; n labels, by default all."""
         sensitivity = self.sensitivity
         specificity = self.specificity
         rate, status = rogan_gladen(observed, sensitivity, specificity)
@@ -200,10 +194,7 @@ class Counters(Struct, frozen=True):
 
     @property
     def ess(self) -> float | None:
-        """Kish's effective sample size ``(Σw)² / Σw²`` over labels; ``None`` without weight.
-
-        The weight of a label is the sum of those of its rows.
-        """
+        """Kish's effective number ``(Σw)² / Σw²`` of labels, each of the weight of its rows."""
         squares = self.sums[_SQUARES]
         return self._mass**2 / squares if squares > 0 else None
 

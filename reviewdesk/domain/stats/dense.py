@@ -122,10 +122,7 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
 
 
 def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8]:
-    """Return a figure of each unit, ``[n]``, computed once for each combination of whole numbers.
-
-    The figure takes one number of each column and lies from -128 to 127.
-    """
+    """Return a figure (-128..127) of each unit, computed once for each combination, ``[n]``."""
     found = np.empty(len(columns[0]), np.int8)
     for values, rows in cases(*columns) if len(found) else ():
         found[rows] = figure(*values)
@@ -144,10 +141,7 @@ def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:
 
 
 def dense(rows: Rows, m: int, values: Floats, *more: Floats) -> list[Floats]:
-    """Return the m values that each of the given units has as a matrix without NaN, ``[m, k]``.
-
-    They stay in seat order. Matrices in ``more`` give their entries at the same seats.
-    """
+    """Return the m values of each unit in seat order, ``[m, k]``, and those of ``more`` beside."""
     if isinstance(rows, slice) and m == len(values):
         return [values, *more]
     # Unit by unit, the values that are not missing come out in seat order.

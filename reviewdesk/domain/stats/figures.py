@@ -27,12 +27,10 @@ class Estimate(Struct, frozen=True):
 
     @property
     def bounded(self) -> bool:
-        """Whether anything is known of its ends."""
         return self.low > -inf
 
     @property
     def complement(self) -> "Estimate":
-        """The figure ``1 - x``, such as a rate of errors."""
         value = None if self.estimate is None else 1 - self.estimate
         return Estimate(value, 1 - self.high, 1 - self.low, self.reason)
 
@@ -129,7 +127,6 @@ class Part(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The weight of the stratum in a rate."""
         return self.size if self.mass is None else self.mass
 
 
@@ -151,10 +148,7 @@ class Pair(Struct, frozen=True):
 
 
 class ConfidenceSums(Struct, frozen=True):
-    """Sums of the confidences c of all decided verdicts of a stratum that have one.
-
-    ``powers`` are the sums of c, c², c³ and c⁴ over the ``n`` verdicts.
-    """
+    """Sums of c, c², c³ and c⁴ over the n decided verdicts of a stratum with a confidence c."""
 
     n: int
     powers: tuple[float, float, float, float]
@@ -190,10 +184,7 @@ class PanelIntervals(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """How confidence relates to being right in one set of rows, and what chance alone would give.
-
-    Intervals and tests are ``None`` where they are undefined. ECE has no interval.
-    """
+    """How confidence relates to being right in some rows; ``None`` where it is undefined."""
 
     n: int
     ece: float

@@ -18,7 +18,6 @@ class FigureMethod(Struct, frozen=True):
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """What is said of the figure, each part with its name."""
         parts = ("estimates", "formula", "assumes", "source", "fails")
         return tuple(("fails when" if one == "fails" else one, getattr(self, one)) for one in parts)
 

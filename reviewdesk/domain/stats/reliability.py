@@ -44,7 +44,6 @@ PLACES = 12
 
 
 def weighted_rows(rows: Rows) -> Rows:
-    """Return the rows of positive weight; rows of weight 0 represent no verdict."""
     return rows if bool((rows.weight > 0).all()) else rows.weighted(rows.weight)
 
 
@@ -271,19 +270,13 @@ def _part(rows: Rows, kept: Bools | None = None) -> Part:
 
 
 def share_ends(rows: Rows) -> tuple[float, float]:
-    """Return Wilson's interval of the accuracy of rows; 0..1 without rows.
-
-    It uses Kish's effective number of labels. With equal weights it is the plain Wilson interval.
-    """
+    """Return Wilson's interval of rows' accuracy at Kish's effective n; 0..1 without rows."""
     part = _part(rows)
     return wilson(part.hits, part.labelled)
 
 
 class Known(Struct, frozen=True):
-    """The mean, variance and uncertainty of a quantity over all verdicts of a stratum.
-
-    ``off`` is the distance of the mean from the ends of its 95% interval, 0 if all are known.
-    """
+    """A stratum's mean and variance of a quantity; ``off`` to the ends of its 95% interval."""
 
     mean: float
     variance: float
@@ -390,7 +383,6 @@ def loss_strata(
 
 
 def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the weighted mean and variance; both 0 without values."""
     if not len(values):
         return 0.0, 0.0
     mean = float(np.average(values, weights=weight))

@@ -72,10 +72,7 @@ def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z)
 def share(
     parts: Sequence[Part], lacking: str | None = None, target: Target = Target.RUN, z: float = Z
 ) -> Estimate:
-    """Estimate a rate as ``drawn_rate`` does; without any label it has no bounds either.
-
-    ``lacking`` is the reason if a stratum has no label, such as what the labels describe.
-    """
+    """Return ``drawn_rate`` with ``lacking`` as its reason; without any label, no bounds either."""
     if not any(part.labelled for part in parts):
         return Estimate(None, reason=lacking or NO_LABEL)
     found = drawn_rate(parts, target, z)
@@ -243,10 +240,9 @@ def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> 
 
 
 def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tuple[float, float]:
-    """Return the interval of one stratum as a finite population, by default Wilson's.
+    """Return the interval, Wilson's by default, of one stratum at ``n(N-1)/(N-n)``.
 
-    It is that of so many hits in ``n(N-1)/(N-n)``. A fully labelled stratum gives a point, one
-    without labels (0, 1).
+    A fully labelled stratum gives a point, one without labels (0, 1).
     """
     if not part.labelled:
         return 0.0, 1.0
@@ -258,10 +254,9 @@ def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tupl
 
 
 def midp_interval(part: Part, z: float = Z) -> tuple[float, float]:
-    """Return the mid-p interval of one stratum as a finite population, as ``part_interval`` does.
+    """Return one stratum's mid-p interval, as ``part_interval`` does, moved outward by n/N of one.
 
-    Both ends are moved outward by n/N of one verdict, because the last verdict without a label may
-    be of either kind.
+    The last verdict without a label may be of either kind.
     """
     low, high = part_interval(part, z, midp)
     one = part.labelled / part.size**2 if 0 < part.labelled < part.size else 0.0
