@@ -385,10 +385,9 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-_UNSAVED = "so labels and notes cannot be saved"
-
-
-def refuse_read_only(conn: ExplainedConnection, problem: str = _UNSAVED) -> None:
+def refuse_read_only(
+    conn: ExplainedConnection, problem: str = "so labels and notes cannot be saved"
+) -> None:
     """Raise DeskError if the file or its folder may not be written."""
     if conn.read_only:
         raise DeskError(f"{conn.path}: the desk is read-only, {problem}", conn.way_out)

@@ -55,7 +55,11 @@ class RunLabels:
         self._queue: Sequence[int] | None = None
         self._members = bytearray()
         """The verdicts that represent the contents of the last queue asked for."""
-        self._contents = _contents(conn, run)
+        self._contents: array[int] | None = None
+        """A number for the content of each verdict; ``None`` if no two share one."""
+        if run.contents != run.verdicts:
+            query = "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key"
+            self._contents = array("q", first_column(conn, query, (run.key,)))
         self._newest = 0
         """The newest event of the log that the labels include."""
         self.read(conn)
@@ -69,9 +73,13 @@ class RunLabels:
         self._newest = rows.pop(-1) or 0
         for window, marks in rows.items():
             self._put(window, marks)
-        deferred = _deferred(conn, self.run, self._reviewer)
-        self.put_off = [key for key, _ in deferred]
-        self._deferred = len({c for _, c in deferred})
+        query = """SELECT v.key, v.stratum, v.rank
+                   FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
+                   WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ?
+                   ORDER BY d.key, v.draw"""
+        deferred = conn.execute(query, (self.run.key, self._reviewer)).fetchall()
+        self.put_off: list[int] = [key for key, _, _ in deferred]
+        self._deferred = len({(stratum, rank) for _, stratum, rank in deferred})
         return self
 
     def heard(self, done: Applied) -> bool:
@@ -195,23 +203,6 @@ def count_open(members: bytes | bytearray, marks: bytes | bytearray) -> int:
     """Count the members without a label: each is a byte that is 1, and a mark that is 0."""
     both = int.from_bytes(members) & int.from_bytes(marks.translate(_OPEN))
     return both.bit_count()
-
-
-def _contents(conn: Connection, run: Run) -> "array[int] | None":
-    """Return a number for the content of each verdict of a run; ``None`` if no two share one."""
-    if run.contents == run.verdicts:
-        return None
-    query = "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key"
-    return array("q", first_column(conn, query, (run.key,)))
-
-
-def _deferred(conn: Connection, run: Run, reviewer: str) -> list[tuple[int, tuple[int, int]]]:
-    """Return key and place in the draw of the verdicts that a reviewer deferred, oldest first."""
-    query = """SELECT v.key, v.stratum, v.rank
-               FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
-               WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw"""
-    rows = conn.execute(query, (run.key, reviewer))
-    return [(key, (stratum, rank)) for key, stratum, rank in rows]
 
 
 DEFERRED = """SELECT item FROM current_events

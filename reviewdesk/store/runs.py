@@ -388,19 +388,19 @@ def cover_old(conn: Connection, at: str, rules: int = 0) -> None:
     for key, run_hash, content, removed_at in rows:
         if run_hash in covered:
             continue
-        hashes = {
-            "content": content,
-            "covered_since": at,
-            "rules": rules,
-            "tags": tag_hash(conn, key),
-        }
-        if content is None:
-            found = digest(conn, key)
-            hashes |= {"columns": found.columns(), "content": found.hexdigest(facts(conn, key))}
-            conn.execute("UPDATE runs SET content = ? WHERE key = ?", (hashes["content"], key))
-        cover(conn, key, at, "run", hashes)
+        hashes = {"content": content, "tags": tag_hash(conn, key)}
+        hashes = _hashed(conn, key) if content is None else hashes
+        cover(conn, key, at, "run", {**hashes, "covered_since": at, "rules": rules})
         if removed_at is not None:
             events.append(conn, DESK, [NewEvent("removed", at, run=run_hash)])
+
+
+def _hashed(conn: Connection, key: int) -> dict[str, Any]:
+    """Hash a run, keep the hash of its content, and return all that its event states."""
+    found = digest(conn, key)
+    content = found.hexdigest(facts(conn, key))
+    conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, key))
+    return {"content": content, "columns": found.columns(), "tags": tag_hash(conn, key)}
 
 
 def cover_again(conn: Connection, key: int) -> None:
@@ -410,12 +410,9 @@ def cover_again(conn: Connection, key: int) -> None:
         return
     from reviewdesk.domain.run.digest import RULES
 
-    found = digest(conn, key)
-    content = found.hexdigest(facts(conn, key))
-    conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, key))
+    hashes = _hashed(conn, key)
     said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == held["hash"]]
-    if said and (said[-1]["content"], said[-1]["rules"]) != (content, RULES):
-        hashes = {"content": content, "columns": found.columns(), "tags": tag_hash(conn, key)}
+    if said and (said[-1]["content"], said[-1]["rules"]) != (hashes["content"], RULES):
         at = value(conn, "SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')")
         cover(conn, key, at, "rules", {**hashes, "rules": RULES})
 

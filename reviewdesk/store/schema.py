@@ -154,11 +154,11 @@ fills gaps, and its author's own events on any desk replace it."""
 # The ids of desks have one length and a desk gives each counter once, so these texts compare like
 # the counter, then the desk, then the reviewer.
 _RANK = f"printf('%019d', {events.COUNTER}) || e.desk || e.reviewer"
-_PLACED = f"""max({_FIRST} || {_RANK}) AS place"""
 
 
 def _slot(name: str, where: str, values: str = "NULL AS label, 0 AS tentative, 1 AS seen") -> str:
-    return f"""SELECT item, '{name}' AS slot, author, key, {values}, {_PLACED}
+    return f"""SELECT item, '{name}' AS slot, author, key, {values},
+                   max({_FIRST} || {_RANK}) AS place
             FROM standing_events e WHERE {where} GROUP BY item, author"""
 
 
@@ -166,13 +166,12 @@ _SEEN = "label, tentative, ifnull(json_extract(detail, '$.seen'), 1) AS seen"
 _DEFERRED = """kind = 'defer' AND NOT EXISTS (
                 SELECT 1 FROM standing_events l
                 WHERE l.item = e.item AND l.kind = 'label' AND l.author = e.author)"""
-_TAGGED = "kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'"
 _ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
     (
         _slot("label", "kind = 'label'", _SEEN),
         _slot("mark", "kind = 'mark'"),
         _slot("defer", _DEFERRED),
-        _slot("tags", _TAGGED),
+        _slot("tags", "kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'"),
         _slot("note", "json_type(detail, '$.note') = 'text'"),
         f"""SELECT item, 'adjudication' AS slot, '' AS author, key, label, 0 AS tentative,
                    1 AS seen, max({_RANK}) AS place
@@ -280,11 +279,6 @@ def drop_views(conn: Connection) -> None:
         conn.execute(f"DROP VIEW IF EXISTS {name}")
 
 
-def _statements() -> dict[str, str]:
-    found = (" ".join(one.split()) for one in LAYOUT.split(";"))
-    return {re.split(" TABLE | INDEX ", one)[1].split()[0]: one for one in found}
-
-
 _COLUMNS = """SELECT name, type, "notnull", dflt_value FROM pragma_table_info(?)"""
 
 
@@ -292,7 +286,8 @@ def lay_out(conn: Connection) -> None:
     """Make what a desk lacks of the layout; columns that a table lacks are added behind its own."""
     there = set(first_column(conn, "SELECT name FROM sqlite_master"))
     with closing(sqlite3.connect(":memory:")) as fresh:
-        for name, statement in _statements().items():
+        for statement in (" ".join(one.split()) for one in LAYOUT.split(";")):
+            name = re.split(" TABLE | INDEX ", statement)[1].split()[0]
             fresh.execute(statement)
             if name not in there:
                 conn.execute(statement)

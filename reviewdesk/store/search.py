@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from sqlite3 import Connection, Cursor
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -387,9 +387,7 @@ def _ballot(context: FilterContext, term: Term) -> Iterable[int]:
             yield key
 
 
-_MARKED = "SELECT item FROM item_marks WHERE reviewer = ?"
-Condition: TypeAlias = Callable[[FilterContext, Term], Iterable[int]]
-_CONDITIONS: Mapping[str, Condition] = {
+_CONDITIONS: Mapping[str, Callable[[FilterContext, Term], Iterable[int]]] = {
     "text": _text,
     "words": _words,
     "label": _half,
@@ -399,7 +397,9 @@ _CONDITIONS: Mapping[str, Condition] = {
     "juror": _juror,
     "run": _run,
     "flip": _flip,
-    "mark": lambda of, _: _of_items(of, _MARKED, of.reviewer),
+    "mark": lambda of, _: _of_items(
+        of, "SELECT item FROM item_marks WHERE reviewer = ?", of.reviewer
+    ),
     "note": lambda of, _: (key for key, _, _ in notes(of.conn, of.run, of.withheld)),
     "deferred": lambda of, _: _of_items(of, DEFERRED, of.reviewer),
     **dict.fromkeys(BALLOTS, _ballot),

@@ -62,13 +62,19 @@ def ece_note(n: int, null: NullEce | None) -> str:
 
 def specificity_check(found: Estimate | None) -> LimitCheck:
     """Check the lower end of specificity, as the suites that we write do."""
-    target = "specificity_low"
-    if found is None or not found.bounded:
-        why = "no interval"
-        return LimitCheck(target, None, SPECIFICITY_LIMIT, GateStatus.SKIP, None, why, ">=")
-    margin = found.low - SPECIFICITY_LIMIT
+    low = found.low if found is not None and found.bounded else None
+    lacking = "no interval" if low is None else ""
+    return _checked("specificity_low", low, SPECIFICITY_LIMIT, lacking, op=">=")
+
+
+def _checked(
+    target: str, value: float | None, limit: float, skip: str, note: str = "", *, op: str = "<="
+) -> LimitCheck:
+    if skip or value is None:
+        return LimitCheck(target, value, limit, GateStatus.SKIP, None, skip or "undefined", op)
+    margin = limit - value if op == "<=" else value - limit
     status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
-    return LimitCheck(target, found.low, SPECIFICITY_LIMIT, status, margin, op=">=")
+    return LimitCheck(target, value, limit, status, margin, note, op)
 
 
 def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCheck, ...]:
@@ -79,24 +85,15 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCh
     calibration document.
     """
     empty = "" if found.n else "no labels"
-    rows = [
-        ("ece", found.ece, ECE_LIMIT, empty, ece_note(found.n, null)),
-        ("brier", found.brier, BRIER_LIMIT, empty, ""),
+    checks = [
+        _checked("ece", found.ece, ECE_LIMIT, empty, ece_note(found.n, null)),
+        _checked("brier", found.brier, BRIER_LIMIT, empty),
     ]
     observed = found.observed_positive_rate
     if found.tp is not None and observed is not None:
         silent = found.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL
         skip = empty or ("the judge carries no signal" if silent else "")
-        rows.append(("corrected_rate", found.corrected_rate, observed, skip, ""))
-    checks = []
-    for target, value, limit, skip, note in rows:
-        if skip or value is None:
-            why = skip or "undefined"
-            checks.append(LimitCheck(target, value, limit, GateStatus.SKIP, None, why))
-        else:
-            margin = limit - value
-            status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
-            checks.append(LimitCheck(target, value, limit, status, margin, note))
+        checks.append(_checked("corrected_rate", found.corrected_rate, observed, skip))
     return tuple(checks)
 
 

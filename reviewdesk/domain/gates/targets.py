@@ -34,8 +34,10 @@ ASKED = ("question_low", "question_high")
 _OF_A_RUN = "only the labels of a loaded run give it"
 _SHARE = Span("a number from 0 to 1", lambda one: is_number(one) and 0 <= one <= 1, numeric=True)
 _SIGNED = Span("a number from -1 to 1", lambda one: is_number(one) and -1 <= one <= 1, numeric=True)
-_COUNT = Span("a number from 0", lambda one: is_number(one) and one >= 0, numeric=True)
-_OTHERS = (("n", _COUNT), (("gap", "kappa", "question"), _SIGNED))
+_OTHERS = (
+    ("n", Span("a number from 0", lambda one: is_number(one) and one >= 0, numeric=True)),
+    (("gap", "kappa", "question"), _SIGNED),
+)
 CALIBRATION_SPANS: dict[str, Span] = {
     target: next((span for start, span in _OTHERS if target.startswith(start)), _SHARE)
     for target in (
@@ -66,8 +68,6 @@ JURY_SPANS: dict[str, Span] = {
 _NO_LABELS = "there are no labels"
 _ALONE = "fewer than two jurors answered, so there is no agreement"
 _STOPPED = "stopped early: not every juror was asked, so there is no agreement"
-_UNDEFINED = "the report states it as undefined"
-_BAND_ALONE = "the report states a band and no agreement"
 _CORRECTIONS = {
     CorrectionStatus.SKIPPED_NO_SIGNAL: "the judge carries no signal",
     CorrectionStatus.WEAK_JUDGE: "too close to guessing to correct",
@@ -177,34 +177,30 @@ class JuryReadings:
         return assess(self._verdict)
 
     @cached_property
-    def _both(self) -> tuple[AgreementPair, Spread]:
-        """The pair that views show, and the spread of the ballots."""
+    def _both(self) -> tuple[AgreementPair, Spread, bool, bool]:
+        """The pair that views show, the ballots' spread, if they stopped early, and if none has it.
+
+        A report that states an agreement did not stop early.
+        """
         from reviewdesk.domain.assessment.assess import pair_of, spread_in
         from reviewdesk.domain.jury.verdicts import verdicts_of
 
         columns = verdicts_of([self._verdict])
-        return pair_of(self._verdict, columns), spread_in(columns)
-
-    @property
-    def _stopped(self) -> bool:
-        """Whether the panel stopped early, and its report states no agreement."""
-        pair, ours = self._both
-        return not pair.reported and ours.reason == STOPPED_EARLY
-
-    @property
-    def _lacks_agreement(self) -> bool:
-        pair, ours = self._both
-        return pair.value is None and ours.raw is None
+        pair = pair_of(self._verdict, columns)
+        ours = spread_in(columns)
+        stopped = not pair.reported and ours.reason == STOPPED_EARLY
+        return pair, ours, stopped, pair.value is None and ours.raw is None
 
     def _agreement(self) -> TargetValue:
         """Return the pair's value, clamped to 0..1; r_WG and alpha can be negative."""
-        pair, _ = self._both
+        pair, _, stopped, lacking = self._both
         origin = Origin.STATED if pair.reported else Origin.RECOMPUTED
         if pair.value is None:
-            reason = _UNDEFINED if pair.metric else _BAND_ALONE
+            reason = "the report states a band and no agreement"
+            reason = "the report states it as undefined" if pair.metric else reason
             metric = pair.metric if pair.reported else None
-            reason = _ALONE if self._lacks_agreement else reason
-            return TargetValue(None, origin, metric, skip=_STOPPED if self._stopped else reason)
+            reason = _ALONE if lacking else reason
+            return TargetValue(None, origin, metric, skip=_STOPPED if stopped else reason)
         value = min(max(pair.value, 0.0), 1.0)
         note = "" if value == pair.value else f"{pair.value:.6g} before it is clamped to 0..1"
         return TargetValue(value, origin, pair.metric, note=note)
@@ -212,10 +208,10 @@ class JuryReadings:
     def _confidence(self) -> TargetValue:
         if self._verdict.band is not None:
             return TargetValue(self._verdict.band.value, Origin.STATED)
-        pair, ours = self._both
-        if self._stopped:
+        pair, ours, stopped, lacking = self._both
+        if stopped:
             return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
-        if self._lacks_agreement:
+        if lacking:
             return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
         if pair.band is not None and pair.reported:
             return TargetValue(pair.band.value, Origin.STATED, note=f"of the stated {pair.metric}")
@@ -223,15 +219,17 @@ class JuryReadings:
 
     def _escalate(self) -> TargetValue:
         stated = self._verdict.escalate
-        if stated or (stated is not None and not self._lacks_agreement):
+        if stated:
             return TargetValue(stated, Origin.STATED)
-        if self._lacks_agreement and not (self._stopped and stated is None):
+        pair, ours, stopped, lacking = self._both
+        if stated is not None and not lacking:
+            return TargetValue(stated, Origin.STATED)
+        if lacking and not (stopped and stated is None):
             return TargetValue(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
         if why := self._assessment.absent:
             return TargetValue(True, Origin.RECOMPUTED, note=why)
-        if self._stopped:
+        if stopped:
             return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
-        pair, ours = self._both
         if pair.reported and pair.value is not None and pair.band is not None:
             note = f"the stated {pair.metric} is {pair.band}"
             return TargetValue(pair.band is Band.LOW, Origin.STATED, note=note)

@@ -25,7 +25,7 @@ from reviewdesk.domain.labels.sampling import (
     decided_verdicts,
 )
 from reviewdesk.domain.records import Calibration, Design, Truth
-from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
+from reviewdesk.domain.stats.calibration import Rows, counters_of, measure, numbered
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
@@ -145,12 +145,17 @@ class LabelledRows:
             for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
             if weight and verdict.decided
         ]
-        return Clusters.gathered(
-            [one.stratum for one, _ in rows],
-            [one.content for one, _ in rows],
-            [one.test or one.content for one, _ in rows],
-            [weight for _, weight in rows],
-            [CELLS.index(one.cell) for one, _ in rows],
+        content = numbered([one.content for one, _ in rows])
+        test = numbered([one.test or one.content for one, _ in rows])
+        if content is None and test is None:
+            return None
+        every = np.arange(len(rows))
+        return Clusters.of(
+            np.array([one.stratum for one, _ in rows]),
+            every if content is None else content,
+            every if test is None else test,
+            np.array([weight for _, weight in rows]),
+            np.array([CELLS.index(one.cell) for one, _ in rows]),
         )
 
     @cached_property

@@ -102,9 +102,8 @@ class NominalState(Struct, frozen=True):
 
     def merge(self, other: "NominalState") -> "NominalState":
         """Return the state of both parts together; associative and commutative up to rounding."""
-        values = dict(self.values)
-        for value, count in other.values:
-            values[value] = values.get(value, 0) + count
+        values = Counter(dict(self.values))
+        values.update(dict(other.values))
         return NominalState(tuple(sorted(values.items())), self.alike + other.alike)
 
     @property

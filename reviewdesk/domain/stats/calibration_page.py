@@ -177,22 +177,20 @@ class DrillDown(Struct, frozen=True):
     count: int
 
 
-_BOTH_PASS = "decision:pass label:pass"
-_BOTH_FAIL = "decision:fail label:fail"
-
-
 def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
-    cells = [
-        DrillDown(title, text, page.counts.cells.get((Decision(panel), Truth(truth)), 0))
-        for title, text, panel, truth in (
-            ("wrong passes: the panel passed what should fail", "wrong:pass", "pass", "fail"),
-            ("wrong fails: the panel failed what should pass", "wrong:fail", "fail", "pass"),
-            ("right passes: the panel passed what should pass", _BOTH_PASS, "pass", "pass"),
-            ("right fails: the panel failed what should fail", _BOTH_FAIL, "fail", "fail"),
-        )
-    ]
+    cells = []
+    for title, panel, truth in (
+        ("wrong passes: the panel passed what should fail", "pass", "fail"),
+        ("wrong fails: the panel failed what should pass", "fail", "pass"),
+        ("right passes: the panel passed what should pass", "pass", "pass"),
+        ("right fails: the panel failed what should fail", "fail", "fail"),
+    ):
+        right = panel == truth
+        text = f"decision:{panel} label:{truth}" if right else f"wrong:{panel}"
+        count = page.counts.cells.get((Decision(panel), Truth(truth)), 0)
+        cells.append(DrillDown(title, text, count))
     return (
         *cells,
         DrillDown("labelled can't tell", "label:unsure", found.unsure),

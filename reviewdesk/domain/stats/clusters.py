@@ -4,12 +4,12 @@ The verdicts on a content share its label, so a label of fifty verdicts is one o
 fifty. Contents of one case (its epochs, say) are alike, which matters for such items.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.stats.calibration import Bools, Floats, Ints, numbered
+from reviewdesk.domain.stats.calibration import Bools, Floats, Ints
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Target
 from reviewdesk.domain.stats.rates import t_quantile
@@ -43,28 +43,6 @@ class Clusters(Struct, frozen=True):
             test[first],
             weight[first],
             cells.reshape(-1, len(CELLS)).astype(np.float64),
-        )
-
-    @staticmethod
-    def gathered(
-        stratum: Sequence[int],
-        contents: Sequence[Hashable],
-        tests: Sequence[Hashable],
-        weight: Sequence[float],
-        cell: Sequence[int],
-    ) -> "Clusters | None":
-        """Gather verdicts as ``of`` does; ``None`` if no two share a content or a case."""
-        content = numbered(contents)
-        test = numbered(tests)
-        if content is None and test is None:
-            return None
-        every = np.arange(len(stratum))
-        return Clusters.of(
-            np.array(stratum),
-            every if content is None else content,
-            every if test is None else test,
-            np.array(weight),
-            np.array(cell),
         )
 
     @property

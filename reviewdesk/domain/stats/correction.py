@@ -178,15 +178,11 @@ class Counters(Struct, frozen=True):
     decided: bool
     """Whether the rows say what the judge decided; if not, the confusion is undefined."""
     counts: list[float]
-    """The number of all labels, then of those in each cell.
-
-    A label whose content the judge decided in several ways is shared between cells.
-    """
+    """The number of all labels, then of those in each cell; contents decided in several ways are
+    shared between cells."""
     sums: list[float]
-    """Weights, squared weights, confidence less right, right, squared error, cells, bins.
-
-    A cell's sum is its weight, a bin's that of confidence less right.
-    """
+    """Weights, squared weights, confidence less right, right, squared error, weights of cells, and
+    confidence less right by bin."""
 
     @property
     def n(self) -> int:

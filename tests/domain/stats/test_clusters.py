@@ -18,11 +18,9 @@ TP, FN = 0, 1
 
 
 def clusters(tests: list[int], cells: list[int], contents: list[int] | None = None) -> Clusters:
-    made = Clusters.gathered(
-        [0] * len(cells), contents or list(range(len(cells))), tests, [1.0] * len(cells), cells
-    )
-    assert made is not None
-    return made
+    n = len(cells)
+    columns = ([0] * n, contents or range(n), tests, [1.0] * n, cells)
+    return Clusters.of(*map(np.array, columns))
 
 
 def test_cases_whose_contents_agree_are_one_label_each() -> None:
