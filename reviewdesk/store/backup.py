@@ -35,9 +35,8 @@ def back_up(
 ) -> None:
     """Copy the whole desk with its log to a file, which is checked before it gets its name.
 
-    The copy is private to the owner, or to the group that may write the desk. If ``go_on``, called
-    between short steps, returns False, raise Cancelled. Raise DeskError if the target exists and is
-    not to be replaced, if its folder does not exist, or if the copy is damaged.
+    The owner, or a group that may write the desk, may read it. Raise Cancelled once ``go_on``
+    returns False, and DeskError if the target exists, has no folder, or the copy is damaged.
     """
     if is_own_file(desk, target):
         raise DeskError(f"{target}: is the desk itself", "Name a new file.")

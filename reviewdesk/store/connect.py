@@ -414,8 +414,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
     """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging.
 
-    Several processes may do this at once, and SQLite does not wait for others at this point. Where
-    the file system cannot share the log (a network disk), SQLite keeps its rollback journal.
+    Others may do so at once, for which SQLite does not wait; on a network disk it keeps its
+    journal.
     """
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()

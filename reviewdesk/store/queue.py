@@ -8,7 +8,7 @@ from itertools import chain
 from sqlite3 import Connection, Cursor, Row
 from typing import Any, Self
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import AUDIT, COPY, FLAGGED, STRATA, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
@@ -24,7 +24,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.store import runs
 from reviewdesk.store.connect import first_column, in_pages, record, value
-from reviewdesk.store.events import WINDOW
+from reviewdesk.store.events import WINDOW, put_window
 from reviewdesk.store.load import ingest
 from reviewdesk.store.verdicts import first_key
 
@@ -104,11 +104,7 @@ class RunLabels:
         """Replace the bytes of a window, which may begin or end in another run."""
         if self._held.get(window) != marks:
             self._held[window] = marks
-            start = window * WINDOW - self._first
-            low = max(start, 0)
-            high = min(start + WINDOW, self.run.verdicts)
-            self._marks[low:high] = own = marks[low - start : high - start]
-            self._counts[window] = Counter(own)
+            self._counts[window] = Counter(put_window(self._marks, self._first, window, marks))
 
     def _counted(self) -> Counter[int]:
         return sum(self._counts.values(), Counter[int]())
@@ -174,9 +170,9 @@ class RunLabels:
     ) -> int | None:
         """Return the index of the next verdict without a label after ``after``, or ``None``.
 
-        The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
-        the search among them starts there. The verdicts in ``again`` count as if they had no
-        label; the value says whether they are deferred. Those with ``None`` are left out.
+        The search wraps around, deferred ones last, and among these starts behind one at ``after``.
+        Those in ``again`` count as unlabelled, deferred (True) or not; those of ``None`` are left
+        out.
         """
         put_off = [*self.put_off, *(key for key, late in again.items() if late)]
         waiting = set(put_off)
@@ -217,25 +213,25 @@ class Mark(Struct, frozen=True):
     seen: bool
 
 
-class _ReviewerItems(Struct, frozen=True):
-    """The items that the reviewer deferred and marked, and the notes on each item by author."""
-
-    reviewer: str
-    withheld: Withheld
-    deferred: set[bytes] = field(default_factory=set)
-    marked: set[bytes] = field(default_factory=set)
-    noted: dict[bytes, dict[str, str]] = field(default_factory=dict)
-
-
 def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
     return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
 
 
-def _own(
-    conn: Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
-) -> _ReviewerItems:
-    found = _ReviewerItems(reviewer, withheld)
+def _queue_rows(
+    conn: Connection,
+    stored: Sequence[Row | Mapping[str, Any]],
+    items: Sequence[bytes],
+    reviewer: str,
+    withheld: Withheld,
+) -> tuple[list[QueueRow], dict[bytes, dict[str, str]]]:
+    """Return the queue rows of stored verdicts, and the notes by item and author.
+
+    The log may have events about ``items`` alone. Rows leave out what is ``withheld``.
+    """
+    truths = marks(conn, items)
+    own: dict[str, set[bytes]] = {"defer": set(), "mark": set()}
+    noted: dict[bytes, dict[str, str]] = {}
     query = """SELECT c.item, c.slot, c.author, e.detail
                FROM current_events c JOIN label_events e ON e.key = c.key
                WHERE c.slot IN ('mark', 'defer', 'note') AND c.item IN (*)"""
@@ -244,10 +240,31 @@ def _own(
         detail = json.loads(text)
         if slot == "note":
             if detail["note"]:
-                found.noted.setdefault(item, {})[author] = detail["note"]
+                noted.setdefault(item, {})[author] = detail["note"]
         elif author == reviewer and (slot == "defer" or detail["on"]):
-            (found.deferred if slot == "defer" else found.marked).add(item)
-    return found
+            own[slot].add(item)
+    made = []
+    for row in stored:
+        item = row["item"]
+        mark = truths.get(item)
+        authors = set(noted.get(item, ()))
+        if withheld.hides(item):
+            mark = None
+            authors &= {reviewer}
+        queued = record(
+            QueueRow,
+            row,
+            stratum=STRATA[row["stratum"]],
+            audit=row["audit"] & 1,
+            label=mark.truth if mark else None,
+            deferred=item in own["defer"],
+            marked=item in own["mark"],
+            noted=reviewer in authors,
+            noted_by_others=bool(authors - {reviewer}),
+            labelled_by_other=item in withheld.others,
+        )
+        made.append(queued)
+    return made, noted
 
 
 def row_and_note(
@@ -258,10 +275,8 @@ def row_and_note(
     withheld: Withheld,
 ) -> tuple[QueueRow, str | None]:
     """Return a verdict's row and own note; ``known`` is its item if the log names it."""
-    item = stored["item"]
-    own = _own(conn, known, reviewer, withheld)
-    note = own.noted.get(item, {}).get(reviewer)
-    return _queue_row(stored, marks(conn, known).get(item), own), note
+    [row], noted = _queue_rows(conn, [stored], known, reviewer, withheld)
+    return row, noted.get(stored["item"], {}).get(reviewer)
 
 
 def rows(
@@ -271,33 +286,8 @@ def rows(
     stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
     found = {row["key"]: row for row in stored}
     items = [row["item"] for row in found.values()]
-    truths = marks(conn, items)
-    own = _own(conn, items, reviewer, withheld)
-    return [
-        _queue_row(found[key], truths.get(found[key]["item"]), own)
-        for key in wanted
-        if key in found
-    ]
-
-
-def _queue_row(row: Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems) -> QueueRow:
-    item = row["item"]
-    authors = set(own.noted.get(item, ()))
-    if own.withheld.hides(item):
-        mark = None
-        authors = authors & {own.reviewer}
-    return record(
-        QueueRow,
-        row,
-        stratum=STRATA[row["stratum"]],
-        audit=row["audit"] & 1,
-        label=mark.truth if mark else None,
-        deferred=item in own.deferred,
-        marked=item in own.marked,
-        noted=own.reviewer in authors,
-        noted_by_others=bool(authors - {own.reviewer}),
-        labelled_by_other=item in own.withheld.others,
-    )
+    kept = [found[key] for key in wanted if key in found]
+    return _queue_rows(conn, kept, items, reviewer, withheld)[0]
 
 
 _BATCH = 512

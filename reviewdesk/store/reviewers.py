@@ -137,9 +137,7 @@ def was_seen(conn: Connection, key: int, reviewer: str) -> bool:
 def author_labels(conn: Connection, run: int) -> Iterator[tuple[int, str, str | None]]:
     """Yield verdict, author and label of each person with a label on an item, in draw order.
 
-    The label is the one from before the others' could be seen; it is ``None`` if the person had
-    revealed theirs. A change after another person labelled the item is left out, as all labels are
-    in view then.
+    The label is that from before the others' could be seen, ``None`` if they were revealed.
     """
     own: dict[tuple[bytes, str], str | None] = {}
     authors: dict[bytes, set[str]] = {}

@@ -78,11 +78,10 @@ def _checked(
 
 
 def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCheck, ...]:
-    """Return the default checks of a judge, for which no suite was written.
+    """Check a judge without a suite by the limits of the judge calibration document.
 
-    The checks are ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
-    ``corrected_rate <= observed_positive_rate``. ``null`` adds a note to the ECE. Source: the judge
-    calibration document.
+    ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate, ``corrected_rate <=
+    observed_positive_rate``; ``null`` adds a note to the ECE.
     """
     empty = "" if found.n else "no labels"
     checks = [
@@ -276,8 +275,7 @@ class GateQuestion(Struct, frozen=True):
 class EntryResult(Struct, frozen=True):
     """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
-    ``origins`` counts how many values the report stated and how many were recomputed. ``source`` is
-    the report, run or labels file as the suite names it; ``notes`` say what else to know. An
+    ``origins`` counts stated and recomputed values; ``source`` is as the suite names it. An
     ``error`` means that the entry could not be checked.
     """
 

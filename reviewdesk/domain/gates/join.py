@@ -80,10 +80,9 @@ class SuiteLabels(Struct, frozen=True):
 class JoinCounts(Struct, frozen=True):
     """How many labels of a suite match an answer in a report, and how much of the frame it holds.
 
-    ``changed`` labels have their id in the report, with another content; ``one_sided`` ones have
-    their id there, but only one side has an answer, or the suite does not say. ``frame``
-    is the number of contents that the labels were drawn from, ``None`` if the suite does not say;
-    ``held`` of them are in the report, which has ``extra`` other contents.
+    The ids of ``changed`` labels have another content there; of ``one_sided`` ones only one side
+    has an answer, or the suite does not say. The report has ``held`` of the ``frame``'s contents
+    (``None`` without one), and ``extra`` others.
     """
 
     labels: int
@@ -109,10 +108,9 @@ class JoinCounts(Struct, frozen=True):
 class Joined(Struct):
     """The labels of a suite, joined to a report.
 
-    ``labels`` holds the joined labels and ``strata`` the strata of the frame's contents, both by
-    the item of the report; ``items`` holds the item of each of these contents. ``sizes`` counts the
-    frame's contents in each stratum that the new panel decides, ``decided`` its verdicts on them
-    that it passes and fails.
+    ``labels`` and the ``strata`` of the frame's contents are by the item of the report, ``items``
+    by content. ``sizes`` and ``decided`` count what the new panel decides by stratum: contents, and
+    verdicts passed and failed.
     """
 
     counts: JoinCounts
@@ -126,9 +124,9 @@ class Joined(Struct):
 def join(suite: SuiteLabels, report: Sequence[PanelContent], *, any_rubric: bool = False) -> Joined:
     """Join labels to the verdicts of a report on the same content.
 
-    An id alone joins only where neither side has an answer. A content without an answer must then
-    have the same other texts, as far as the suite says. With ``any_rubric``, the same answer to the
-    same input joins as well if each side has it exactly once.
+    An id alone joins only where neither side has an answer and the other texts agree, if known.
+    With ``any_rubric``, the same answer to the same input joins as well, if each side has it
+    exactly once.
     """
     frame = {one.item_hash: one for one in suite.frame or ()}
     items = {one.key: one.item for one in report}
@@ -299,9 +297,9 @@ def pairs(
 def change(found: Sequence[PairedDecision]) -> Difference:
     """Estimate ``right(new) - right(old)`` for such items as the pairs; at least one is needed.
 
-    If both decide alike, the difference is 0 without any label. A cell holds one stratum's pairs
-    of one kind: both decide and differ (+1 or -1), or only one decides (the other is not right
-    there: 0, and +1 or -1). See ``paired``; contents of one test count as independent.
+    If both decide alike it is 0 without a label. A cell holds one stratum's pairs of one kind: both
+    decide and differ (+1 or -1), or one decides (0, and +1 or -1). Contents of a test count as
+    independent.
     """
     strata = Counter(one.stratum for one in found)
     sampled = Counter(one.stratum for one in found if one.truth in _RIGHT)

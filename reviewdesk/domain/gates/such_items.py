@@ -44,9 +44,8 @@ def as_run(
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    Rows on one content are one label, and ``tests`` names the case of each row. A stratum need not
-    fit a row's decision, as another verdict may have drawn its content. Return ``None`` unless each
-    row names one, and all contents of a stratum have the same weight, if none has several rows.
+    Rows on one content are one label of a case in ``tests``, drawn perhaps in another verdict's
+    stratum. ``None`` unless each row names one, and single rows of a stratum weigh alike.
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
@@ -127,9 +126,8 @@ def such_items(
 ) -> dict[str, Estimate]:
     """Return every figure of labelled rows that has an interval, by name; empty without rows.
 
-    ``line`` and ``fit`` describe the same rows and give the values. ``found`` holds the intervals
-    through the draw; without it the rows count as drawn at random, with Kish's effective number if
-    their weights differ.
+    ``line`` and ``fit`` give the values. ``found`` holds the intervals through the draw; without it
+    rows count as drawn at random, with Kish's effective number.
     """
     if not line.n:
         return {}

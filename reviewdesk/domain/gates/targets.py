@@ -151,9 +151,8 @@ class CalibrationReadings(Struct, frozen=True):
 class JuryReadings:
     """A verdict as a gate reads it: the values that its report states, else those from its ballots.
 
-    Agreement and band are the pair that every view shows together. If agreement is undefined
-    because fewer than two jurors answered, the band reads low and the escalation true, whatever
-    the report's defaults say. Source: the jury consensus document.
+    Agreement and band are those that every view shows. If fewer than two jurors answered, the band
+    reads low and the escalation true. Source: the jury consensus document.
     """
 
     def __init__(self, verdict: Verdict) -> None:

@@ -350,12 +350,10 @@ def answer(
 ) -> RunAnswer:
     """Answer the last question asked from every labelled content of the run, as it stands now.
 
-    The questions before it are those on the same figure, each with the labels from before the next.
-    What their bets won is kept, so that all of them together miss as rarely as one. ``items`` are
-    the contents that a question about jurors covers.
-
-    Contents are drawn in blocks, each with chances that depend on the first decisions in earlier
-    blocks; a label enters once those drawn before it have entered. When the question is closed,
+    The questions before it are on the same figure, each with the labels from before the next; what
+    their bets won is kept, so that all together miss as rarely as one. Contents (those of
+    ``items``, of jurors) are drawn in blocks, with chances that depend on the first decisions in
+    earlier blocks; a label enters once those drawn before it have. When the question is closed,
     unlabelled contents that were drawn before labelled ones count 0 for the lower end and 1 for the
     upper.
     """

@@ -47,11 +47,9 @@ def draw(
 ) -> Draw:
     """Permute every stratum by the seed and order the queue; ``share`` of the rest is audited.
 
-    ``names`` holds the content of each verdict, and ``strata`` the stratum of the verdict by
-    itself. The permutation sorts contents by the sha256 of the seed followed by the name. It
-    covers all contents, and each stratum takes its order from it, so that a blind queue in that
-    order extends every stratum's labelled prefix as it goes. Given ids instead of contents, it
-    draws verdicts.
+    ``names`` holds each verdict's content (or id, to draw verdicts), ``strata`` its own stratum.
+    All contents are sorted by the sha256 of the seed and the name, and each stratum takes its order
+    from this, so that a blind queue extends every stratum's labelled prefix as it goes.
     """
     own = np.asarray(strata, np.int8)
     n = len(own)

@@ -20,9 +20,8 @@ MOST_OPINIONS = 9
 def is_double(item: bytes, share: float) -> bool:
     """Return True if an item is among the ``share`` of all that two people or more label.
 
-    The first eight bytes of sha256 over a constant and the content's hash, read as a number from 0
-    to 1, lie below the share. So the choice is the same on every desk and in every run, and a
-    larger share adds items and removes none.
+    A hash of the content decides, so that the choice is the same on every desk and in every run,
+    and a larger share adds items and removes none.
     """
     digest = hashlib.sha256(_SEED + item.hex().encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64
@@ -37,9 +36,8 @@ _SPREAD = 25
 class RepeatDraw:
     """The labelled items that may come back for a second label, kept up to date label by label.
 
-    An item is its content's hash, under the key of its newest label. It is drawn if a keyed
-    hash, read as a number from 0 to 1, is below ``share``, and may come back after ``OTHERS`` other
-    labels and some more, as the hash determines.
+    An item is known by the key of its newest label. A keyed hash decides if it is among the
+    ``share``, and how long after ``OTHERS`` other labels it may come back.
     """
 
     def __init__(self, seed: str, share: float) -> None:
@@ -100,11 +98,10 @@ class LabelPair(Struct, frozen=True):
 
 
 class SelfAgreement(Struct, frozen=True):
-    """How often a reviewer's second label equals the first.
+    """How often a reviewer's second label equals the first, with Wilson's interval.
 
-    ``rate`` is ``same`` / ``n``, between the ends of Wilson's interval; ``kappa`` is Cohen's, over
-    the words pass, fail and unsure. ``None`` without repeats; ``kappa`` also if chance alone would
-    agree on every one.
+    ``kappa`` is Cohen's, over pass, fail and unsure. ``None`` without repeats, and if chance alone
+    would agree on every one.
     """
 
     n: int

@@ -52,15 +52,11 @@ def stratum(decision: Decision | None, *, flagged: bool) -> int:
     return (0 if flagged else FIRST_REST) + (_SIDES.get(decision, 2) if decision else 2)
 
 
-def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
-    return min(rest, max(MIN_AUDIT, math.ceil(rest * share - SLACK)))
-
-
 def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[int, int]:
     """Split the audit over the strata of the rest by largest remainders, with at least one each."""
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
     total = sum(rest.values())
-    wanted = audit_size(total, share)
+    wanted = min(total, max(MIN_AUDIT, math.ceil(total * share - SLACK)))
     shares = {h: max(1, wanted * n // total) for h, n in rest.items()}
     by_remainder = sorted(rest, key=lambda h: (-(wanted * rest[h] % total), h))
     while sum(shares.values()) < wanted:
@@ -140,9 +136,8 @@ class Stratum(Struct, frozen=True):
 class AuditSample(Struct, frozen=True):
     """The unmarked sample of the verdicts that nothing flagged.
 
-    ``counted`` are its pass and fail labels in the labelled prefixes, of which ``errors``
-    contradict the panel. ``bound``, one-sided 95% on the error rate, is given for fewer than five
-    errors.
+    ``errors`` of its ``counted`` labels contradict the panel; under five have a one-sided 95%
+    ``bound``.
     """
 
     planned: int

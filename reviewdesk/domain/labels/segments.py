@@ -58,9 +58,8 @@ def segment_table(
 ) -> tuple[SegmentFigures, ...]:
     """Return the figures of every segment with a decided verdict, the worst accuracy first.
 
-    The labels of a stratum in a segment are a random sample of the stratum's verdicts in it, whose
-    number is known, so that each is estimated by its own counts (post-stratification, Holt and
-    Smith 1979). Segments with too few labels come last.
+    Each is estimated by its own numbers of verdicts and labels in every stratum
+    (post-stratification, Holt and Smith 1979). Segments with too few labels come last.
     """
     held = defaultdict[str, list[SegmentVerdict]](list)
     for one in frame:
@@ -161,11 +160,10 @@ class WeighedDimension(Struct, frozen=True):
 
 
 class Composite(Struct, frozen=True):
-    """The weighted sum of a subject's dimensions, in the order of the weights.
+    """The weighted sum of a subject's dimensions, of the ``panel`` and of what should pass.
 
-    ``panel`` weighs the panel's pass rates and ``found`` the shares that should pass, with bounds
-    if a group has no label. Both are ``None`` if a dimension has no verdict: weights are never
-    rescaled.
+    Both are ``None`` if a dimension has no verdict, as weights are never rescaled; ``found`` has
+    bounds if a group has no label.
     """
 
     subject: str

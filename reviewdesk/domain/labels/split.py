@@ -184,9 +184,8 @@ def halved(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the groups that join the tuning half and the holdout; each has a name and a stratum.
 
-    In each stratum the new groups, in the order of a hash with the seed, fill up the holdout to
-    half of all groups, and the rest joins the tuning half. The remainder of an odd stratum is
-    carried to the next one. Known groups keep their halves.
+    By stratum, new groups in the order of a keyed hash fill up the holdout to half of all, less or
+    more an odd stratum's remainder; known groups keep their halves.
     """
     strata: dict[str, list[str]] = {}
     for name, stratum in dict(reversed([*groups])).items():

@@ -82,8 +82,7 @@ class LabelledRows:
     ) -> "LabelledRows":
         """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
 
-        Contents of a stratum may weigh differently, as older versions drew verdicts. An item
-        without a weight, which nobody answered, weighs as much as the others of its stratum do on
+        As older versions drew verdicts, weights may differ; an item that nobody answered has the
         average.
         """
         units: dict[int, dict[bytes, None]] = {}
@@ -300,9 +299,9 @@ def panel_intervals(
 ) -> PanelIntervals:
     """Compute the panel's intervals through the draw.
 
-    Those for such items, which gates use, cover any answer of the unanswered items. ``sums`` holds
-    the confidences of all verdicts by stratum; without it, Brier and gap also cover the confidences
-    of verdicts without a label, so that a run, a file of its labels and a new report agree.
+    Those for such items, for gates, cover any answer of unanswered items. Without ``sums`` of all
+    confidences by stratum, Brier and gap also cover unknown ones, so that a run, a file of its
+    labels and a new report agree.
     """
     found = _of_answers(made, target, sums)
     if target is Target.RUN:
@@ -401,9 +400,9 @@ def simulate(
 ) -> tuple[SimulatedFigure, ...]:
     """Draw ``runs`` runs like the one at hand and check the intervals for this run.
 
-    ``every`` has all verdicts. A content deserves its first verdict's decision with the rate ``(k +
-    1/2)/(m + 1)``, k of the m labels that count in its stratum and decision being right. As many
-    contents of each stratum are labelled as count now. The seed is fixed.
+    A content of ``every`` verdict deserves its first one's decision with the rate ``(k + 1/2)/(m +
+    1)``, k of m labels in its stratum and decision being right. As many as count now are labelled,
+    by a fixed seed.
     """
     rng = np.random.default_rng(0)
     decided = [one for one in every if one.judged]

@@ -337,9 +337,8 @@ class TeamMember(Struct, frozen=True):
 class TeamPage(Struct, frozen=True):
     """How the people who labelled a run work and agree.
 
-    ``items`` counts those that two people labelled. If the agreement is ``drawn``, it covers
-    the drawn ones alone and represents the run; else it covers them all. ``disputed`` and
-    ``adjudicated`` count verdicts.
+    Two people labelled ``items``. An agreement that is ``drawn`` covers the drawn ones alone and
+    represents the run. ``disputed`` and ``adjudicated`` count verdicts.
     """
 
     members: tuple[TeamMember, ...]
