@@ -472,7 +472,7 @@ def still_there(conn: ExplainedConnection) -> None:
 
 @contextmanager
 def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]:
-    """Run one transaction, saved whole or not; not ``hashed``: not on tables with hashes."""
+    """Run one transaction, saved whole or not at all; if not ``hashed``, not on hashed tables."""
     refuse_read_only(conn)
     still_there(conn)
     with explained(conn.path):

@@ -220,7 +220,7 @@ _FEW = """SELECT c.item, count(*) AS labels,
 def others_labels(
     conn: Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
 ) -> Iterator[tuple[bytes, int, bool]]:
-    """Yield the items that at most ``most`` others labelled, how often, and if one saw it.
+    """Yield items that at most ``most`` others labelled, how many did, and if that is revealed.
 
     Items with an adjudication, or with a label that the reviewer gave or imported, are left out.
     """

@@ -49,7 +49,7 @@ def all_runs(conn: Connection) -> list[Run]:
 
 
 def find(conn: Connection, name: str | None) -> Run:
-    """Return the run of this name or hash prefix, or opened last; NotFoundError if none."""
+    """Return the run of this name or hash prefix, or opened last, or raise NotFoundError."""
     if name is None:
         last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
         if last is None:

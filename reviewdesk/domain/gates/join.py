@@ -224,7 +224,7 @@ def decisions(contents: Iterable[PanelContent]) -> dict[ContentKey, Decision | N
 
 
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
-    """Size the strata without a frame; ``passed`` holds the new decisions by item."""
+    """Set the strata's sizes from the labels' weights; ``passed`` has the decisions by item."""
     labels = {item: label for item, label in made.labels.items() if item in passed}
     for h in {label.stratum for label in labels.values() if label.stratum is not None}:
         mine = {item: label for item, label in labels.items() if label.stratum == h}

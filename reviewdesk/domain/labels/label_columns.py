@@ -121,7 +121,7 @@ class LabelColumns:
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
     ) -> "LabelColumns":
-        """Return the columns of today's labels by consecutive marks; ``read`` reads what is new."""
+        """Return the columns of the labels that stand now, by marks; ``read`` reads new ones."""
         held = np.frombuffer(marks, np.uint8)
         known = np.zeros(len(marks), np.bool_)
         places = self.key - first

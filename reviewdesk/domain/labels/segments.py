@@ -262,7 +262,7 @@ def _composite(
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
-    """Return the lowest end of one or all subjects' composites; ``None`` if one has none."""
+    """Return the lowest end of a subject's composite or of all, and which it is, or why not."""
     mine = [one for one in found if subject in (None, one.subject)]
     if not mine:
         return None, f"no verdict of {show_line(subject or UNNAMED, 60)} has a dimension"

@@ -263,7 +263,7 @@ class SplitLabels(Struct, frozen=True):
         return Counter((one.decided, one.should_pass) for one in self.tuning)
 
     def said(self, field: str) -> list[tuple[str, int, int]]:
-        """Return the tags or notes of wrong cases, most frequent first, with both errors."""
+        """Return wrong cases' tags or notes by frequency, with their false passes and fails."""
         counts: dict[str, Counter[bool | None]] = {}
         for one in self.wrong:
             for text in getattr(one, field):
