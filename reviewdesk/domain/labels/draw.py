@@ -60,8 +60,9 @@ def draw(
     for at in range(1, n, _SOME):
         some = keys[mixed[at - 1 : at + _SOME]]
         first[at : at + _SOME] = some[1:] != some[:-1]
+    del keys  # a million of them take 16 MB
     stratum = own
-    content = np.arange(n, dtype=np.int32)
+    content = None
     if not first.all():
         # Verdicts on one content are adjacent: its first flagged one, or else its first, leads.
         content = np.cumsum(first, dtype=np.int32) - 1
@@ -88,11 +89,14 @@ def draw(
     # order; the flagged win a tie. The queue has places in the order of the draw.
     leads = mixed[first]
     flagged = stratum[leads] < FIRST_REST
-    groups = (np.flatnonzero(flagged), np.flatnonzero(audit[leads]))
+    every = np.arange(len(leads), dtype=np.int32)
+    groups = (every[flagged], every[audit[leads]])
     spread = [(np.arange(len(group)) + 0.5) / max(1, len(group)) for group in groups]
     merged = np.concatenate(groups)[np.argsort(np.concatenate(spread), kind="stable")]
-    queue = np.concatenate([merged, np.flatnonzero(~flagged & ~audit[leads])])
-    order = mixed[np.argsort(places(queue)[content], kind="stable")]
+    queue: Ints = np.concatenate([merged, every[~flagged & ~audit[leads]]])
+    if content is not None:
+        queue = np.argsort(places(queue)[content], kind="stable").astype(np.int32)
+    order = mixed[queue]
     return Draw(stratum, rank, audit, copies, places(order), places(mixed), sizes, audited, decided)
 
 
