@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import (
@@ -45,11 +44,6 @@ PLACES = 12
 
 def weighted_rows(rows: Rows) -> Rows:
     return rows if bool((rows.weight > 0).all()) else rows.weighted(rows.weight)
-
-
-def levels(confidence: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    found, place = np.unique(np.round(confidence, PLACES), return_inverse=True)
-    return found, place.reshape(-1).astype(np.int64)
 
 
 def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
@@ -108,7 +102,7 @@ def auroc(rows: Rows) -> float | None:
     rows = weighted_rows(rows)
     if rows.correct.all() or not rows.correct.any():
         return None
-    _, place = levels(rows.confidence)
+    place = np.unique(np.round(rows.confidence, PLACES), return_inverse=True)[1].reshape(-1)
     right = np.bincount(place, weights=rows.weight * rows.correct)
     wrong = np.bincount(place, weights=rows.weight * ~rows.correct)
     below = np.cumsum(wrong) - wrong / 2
