@@ -222,19 +222,26 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
     quotes: the texts have more of them than the verdicts have when they are written again.
     """
     with suppress(*_REFUSED):
-        verdicts = [verdict_model(text) for text in texts]
-        if not any(map(_is_odd, verdicts, texts)):
-            count = quotes(b"".join(texts))
-            if count == quotes(json_of(verdicts)):
-                return list(zip(verdicts, texts, strict=True))
-            # Some have nulls, which their objects keep.
-            nulls = [b"null" in text for text in texts]
-            pairs = zip(nulls, verdicts, texts, strict=True)
-            values = [decode(text) if null else one for null, one, text in pairs]
-            msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
-            if count == quotes(json_of(values)):
-                return list(zip(verdicts, map(_stored_text, values, texts), strict=True))
+        count = quotes(b"".join(texts))
+        # If the first null is one that is not stored, most verdicts have such nulls.
+        sample = next((text for text in texts if b"null" in text), None)
+        drops = sample is not None and quotes(sample) != quotes(json_of(verdict_model(sample)))
+        for read in (_with_nulls,) if drops else (verdict_model, _with_nulls):
+            values = list(map(read, texts))
+            if count != quotes(json_of(values)):
+                continue
+            if read is _with_nulls:
+                msgspec.msgpack.encode(values)  # refuses numbers over 64 bits
+            verdicts = msgspec.convert(values, list[VerdictModel])
+            if any(map(_is_odd, verdicts, texts)):
+                break
+            return list(zip(verdicts, map(_stored_text, values, texts), strict=True))
     return [UNCLEAN] if len(texts) == 1 else [clean_verdicts([text])[0] for text in texts]
+
+
+def _with_nulls(text: bytes) -> Any:
+    """Return a verdict; if it may have nulls, as an object, which keeps them."""
+    return decode(text) if b"null" in text else verdict_model(text)
 
 
 def _stored_text(value: Any, text: bytes) -> bytes:
@@ -253,9 +260,11 @@ def _is_odd(verdict: VerdictModel, text: bytes) -> bool:
     return is_too_deep(text, verdict)
 
 
-_FREE = frozenset({"meta", "labels", "samples"})
-"""The keys whose values are free and are kept unchanged."""
-_HOLDERS = frozenset({dict, list})
+_HOLDERS = (
+    "case", "jurors", "agreement", "trim", "checks", "human", "provenance", "generator", "reruns",
+    "error", "producer", "defaults",
+)  # fmt: skip
+"""The keys whose values may have nulls that are not stored; free values are kept unchanged."""
 _MEANT = frozenset({"pass", "value"})
 """The keys whose null has a meaning: a withheld vote or an undefined agreement."""
 
@@ -270,8 +279,8 @@ def stored_form(value: Any) -> Any:
         return [stored_form(one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: stored_form(one) if type(one) in _HOLDERS and key not in _FREE else one
-        for key, one in value.items()
-        if one is not None or key in _MEANT
-    }
+    kept = {key: one for key, one in value.items() if one is not None or key in _MEANT}
+    for key in _HOLDERS:
+        if key in kept:
+            kept[key] = stored_form(kept[key])
+    return kept
