@@ -4,7 +4,6 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,12 @@ from reviewdesk.domain.stats.dense import Ints
 
 _AT_ONCE = 1 << 17
 """How many places of the texts are compared at once."""
-_EVERY = (2 << len(SIGNS)) - 1
-"""Each sign as a bit, and one more bit for passages of characters that nobody sees."""
-
+_HIDDEN = 1 << len(SIGNS)
+"""The bit, after those of the signs, of passages of characters that nobody sees."""
+_END = b"\xff"
+"""The end of a text among others; no text in UTF-8 has this byte."""
+_BLANK = r"[\s\x1c-\x1f\x80-\xff]"
+"""A blank in UTF-8: any byte beyond ASCII may be of one."""
 
 _HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
 """Each hint of a first group by the four bytes in its middle: its bytes, their start, its sign."""
@@ -36,21 +38,25 @@ _NEAR = 300
 
 @cache
 def _then(sign: int) -> re.Pattern[bytes]:
-    """Return what follows a hint in UTF-8; any byte beyond ASCII may be of a blank."""
-    return re.compile(SIGNS[sign].then.replace(r"\s", r"[\s\x1c-\x1f\x80-\xff]").encode())
+    """Return what follows a hint."""
+    return re.compile(SIGNS[sign].then.replace(r"\s", _BLANK).encode())
 
 
-def _may_match(sign: int, data: bytes, start: int, end: int) -> bool:
-    """Return whether what stands around a hint of a sign may be that of a match."""
-    if _then(sign).match(data, end):
-        return True
-    if not (before := SIGNS[sign].before):
-        return False
+@cache
+def _before(sign: int) -> re.Pattern[bytes] | None:
+    """Return what precedes a hint, with a hyphen as a blank."""
+    pattern = SIGNS[sign].before.replace(" ", f"(?:{_BLANK}|-)+")
+    return re.compile(pattern.encode()) if pattern else None
+
+
+def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
+    """Return whether the pattern may be in the last words before a place."""
     first = max(0, start - _NEAR)
-    near = data[first:start].decode(errors="replace").replace("-", " ").rsplit(None, _WORDS)
+    words = data[first:start].replace(b"-", b" ").rsplit(None, _WORDS)
+    if len(words) > _WORDS:
+        return bool(before.search(data, first + len(words[0]), start))
     # Fewer words are all there are, or are very long, or there are many blanks.
-    few = len(near) <= _WORDS
-    return (few and first > 0) or bool(re.search(before, " ".join(near if few else near[1:])))
+    return first > 0 or bool(before.search(data, 0, start))
 
 
 def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
@@ -60,12 +66,18 @@ def _slots(codes: npt.NDArray[np.uint32]) -> Ints:
 
 _MAY_BE = np.zeros(1 << 16, np.bool_)
 _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
-# Those that nobody sees, and the letters that a pattern without case takes for ASCII letters.
-_ODD = [char.encode() for char in (*UNSEEN, *"\u212a\u0130\u0131\u017f")] + [TAGS]
-_LEAD = min(_ODD)[0]
+_ALIKE = {"\u212a": b"k", "\u0130": b"i", "\u0131": b"i", "\u017f": b"s"}
+"""The letters that a pattern without case takes for ASCII letters."""
+_INSTEAD = {one.encode(): b"" for one in UNSEEN} | {k.encode(): v for k, v in _ALIKE.items()}
+"""What the patterns see instead of a character: nothing, or such a letter."""
+_LEAD = min(_INSTEAD)[0]
 _ODD_PAIRS, _ODD_THREES = (
-    np.array([int.from_bytes(one) for one in _ODD if len(one) == size]) for size in (2, 3)
+    np.array([int.from_bytes(one) for one in (*_INSTEAD, TAGS) if len(one) == size])
+    for size in (2, 3)
 )
+_TAG = int.from_bytes(TAGS)
+_RUN = 6
+"""The number of characters in a row that nobody sees which make a passage."""
 
 
 def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
@@ -80,29 +92,62 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
 
 
 def _hinted(texts: Sequence[str]) -> list[int]:
-    """Return the signs, as bits, that each text may show: it may have a hint of the first group.
-
-    A text may show any sign if characters that nobody sees may be part of its words.
-    """
-    encoded = [text.encode(errors="replace") for text in texts]
-    data = b"\n".join((*encoded, b"\n\n\n")).lower()
-    ends = list(accumulate(len(one) + 1 for one in encoded))
+    """Return the signs, as bits, that each text may show: it may have a hint of the first group."""
     found = [0] * len(texts)
+    encoded = [text.encode(errors="replace") for text in texts]
+    data = _END.join((*encoded, b"\n" * 7)).lower()
+    if not data.isascii():
+        data = _seen(data, found)
+    ends = _ends(data)
     for start in range(4):
         fours = np.frombuffer(data, "<u4", (len(data) - start) // 4, start)
-        for first in range(0, len(fours), _AT_ONCE):
-            near = first + np.flatnonzero(_MAY_BE[_slots(fours[first : first + _AT_ONCE])])
-            for code, at in zip(fours[near].tolist(), (4 * near + start).tolist(), strict=True):
-                for hint, before, sign in _HINTS.get(code, ()):
-                    begin = at - before
-                    end = begin + len(hint)
-                    if data[begin:end] == hint and _may_match(sign, data, begin, end):
+        near = [
+            first + np.flatnonzero(_MAY_BE[_slots(fours[first : first + _AT_ONCE])])
+            for first in range(0, len(fours), _AT_ONCE)
+        ]
+        places = np.concatenate(near)
+        codes = fours[places]
+        for code, hints in _HINTS.items():
+            here = (4 * places[codes == code] + start).tolist()
+            for hint, middle, sign in hints if here else ():
+                size = len(hint)
+                then = _then(sign).match
+                before = _before(sign)
+                for at in here:
+                    begin = at - middle
+                    if data.startswith(hint, begin) and (
+                        then(data, begin + size) or (before and _follows(before, data, begin))
+                    ):
                         found[bisect(ends, at)] |= 1 << sign
+    return found
+
+
+def _ends(data: bytes) -> list[int]:
+    """Return the places where the texts end."""
     letters = np.frombuffer(data, np.uint8)
+    return np.flatnonzero(letters == _END[0]).tolist()  # type: ignore[no-any-return]
+
+
+def _seen(data: bytes, found: list[int]) -> bytes:
+    """Return the texts as the patterns see them, and mark those with hidden passages."""
+    letters = np.frombuffer(data, np.uint8)
+    ends = _ends(data)
+    unseen = []
+    present: set[int] = set()
     for first in range(0, len(letters), _AT_ONCE):
         lead = first + np.flatnonzero(letters[first : first + _AT_ONCE] >= _LEAD)
         pairs = letters[lead].astype(np.int64) << 8 | letters[lead + 1]
-        odd = np.isin(pairs, _ODD_PAIRS) | np.isin(pairs << 8 | letters[lead + 2], _ODD_THREES)
-        for at in lead[odd].tolist():
-            found[bisect(ends, at)] = _EVERY
-    return found
+        threes = pairs << 8 | letters[lead + 2]
+        two = np.isin(pairs, _ODD_PAIRS)
+        three = np.isin(threes, _ODD_THREES)
+        present.update(pairs[two].tolist(), threes[three].tolist())
+        for at in lead[two & (pairs == _TAG)].tolist():
+            found[bisect(ends, at)] |= _HIDDEN
+        unseen.append(lead[three])
+    row = np.concatenate(unseen)
+    for at in row[: 1 - _RUN][row[_RUN - 1 :] - row[: 1 - _RUN] == 3 * (_RUN - 1)].tolist():
+        found[bisect(ends, at)] |= _HIDDEN
+    for char, letter in _INSTEAD.items():
+        if int.from_bytes(char) in present:
+            data = data.replace(char, letter)
+    return data
