@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import label_vote
-from reviewdesk.domain.jury.panels import FAIL, PASS, can_turn
+from reviewdesk.domain.jury.panels import FAIL, INCONCLUSIVE, PASS, can_turn
 from reviewdesk.domain.jury.rules import (
     ALPHA,
     R_WG,
@@ -22,18 +22,9 @@ from reviewdesk.domain.jury.rules import (
     quorum_met,
     trim_count,
 )
-from reviewdesk.domain.jury.scores import (
-    ADR_NULL,
-    BAND_OF,
-    LOW,
-    UNIFORM_NULL,
-    bands,
-    codes_of,
-    levels_null,
-    pairs_agreement,
-)
+from reviewdesk.domain.jury.scores import BAND_OF, LOW
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.run.columns import Ints
+from reviewdesk.domain.run.columns import Bools, Ints
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import (
@@ -57,10 +48,6 @@ from reviewdesk.domain.verdict import (
     read_ballot,
     read_trim,
 )
-
-_ROUNDING_SLACK = 0.005
-"""How far a stated figure may differ from ours because it was rounded."""
-_NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
 
 
 class AuditedVerdict:
@@ -127,7 +114,7 @@ class AuditedVerdict:
             Breach.PASS_SCORE: self.pass_score,
         }
         for kind, check in checks.items():
-            if kind & doubts and (found := check()):
+            if kind.value & doubts and (found := check()):
                 for text in (found,) if isinstance(found, str) else found:
                     yield Mismatch(kind, text)
 
@@ -263,18 +250,7 @@ class AuditedVerdict:
         stated = self.model.agreement
         if stated is None or stated.metric != R_WG:
             return []
-        if self.found.says[self.at]:
-            seats = np.flatnonzero(self.found.said[:, self.at])
-            said = [folded(self.verdict.ballots[seat].label) for seat in seats]
-            raw = pairs_agreement(codes_of(said))
-        else:
-            raw = 1 - self.found.panels.scores.variance[self.at] / _NULLS
-            value = np.nan if stated.value is None else stated.value
-            off = np.minimum(np.abs(raw - value), np.abs(np.maximum(0.0, raw) - value))
-            near = off <= _ROUNDING_SLACK
-            near[0] = True
-            raw = raw[near]
-        codes = bands(raw).tolist()
+        codes = self.found.null_bands[:, self.at].tolist()
         return [found for code in dict.fromkeys(codes) if (found := BAND_OF[code])]
 
     def band(self) -> str | None:
@@ -427,9 +403,7 @@ class AuditedVerdict:
 
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     """Return the breaches of many verdicts as bits; ``read`` builds those that columns doubt."""
-    rounded = found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly
-    bits = np.where(rounded, int(Breach.ROUNDING), 0)
-    doubts = doubtful(found)
+    bits, doubts = at_sight(found)
     for at in np.flatnonzero(doubts).tolist():
         audited = AuditedVerdict(partial(read, at), found, at)
         for one in audited.mismatches(int(doubts[at])):
@@ -437,8 +411,8 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     return bits
 
 
-def doubtful(found: Verdicts) -> Ints:
-    """Return, as bits, the breaches that verdicts may have by what their ballots give at sight."""
+def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
+    """Return, as bits, the breaches that columns show, and those that they do not exclude."""
     sheet = found.sheet
     claims = sheet.claims
     cast = found.panels.cast
@@ -459,19 +433,33 @@ def doubtful(found: Verdicts) -> Ints:
     by_label = ~quorum & (found.labelled > 0)
     decision |= (made == NOTHING) & (against | sheet.of_policy(other) | by_label)
     decision |= found.counts & found.declares & (stated != found.words.decision)
+    decision &= stated != NOTHING
+    mine = [one.set_by_you for one in sheet.facts]
+    own_rule = [
+        (one.policy.strategy is Strategy.QUORUM or (one.policy.strategy is None and not one.regime))
+        and not {"quorum", "threshold"} & one.set_by_you
+        for one in sheet.facts
+    ]
+    ours = found.panels.by(Strategy.QUORUM)
+    by_quorum = decision & sheet.of_policy(own_rule) & (ours != NOTHING) & (stated != ours)
+    by_quorum &= stated != found.panels.quorum_answered
+    by_rule = decision & ~quorum & sheet.of_policy([not one for one in mine])
     # The consensus label.
     label = claims.label != sheet.labels.words.code("")
     label &= sheet.of_policy([one.strategy in LABEL_RULES for one in policies])
     label &= (found.labelled > 0) | found.declares
     label &= ~(found.counts & (found.words.label == claims.label))
-    # Band, escalation and family, beside the agreement.
+    # Band and escalation beside the stated agreement, and beside what the ballots give.
     own = found.claimed
-    raw = np.where(claims.metric == R_WG, bands(found.whole_agreement), own)
     known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
-    agreement = (claims.band != own) | ((raw != NOTHING) & (raw != own))
-    agreement &= claims.band != NOTHING
-    agreement |= (claims.escalate == 1) & (own != LOW)
-    agreement |= (claims.escalate == 0) & ((own == LOW) | (raw == LOW))
+    given = np.where(claims.metric == R_WG, found.null_bands, NOTHING)
+    banded = known & (claims.band != NOTHING)
+    off = banded & (claims.band != own)
+    unlike = banded & ~off & (given != NOTHING).any(axis=0) & ~(given == own).any(axis=0)
+    lows = (given == LOW).any(axis=0)
+    low = (own == LOW) | (lows & (given <= LOW).all(axis=0))
+    silent = known & (claims.escalate == 0) & low
+    asks = known & (claims.escalate == 1) & (own != LOW) & ~lows
     kin = (claims.same_family != NOTHING) & (sheet.shared != NOTHING)
     kin &= claims.same_family != sheet.shared
     # The trim.
@@ -481,15 +469,30 @@ def doubtful(found: Verdicts) -> Ints:
     per_side = (claims.per_side == NOTHING) | (claims.per_side == found.cut)
     trim = claims.trim & ~(per_side & (same | ~claims.named))
     noted = ["contradictions" in (one.meta or ()) for one in sheet.verdicts]
+    contradicts = sheet.contradicts.any(axis=0)
+    my_line = sheet.of_policy(["threshold" in one for one in mine])
+    sure = (
+        (found.panels.by(Strategy.QUORUM) != found.panels.quorum_strictly, Breach.ROUNDING),
+        (by_quorum & (stated != INCONCLUSIVE), Breach.QUORUM),
+        (off | unlike, Breach.BAND),
+        (silent, Breach.ESCALATION),
+        (contradicts & ~my_line, Breach.PASS_SCORE),
+    )
     doubts = (
-        (decision & (stated != NOTHING), Breach.QUORUM | Breach.DECISION | Breach.AGAINST_ALL),
+        (by_quorum & (stated == INCONCLUSIVE), Breach.QUORUM),
+        (by_rule, Breach.DECISION),
+        (decision & (sided == 0), Breach.AGAINST_ALL),
         (label, Breach.LABEL),
-        (known & agreement, Breach.BAND | Breach.ESCALATION),
+        (asks, Breach.ESCALATION),
         (kin, Breach.SAME_FAMILY),
         (trim, Breach.TRIM),
         (found.stopped, Breach.STOPPED_EARLY),
-        (sheet.contradicts.any(axis=0), Breach.PASS_SCORE),
+        (contradicts & my_line, Breach.PASS_SCORE),
         (np.array(noted, np.bool_), Breach.CONTRADICTION),
     )
-    marks: Ints = np.bitwise_or.reduce([np.where(at, int(kinds), 0) for at, kinds in doubts])
-    return marks
+    return _bits(sure), _bits(doubts)
+
+
+def _bits(columns: Iterable[tuple[Bools, Breach]]) -> Ints:
+    found: Ints = np.bitwise_or.reduce([np.where(at, int(kind), 0) for at, kind in columns])
+    return found

@@ -19,7 +19,15 @@ from reviewdesk.domain.jury.panels import (
 )
 from reviewdesk.domain.jury.rules import COMPARED, Reads
 from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
-from reviewdesk.domain.jury.scores import LOW, bands, pairs_agreement, scores_agreement
+from reviewdesk.domain.jury.scores import (
+    ADR_NULL,
+    LOW,
+    UNIFORM_NULL,
+    bands,
+    levels_null,
+    pairs_agreement,
+    scores_agreement,
+)
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.run.columns import Bools, Floats, Ints, rows_of
 from reviewdesk.domain.run.packing import NOTHING, STRATEGIES, STRATEGY_OF
@@ -29,6 +37,9 @@ from reviewdesk.domain.verdict import Strategy, Verdict
 
 JUST_UNDER = 1e-6
 """How far below the threshold a pass is moved to turn it into a fail."""
+_NULLS = np.array([UNIFORM_NULL, ADR_NULL, *map(levels_null, range(2, 12))])
+_ROUNDING_SLACK = 0.005
+"""How far a stated figure may differ from ours because it was rounded."""
 FEW = 5
 """The fewest answers that the trim rule expects."""
 
@@ -163,6 +174,20 @@ class Verdicts(Answers):
     def claimed(self) -> Ints:
         """The band of the stated agreement, whatever its metric."""
         return bands(self.sheet.claims.value)
+
+    @cached_property
+    def null_bands(self) -> Ints:
+        """The bands, ``[k, n]``, of the r_WG by each null that may give the stated value, else -1.
+
+        That by the uniform null comes first, which is the only one for answers by label.
+        """
+        raw = 1 - self.panels.scores.variance / _NULLS[:, None]
+        value = self.sheet.claims.value
+        off = np.minimum(np.abs(raw - value), np.abs(np.maximum(0.0, raw) - value))
+        near = off <= _ROUNDING_SLACK
+        found = np.where(near & ~self.says, bands(raw), NOTHING)
+        found[0] = bands(self.whole_agreement)
+        return found
 
     @cached_property
     def shown(self) -> tuple[Floats, Ints, Bools]:
