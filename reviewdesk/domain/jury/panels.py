@@ -33,7 +33,7 @@ from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import PolicyFacts, Sheet, sheet_of
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean, rows_of
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, STRATEGY_OF, code_of
-from reviewdesk.domain.stats.dense import cases, counted, looked_up
+from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy, Verdict
 
@@ -156,21 +156,28 @@ class Panels:
             self._by[strategy] = made
         return self._by[strategy]
 
-    def by_votes(self, figure: Callable[..., int], *more: Ints) -> Small:
-        """Return a whole number by the votes and policy of each panel, and ``more`` columns."""
-        columns = self.columns
+    def by_votes(self, figure: Callable[[Votes, Policy], int]) -> Small:
+        """Return a whole number by the votes and policy of each panel."""
+        kinds, place = self._kinds
+        return np.array([figure(*kind) for kind in kinds], np.int8)[place]
 
-        def one(*counts: int) -> int:
-            quorum, share, minimum = counts[7:10]
+    @cached_property
+    def _kinds(self) -> tuple[list[tuple[Votes, Policy]], Ints]:
+        """The distinct votes with a policy, and the place of each panel's among them."""
+        columns = self.columns
+        bars = (columns.quorum, columns.share, columns.minimum)
+        kinds = []
+        place = np.zeros(len(columns), np.int32)
+        for values, rows in cases(*self.counts, *bars):
+            quorum, share, minimum = values[7:]
             policy = _policy(
                 None if quorum == NOTHING else columns.quorums[quorum],
                 columns.shares[share],
                 columns.minima[minimum],
             )
-            return figure(Votes(*counts[:7]), policy, *counts[10:])
-
-        bars = (columns.quorum, columns.share, columns.minimum)
-        return looked_up(one, *self.counts, *bars, *more)
+            place[rows] = len(kinds)
+            kinds.append((Votes(*values[:7]), policy))
+        return kinds, place
 
     @property
     def counts(self) -> tuple[Ints, ...]:
@@ -431,8 +438,7 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
             counts = np.where(_counts_labels(found, STRATEGIES[place]), 0, withheld)
             silent[at] += counts[at]
     ruled = (found.used != NOTHING) & (found.used != _EXTERNAL)
-    own = found.sheet.of_policy([one.rules.aggregate is not None for one in found.sheet.facts])
-    may = (ruled | own) & (silent + unasked > 0)
+    may = (ruled | _counts_alone(found)) & (silent + unasked > 0)
     rows = np.flatnonzero(may)
     if len(rows):
         some = found if len(rows) == len(may) else found.at(rows)
@@ -450,26 +456,35 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
     sheet = found.sheet
     columns = sheet.columns
     possible = np.full(len(sheet), _ANY, np.int64)
-    for (place, asked, used), rows in cases(sheet.place, columns.strategy, found.used):
-        fact = sheet.facts[place]
-        if fact.rules.aggregate is not None or used in {NOTHING, _EXTERNAL}:
+    used = np.where(_counts_alone(found), NOTHING, found.used)
+    fails = np.zeros(len(sheet), np.bool_)
+    for (place, asked, by), rows in () if missing else cases(sheet.place, columns.strategy, used):
+        # A juror that was not asked may fail, and so make the median the rule.
+        instead = stand_in(sheet.facts[place].policy, STRATEGY_OF[asked])
+        fails[rows] = instead not in {None, STRATEGY_OF[by]}
+    for (by, failing), rows in cases(used, fails):
+        if by in {NOTHING, _EXTERNAL}:
             continue
         at = np.arange(len(sheet))[rows]
         some = found.at(at)
-        strategy = STRATEGIES[used]
+        strategy = STRATEGIES[by]
         here = some.sheet.columns
         seats = here.not_asked | here.missing if missing else here.not_asked
-        # A juror that was not asked may fail, and so make the median the rule.
-        fails = not missing and stand_in(fact.policy, STRATEGIES[asked]) not in {None, strategy}
         on_votes = METHODS[strategy].reads is Reads.VOTES
         open_ = seats | here.withheld if missing and on_votes else seats
-        bits = _by_ballots(here, open_, on_votes=on_votes, missing=missing, fails=fails)
-        by_labels = _counts_labels(some, strategy)
-        if by_labels.any():
-            labelled = _by_labels(some, fact, strategy, seats) | (bits & _ERROR)
-            bits = np.where(by_labels & (bits != _ERROR), labelled, bits)
+        bits = _by_ballots(here, open_, on_votes=on_votes, missing=missing, fails=failing)
+        labelled = np.flatnonzero(_counts_labels(some, strategy) & (bits != _ERROR))
+        for (place,), among in cases(some.sheet.place[labelled]):
+            group = labelled[among]
+            made = _by_labels(some.at(group), sheet.facts[place], strategy, seats[:, group])
+            bits[group] = made | (bits[group] & _ERROR)
         possible[at] = bits
     return possible
+
+
+def _counts_alone(found: Answers) -> Bools:
+    """Return whether a panel's own count of labels decides."""
+    return found.sheet.of_policy([one.rules.aggregate is not None for one in found.sheet.facts])
 
 
 def _by_ballots(

@@ -203,10 +203,13 @@ def read_sheet(
     stated = [one.trim_fraction for one in policies]
     trim_shares = [DEFAULT_TRIM_FRACTION if one is None else one for one in stated]
     n = len(place)
+    bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
+    # Policies that differ in other values share a bar.
+    numbers_of = {bar: number for number, bar in enumerate(dict.fromkeys(bars))}
     flat |= {
         "seated": seated,
         "threshold": np.array([number(one.threshold) for one in policies], np.float64)[place],
-        "quorum": place,
+        "quorum": np.array([numbers_of[bar] for bar in bars], np.int64)[place],
         "strategy": np.array(codes, np.int8)[place],
         "fraction": np.array(trim_shares, np.float64)[place],
         "rounding": np.zeros(n, np.int8),
@@ -216,8 +219,7 @@ def read_sheet(
     for at, trim in trims.items():
         flat["fraction"][at] = trim.fraction_under(policies[place[at]])
         flat["rounding"][at] = ROUNDINGS.index(trim.rounding) if trim.rounding else 0
-    bars = [(one.quorum, one.supermajority, one.min_answered) for one in policies]
-    columns = columns_of(flat, range(n), bars)
+    columns = columns_of(flat, range(n), list(numbers_of))
     code = by_seat(flat["label"], seated, NOTHING)
     sure, weights = (by_seat(flat[name], seated, np.nan) for name in ("sure", "weights"))
     marks = ("contradicts", "unscaled", "worded")
