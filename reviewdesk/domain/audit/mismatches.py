@@ -49,6 +49,16 @@ from reviewdesk.domain.verdict import (
     read_trim,
 )
 
+_CHECKS = [
+    (int(kind), kind, kind.key)
+    for kind in (
+        Breach.QUORUM, Breach.DECISION, Breach.LABEL, Breach.BAND, Breach.ESCALATION,
+        Breach.SAME_FAMILY, Breach.TRIM, Breach.STOPPED_EARLY, Breach.AGAINST_ALL,
+        Breach.CONTRADICTION, Breach.PASS_SCORE,
+    )
+]  # fmt: skip
+"""The breaches in the order in which they are told, each as its bit and with its method."""
+
 
 class AuditedVerdict:
     """One verdict in the columns of many; methods named after a ``Breach`` say what breaks it.
@@ -100,25 +110,12 @@ class AuditedVerdict:
 
     def mismatches(self, doubts: int = -1) -> Iterator[Mismatch]:
         """Yield each place where the report disagrees with its own rule, of kinds in ``doubts``."""
-        checks: dict[Breach, Callable[[], str | Iterable[str] | None]] = {
-            Breach.QUORUM: self.quorum,
-            Breach.DECISION: self.decision,
-            Breach.LABEL: self.label,
-            Breach.BAND: self.band,
-            Breach.ESCALATION: self.escalation,
-            Breach.SAME_FAMILY: self.same_family,
-            Breach.TRIM: self.trim,
-            Breach.STOPPED_EARLY: self.stopped_early,
-            Breach.AGAINST_ALL: self.against_all,
-            Breach.CONTRADICTION: self.contradictions,
-            Breach.PASS_SCORE: self.pass_score,
-        }
-        for kind, check in checks.items():
-            if kind.value & doubts and (found := check()):
+        for bit, kind, name in _CHECKS:
+            if bit & doubts and (found := getattr(self, name)()):
                 for text in (found,) if isinstance(found, str) else found:
                     yield Mismatch(kind, text)
 
-    def contradictions(self) -> list[str]:
+    def contradiction(self) -> list[str]:
         """Return the first of what the report itself notes."""
         listed = (self.model.meta or {}).get("contradictions")
         return [show_line(one, 200) for one in listed or () if isinstance(one, str)][:5]

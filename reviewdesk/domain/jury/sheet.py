@@ -29,7 +29,6 @@ from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
-    Ballot,
     Generator,
     Policy,
     StatedTrim,
@@ -252,35 +251,36 @@ def _ballots(
     withheld = stated & (given == NOTHING)
     labels = [one.label for one in jurors]
     failed = np.zeros(len(jurors), np.int8)
-    unscaled, worded = np.zeros((2, len(jurors)), np.bool_)
+    unscaled = np.zeros(len(jurors), np.bool_)
     # Most ballots have an answer and no status; the others are read one by one.
     alone = np.array(
         [one.status not in {None, "ok"} or one.error is not None for one in jurors], np.bool_
     )
     alone |= (given == NOTHING) & np.isnan(scores)
     alone |= np.array([one.declares for one in facts], np.bool_)[place]
-    known: dict[tuple[Any, ...], Ballot] = {}
-    for at in np.flatnonzero(alone).tolist():
-        cast = jurors[at]
-        # All that the result below depends on; most failed ballots are alike.
-        error = cast.error is not None
-        key = (cast.status, error, cast.score, cast.pass_, cast.label, cast.raw_score, place[at])
-        if key not in known:
-            known[key] = read_ballot(0, to_builtins(cast), facts[place[at]].policy)
-        one = known[key]
-        failed[at] = STATUS_CODES.get(one.status, FAILED)
-        scores[at] = one.score
-        votes[at] = _VOTES[one.vote]
-        withheld[at] = one.usable and one.withheld
-        unscaled[at] = one.unscaled
-        labels[at] = one.label if one.usable else None
+    rows = np.flatnonzero(alone)
+    casts = [jurors[at] for at in rows.tolist()]
+    # All that the result below depends on; most such ballots are alike.
+    keys = [
+        (one.status, one.error is not None, one.score, one.pass_, one.label, one.raw_score, policy)
+        for one, policy in zip(casts, place[rows].tolist(), strict=True)
+    ]
+    known = dict(zip(keys, casts, strict=True))
+    read = [read_ballot(0, to_builtins(one), facts[key[-1]].policy) for key, one in known.items()]
+    kinds = {key: kind for kind, key in enumerate(known)}
+    which = np.array([kinds[key] for key in keys], np.int64)
+    failed[rows] = np.array([STATUS_CODES.get(one.status, FAILED) for one in read], np.int8)[which]
+    scores[rows] = np.array([one.score for one in read], np.float64)[which]
+    votes[rows] = np.array([_VOTES[one.vote] for one in read], np.int8)[which]
+    withheld[rows] = np.array([one.usable and one.withheld for one in read], np.bool_)[which]
+    unscaled[rows] = np.array([one.unscaled for one in read], np.bool_)[which]
+    for at, kind in zip(rows.tolist(), which.tolist(), strict=True):
+        labels[at] = read[kind].label if read[kind].usable else None
     sure = _floats([one.confidence for one in jurors])
     sure[~((sure >= 0) & (sure <= 1))] = np.nan
-    label = np.full(len(jurors), NOTHING, np.int64)
-    for at, word in enumerate(labels) if any(labels) else ():
-        if word:
-            worded[at] = True
-            label[at] = words.counted(word)
+    codes = {word: words.counted(word) for word in dict.fromkeys(labels) if word}
+    label = np.array([codes.get(word, NOTHING) for word in labels], np.int64)
+    worded = np.array([word in codes for word in labels], np.bool_)
     line = np.full(len(jurors), np.nan)
     if any(one.meta for one in jurors):
         metas = [one.meta or {} for one in jurors]
