@@ -125,7 +125,7 @@ def _hinted(texts: Sequence[str]) -> list[int]:
 def _ends(data: bytes) -> list[int]:
     """Return the places where the texts end."""
     letters = np.frombuffer(data, np.uint8)
-    return np.flatnonzero(letters == _END[0]).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(letters == _END[0]).tolist()
 
 
 def _seen(data: bytes, found: list[int]) -> bytes:
