@@ -83,10 +83,7 @@ _PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
 
 
 def answer(cli: click.Command, instruction: str) -> int:
-    """Print the completions or the shell script that ``instruction`` names.
-
-    Return the exit code, which is 1 if the shell is unknown.
-    """
+    """Print the completions or script that ``instruction`` names; return 1 for another shell."""
     return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
 
 
@@ -104,10 +101,7 @@ def _formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> I
 def _of_desk(
     find: "Callable[[Desk, str | None, str], Iterable[str]]",
 ) -> Callable[[click.Context, click.Parameter, str], Items]:
-    """Return a completer of what ``find`` finds in the desk that the line names.
-
-    It takes the desk, the name after ``--run``, and what is typed.
-    """
+    """Return a completer; ``find`` takes the desk, the name after ``--run``, and what is typed."""
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
         try:

@@ -50,8 +50,21 @@ def config(ctx: click.Context, *, as_example: bool) -> None:
     if wants_json():
         put_json(facts)
         return
-    for line in _lines(facts):
-        put(line)
+    put(f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}")
+    settings = {
+        name: (_value_text(f["value"]), f["source"]) for name, f in facts["settings"].items()
+    }
+    wide = max(len(value) for value, _ in settings.values())
+    for name, (value, source) in settings.items():
+        put(f"{name:15}  {value:{wide}}  {source}")
+    if facts["kept"]:
+        put("kept by the desk, overriding the file; the palette (ctrl+p) forgets it:")
+    for name, found in facts["kept"].items():
+        put(f"  {name:12}  {_value_text(found['value'])}")
+    put("keys that differ from the defaults:" if facts["keys"] else "keys: the defaults")
+    for name, found in facts["keys"].items():
+        keys, default = (" ".join(found[what]) or "none" for what in ("keys", "default"))
+        put(f"  {name}  {keys}  (default {default})  {found['source']}")
 
 
 @config.group(invoke_without_command=True)
@@ -133,24 +146,6 @@ def _facts(settings: Settings) -> dict[str, Any]:
             for name in keymap.changed()
         },
     }
-
-
-def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    yield f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}"
-    settings = {
-        name: (_value_text(f["value"]), f["source"]) for name, f in facts["settings"].items()
-    }
-    wide = max(len(value) for value, _ in settings.values())
-    for name, (value, source) in settings.items():
-        yield f"{name:15}  {value:{wide}}  {source}"
-    if facts["kept"]:
-        yield "kept by the desk, overriding the file; the palette (ctrl+p) forgets it:"
-    for name, found in facts["kept"].items():
-        yield f"  {name:12}  {_value_text(found['value'])}"
-    yield "keys that differ from the defaults:" if facts["keys"] else "keys: the defaults"
-    for name, found in facts["keys"].items():
-        keys, default = (" ".join(found[what]) or "none" for what in ("keys", "default"))
-        yield f"  {name}  {keys}  (default {default})  {found['source']}"
 
 
 def _value_text(value: object) -> str:

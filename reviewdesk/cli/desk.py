@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -32,9 +32,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ExitCode, UsageError
 from reviewdesk.views.team import chain_name
 from reviewdesk.views.words import plural
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.team.sync import Synced
 
 
 @click.group()
@@ -195,26 +192,21 @@ def sync(*, where: str, no_runs: bool) -> None:
     if wants_json():
         put_shape(found, "place taken sent head chains runs refused notes")
     else:
-        _tell_synced(found)
+        for chain in found.chains:
+            who = chain_name(chain.reviewer, chain.desk)
+            for new, side in ((chain.taken, "here"), (chain.sent, "there")):
+                if new:
+                    put(f"{who}: {new} of {chain.events} events are new {side}")
+        for run in found.runs:
+            put(f"run {show_line(run.name)}: {'taken' if run.taken else 'sent'}")
+        refused = [f"{one.file}: {one.problem}. {one.hint}" for one in found.refused]
+        for line in (*found.notes, *refused):
+            say(line)
+        moved = f"{plural(found.taken, 'event')} taken, {found.sent:,} sent"
+        is_same = not (found.taken or found.sent or found.runs or found.refused)
+        put(f"{'nothing new here or there' if is_same else moved}, head {found.head}")
     if found.refused:
         leave(ExitCode.FAILED)
-
-
-def _tell_synced(found: "Synced") -> None:
-    for chain in found.chains:
-        who = chain_name(chain.reviewer, chain.desk)
-        for new, where in ((chain.taken, "here"), (chain.sent, "there")):
-            if new:
-                put(f"{who}: {new} of {chain.events} events are new {where}")
-    for run in found.runs:
-        put(f"run {show_line(run.name)}: {'taken' if run.taken else 'sent'}")
-    refused = [f"{one.file}: {one.problem}. {one.hint}" for one in found.refused]
-    for line in (*found.notes, *refused):
-        say(line)
-    if not (found.taken or found.sent or found.runs or found.refused):
-        put(f"nothing new here or there, head {found.head}")
-        return
-    put(f"{plural(found.taken, 'event')} taken, {found.sent:,} sent, head {found.head}")
 
 
 @desk.command(epilog="Example: reviewdesk desk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")

@@ -205,18 +205,13 @@ def new(
         for note in draft.notes:
             put(f"note      {note}")
         put(f"written   {path}")
-    if probe:
-        _probe(path, yes=yes)
-
-
-def _probe(path: str, *, yes: bool) -> None:
+    if not probe:
+        return
     import asyncio
 
-    from reviewdesk.desk.live import panel_new
-    from reviewdesk.desk.live.rerun import panel_from
     from reviewdesk.views.panel import consent
 
-    spec = panel_from(path)
+    spec = found.panel.spec
     require_consent(consent(panel_new.probe_plan(spec)), yes=yes)
     ballots = asyncio.run(panel_new.probe(spec))
     for ballot in ballots:
@@ -443,13 +438,16 @@ def _give_up(desk: Desk) -> None:
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
+    """Ask, and print each result; of verdicts that a filter chose, those that turned over."""
     import asyncio
 
     from reviewdesk.desk.live.rerun import RerunListener, carry_out
+    from reviewdesk.desk.review.items import of_item
+    from reviewdesk.views import verdict as views
+    from reviewdesk.views.json import review as shapes
     from reviewdesk.views.panel import consent, turnout
-    from reviewdesk.views.verdict import asked
 
-    section = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    section = consent(ready.plan, views.asked(ready.asked), ready.contracts, ready.order.max_cost)
     require_consent(section, yes=ready.order.yes)
     many = len(ready.keys) > 1
     line = ProgressLine("verdicts")
@@ -467,18 +465,6 @@ def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
         raise Cancelled(f"stopped{kept}", hint) from None
     finally:
         line.done()
-    _report(desk, ready, found)
-    say_section(Section("", turnout(found.turnouts)))
-    if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
-        leave(ExitCode.FAILED)
-
-
-def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary) -> None:
-    """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
-    from reviewdesk.desk.review.items import of_item
-    from reviewdesk.views import verdict as views
-    from reviewdesk.views.json import review as shapes
-
     records = (
         (item, next(one for one in of_item(desk, item) if one.plan == done.plan))
         for key in ready.keys
@@ -487,15 +473,17 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary) -> None:
     )
     if wants_json():
         put_json([shapes.rerun(item, made) for item, made in records])
-        return
-    if ready.order.shown is None:
+    elif ready.order.shown is None:
         for item, made in records:
             put(section_text(views.result(item, made)))
-        return
-    put(found.text)
-    for item, made in records:
-        if line := views.turned(item, made):
-            put(line)
+    else:
+        put(found.text)
+        for item, made in records:
+            if turned := views.turned(item, made):
+                put(turned)
+    say_section(Section("", turnout(found.turnouts)))
+    if ready.order.max_failed.is_passed(found.turnouts.failed, found.turnouts.ballots):
+        leave(ExitCode.FAILED)
 
 
 def plain_ballot(ballot: CanonicalBallot) -> str:

@@ -165,10 +165,7 @@ def answers(
     unclear: UnclearTableError,
     propose: Callable[[dict[str, Any]], ProposedMap],
 ) -> dict[str, Any] | None:
-    """Return the options of a load with what a person answered, or ``None`` to leave it.
-
-    ``propose`` makes the map of some options. Its first verdicts are shown before it is written.
-    """
+    """Return the options of a load with what a person answered, or ``None`` to leave it."""
     say(f"{unclear.file}: {unclear.problem}")
     made = dict(given) if unclear.nested else given | _columns(unclear)
     shown = propose(made)

@@ -249,10 +249,7 @@ class Desk:
             self._labels = (self.conn.total_changes, state[1]), labels
 
     def changed(self) -> bool:
-        """Return True if another connection has written since the last call, and events came.
-
-        Other writes, such as those to the search index, do not count.
-        """
+        """Return True if another connection has written events since the last call."""
         before = self._seen
         self._seen = self._state()
         return all(now != then for now, then in zip(self._seen, before, strict=True))
@@ -360,10 +357,7 @@ class Desk:
         view: View | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Event:
-        """Record an item's ground truth, add ``tags``, and keep ``more`` facts in the event.
-
-        It is on disk when this returns.
-        """
+        """Record an item's truth with ``tags`` and ``more`` facts; it is on disk at the return."""
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note, **(more or {})}
         given = {name: value for name, value in detail.items() if value is not None}
         return _save(self, Edit("label", key, given, truth, tags, view))

@@ -55,12 +55,11 @@ def load_options(given: Mapping[str, Any]) -> "LoadOptions":
     return LoadOptions(**{**named, **read})
 
 
-def strategy_of(value: object, option: str = "--strategy") -> str:
+def strategy_of(value: object) -> str:
     """Return the name of a rule; raise UsageError if the name is not known."""
     if value not in STRATEGIES:
-        raise UsageError(
-            f"{option}: there is no rule {value!r}", f"Rules: {', '.join(STRATEGIES)}."
-        )
+        hint = f"Rules: {', '.join(STRATEGIES)}."
+        raise UsageError(f"--strategy: there is no rule {value!r}", hint)
     return str(value)
 
 

@@ -290,10 +290,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:
-    """Return the problem with a key or header that is known before references are read.
-
-    The result begins with the name of the variable.
-    """
+    """Return a problem that is known before references are read; its variable comes first."""
     named = key_names(place)
     unknown = [name for name in named if name.startswith(MARK) and name not in environment]
     if unknown:

@@ -111,10 +111,7 @@ class _Job(Generic[T]):
 
     @property
     def tokens(self) -> int:
-        """Estimate a request's tokens: a third of its bytes, plus the most that may be answered.
-
-        The estimate is 0 for a juror without a rate of tokens.
-        """
+        """A third of the request's bytes, plus the most tokens answered; 0 without a rate."""
         juror = self.call.juror
         if juror.tpm is None:
             return 0

@@ -61,10 +61,7 @@ def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
 
 
 def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
-    """Return how often each juror of a run was right, over the verdicts that people labelled.
-
-    Empty for an archive, of which the desk does not hold every ballot.
-    """
+    """Return how often each juror was right on labelled verdicts of a run; empty for an archive."""
     from reviewdesk.domain.jurors import strata
 
     if run.whole != run.verdicts:

@@ -144,10 +144,7 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
 
 
 def given(desk: Desk, run: Run, asked: RunQuestion, until: float = inf) -> dict[bytes, Given]:
-    """Return every content of a run that was labelled once or more, by its hash.
-
-    ``until`` leaves out the labels that came later.
-    """
+    """Return every content of a run that was labelled before the event ``until``, by its hash."""
     rows: dict[bytes, LabelledRow] = {}
     for row in labelled(desk, run):
         rows.setdefault(row.item, row)

@@ -62,10 +62,7 @@ def variants_of(
     threshold: Sequence[str | float] = (),
     drop: Sequence[str] = (),
 ) -> tuple[Variant, ...] | None:
-    """Return the policies that some options select together; ``None`` without options.
-
-    Raise UsageError if a value cannot be used.
-    """
+    """Return the policies that options select, ``None`` without any; UsageError for a bad value."""
     if not any((strategy, trim, rounding, quorum, supermajority, threshold, drop)):
         return None
     for share in supermajority:

@@ -372,10 +372,7 @@ async def carry_out(
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
-    """Write the plan of each verdict and then the consent to all; return the plans' keys.
-
-    A re-run that is continued has its plans, so that the consent alone is added.
-    """
+    """Write each verdict's plan, unless it has one, and the consent to all; return plans' keys."""
     desk = journal.desk
     order = ready.order
 
@@ -422,10 +419,7 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
 def _finish(
     journal: DeskJournal, one: PreparedRerun, plan: int, ballots: Mapping[str, CanonicalBallot]
 ) -> CanonicalVerdict | None:
-    """Queue the new verdict of a plan, if anybody answered, and the event that ends it.
-
-    It is stopped if fewer jurors answered than were asked.
-    """
+    """Queue the new verdict of a plan, if anybody answered, and the event that ends it."""
     journal.draw(one.calls, None)
     body = one.body(ballots, events.by_key(journal.desk.conn, plan).at) if ballots else None
     stopped = len(ballots) < len(one.calls)

@@ -334,10 +334,7 @@ def _mark(since: int) -> str:
 
 
 def keep_seen(desk: OpenFile, keys: Collection[int]) -> None:
-    """Record that the desk's reviewer has seen the panel's answers on these verdicts' contents.
-
-    A read-only desk is left alone: it takes no labels that this could make not blind.
-    """
+    """Record that the reviewer saw the panel's answers on these contents, if that can be saved."""
     if keys and not desk.read_only:
         with writing(desk.conn):
             reviewers.save_seen(desk.conn, keys, desk.reviewer)

@@ -188,10 +188,7 @@ class PaceReader:
         return self.now
 
     def follow(self, found: Iterable[Event], run: Run) -> None:
-        """Take in the next events of the reviewer.
-
-        No time was spent on those from a file or the shell, and on one of many.
-        """
+        """Take in the reviewer's next events; those of files, the shell or of many are untimed."""
         for event in found:
             self._seq = event.seq
             if event.target is not None:
