@@ -22,12 +22,11 @@ from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError, reason
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import Redactor, key_names, key_problem, redactor
-from reviewdesk.live.limits import Meter, worst
 from reviewdesk.live.records import CACHE_HEADER, Call, Exchange, ReplyStore, calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession, RunLimits, World
+from reviewdesk.live.session import CallSession, Meter, RunLimits, World, worst
 from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
 from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.requests import hashed, payload

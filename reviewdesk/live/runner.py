@@ -19,12 +19,11 @@ from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Key
-from reviewdesk.live.limits import TICK, CallTurn, Meter, ModelLimit
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
-from reviewdesk.live.session import CallSession, JurorState
+from reviewdesk.live.session import TICK, CallSession, CallTurn, JurorState, Meter, ModelLimit
 from reviewdesk.live.wires.requests import (
     STRUCTURE,
     TEMPERATURE,

@@ -1,26 +1,323 @@
-"""The state that the calls of one panel share."""
+"""What the calls of a panel share: limits of models, money, and the state of each juror.
+
+All calls of the process share the limit of a model at a host under one key, whatever thread and
+event loop they run in. It never waits itself: it admits a call, or states how long it must wait.
+"""
 
 import asyncio
+import hashlib
 import math
 import random
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from threading import RLock
 from typing import Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.juror import Juror, Wire
 from reviewdesk.domain.panel.turnout import NONE_LOST, RATE_LIMITED, STOPPED, Allowance, ModelPause
-from reviewdesk.domain.verdict import Status
-from reviewdesk.errors import UsageError
+from reviewdesk.domain.verdict import SLACK, Status
+from reviewdesk.errors import CeilingError, UsageError
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
-from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
-from reviewdesk.live.records import Clock, Keep, Transport
-from reviewdesk.live.replies.envelope import Fault, Retryable
-from reviewdesk.live.retry import DEADLINE, UNREACHABLE
+from reviewdesk.live.records import Call, Clock, Exchange, Keep, ReplyStore, Transport
+from reviewdesk.live.replies.ballots import price_of
+from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
+from reviewdesk.live.retry import DEADLINE, UNREACHABLE, asked_wait, backoff, budget_wait
+from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
+
+_UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
+"""Kinds of failure in which the request never reached an endpoint."""
+
+
+def worst(call: Call, *, in_batch: bool = False) -> float | None:
+    """Return the highest cost of one request of a call, or ``None`` without a price."""
+    price = call.juror.price
+    price = price.in_batch if price is not None and in_batch else price
+    if price is None:
+        return None
+    sent = encoded(payload(call, endpoint(call.juror)))
+    # A vendor with cache marks may write the whole prompt to its cache, and charge for that.
+    written = len(sent) if endpoint(call.juror).wire is Wire.MESSAGES else 0
+    return price.cost(len(sent), call.juror.max_tokens, written=written)
+
+
+def booked(call: Call, exchange: Exchange) -> float | None:
+    """Return the cost of an exchange in US dollars, or ``None`` if it is unknown.
+
+    The endpoint's own cost or token count is used if it states one. A request that was refused
+    or never arrived, or that a batch did not answer, costs nothing; any other without a count costs
+    its worst case.
+    """
+    if exchange.status is None:
+        kind = (exchange.problem or "").partition(":")[0]
+        return 0.0 if kind in _UNSENT or exchange.is_batched else worst(call)
+    if not 200 <= exchange.status < 300:
+        return 0.0
+    found = reply_or_fault(exchange, endpoint(call.juror).wire)
+    usd = None if isinstance(found, Fault) else found.usd(price_of(call, exchange))
+    return worst(call, in_batch=exchange.is_batched) if usd is None else usd
+
+
+@dataclass(slots=True)
+class Meter:
+    """Stores each exchange of a run with its cost, and keeps the run below a ceiling.
+
+    Before a request is sent, its worst case is reserved; its actual cost then replaces the
+    reservation. A call that waits for another attempt reserves nothing, and without a ceiling the
+    money is only counted. ``promised`` is the highest cost of the calls that wait at vendors or
+    will be submitted to them; all amounts are US dollars.
+    """
+
+    store: ReplyStore
+    ceiling: float | None = None
+    spent: float = 0.0
+    """What earlier runs have spent, and then this one too."""
+    promised: float = 0.0
+    closed: bool = False
+    """Whether the ceiling has stopped the run; a closed meter never opens again."""
+    _held: dict[str, float] = field(default_factory=dict)
+    """The amount reserved for each open request, by the key of its call."""
+    _open: int = 0
+    _freed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def stopped(self, left: str, hint: str) -> CeilingError:
+        """Return the error of a run that the ceiling has stopped; ``left`` says what is left."""
+        told = f"stopped before the ceiling of ${self.ceiling:.10g}: ${self.spent:.4f} is spent"
+        return CeilingError(told + left, hint)
+
+    async def begin(self, call: Call) -> bool:
+        """Reserve the worst case of a request; return ``False`` if the ceiling forbids it.
+
+        While other requests are open, wait for the amounts that they free. If the request might
+        exceed the ceiling even without open requests, stop the run.
+        """
+        most = worst(call) or 0.0
+        async with self._freed:
+            while not self.closed and self.ceiling is not None:
+                held = self.spent + sum(self._held.values()) + self.promised
+                if held + most <= self.ceiling + SLACK:
+                    break
+                if not self._open:
+                    self.closed = True
+                    break
+                await self._freed.wait()
+            if self.closed:
+                return False
+            self._open += 1
+            self._held[call.key] = most
+            return True
+
+    def keep(self, call: Call, exchange: Exchange) -> None:
+        """Store an exchange with its cost, which replaces the amount reserved for it."""
+        usd = booked(call, exchange)
+        self.store.keep(call, exchange, usd)
+        if exchange.is_batched:
+            self.promised -= worst(call, in_batch=True) or 0.0
+        self._held.pop(call.key, None)
+        self.spent += usd or 0.0
+
+    async def end(self, call: Call) -> None:
+        """End a request, and free the unused part of its reservation."""
+        async with self._freed:
+            self._held.pop(call.key, None)
+            self._open -= 1
+            self._freed.notify_all()
+
+
+MINUTE: Final = 60.5
+"""Seconds that a request counts towards ``rpm`` and ``tpm``; the half second is for the network,
+which may deliver a late request and the first of the next minute closer together than they were
+sent."""
+
+TICK: Final = 1e-6
+"""Seconds too short to wait for; the error of the sum of two times is smaller."""
+
+REFUSED: Final = "429"
+SPENT: Final = "spent budget"
+"""The reasons of a pause: a refusal, or an answer whose headers show a spent budget."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    at: float
+    tokens: int
+
+
+def _rate_wait(sent: deque[_Sent], juror: Juror, now: float, tokens: int) -> float:
+    """Return the seconds until one more request of that many tokens keeps the juror's rates.
+
+    ``sent`` are its requests in the last minute; older ones are removed.
+    """
+    while sent and sent[0].at <= now - MINUTE:
+        sent.popleft()
+    free = now
+    if juror.rpm is not None and len(sent) >= juror.rpm:
+        free = sent[-juror.rpm].at + MINUTE
+    if juror.tpm is not None:
+        counted = tokens + sum(one.tokens for one in sent)
+        for one in sent:  # a request larger than the rate goes alone
+            if counted <= juror.tpm:
+                break
+            counted -= one.tokens
+            free = max(free, one.at + MINUTE)
+    return free - now
+
+
+class CallTurn(Struct, frozen=True):
+    """A request that a limit admitted."""
+
+    pauses: int
+    """How many pauses of the model had begun when it was sent."""
+    sent: _Sent
+
+
+@dataclass(slots=True)
+class _Host:
+    """The state that the models of one host under one key share."""
+
+    lock: RLock = field(default_factory=RLock)
+    refused: set[str] = field(default_factory=set)
+    """The models that answered 429 since any model of the host last answered something else."""
+    held: set[Callable[[], None]] = field(default_factory=set)
+    """Callbacks of the callers that a limit holds back, called at each change."""
+
+    def changed(self) -> None:
+        """Call every callback of those held back, so that they try again."""
+        held = self.held
+        self.held = set()
+        for look in held:
+            with suppress(RuntimeError):  # its event loop may have ended
+                look()
+
+
+@dataclass(slots=True, eq=False)
+class ModelLimit:
+    """The pause, the open calls and the jurors' rates of one model at a host under one key.
+
+    A 429 pauses the model until the time that it names, and so does a spent budget in the headers
+    of any answer. Each pause that a 429 begins lowers the limit of open calls to half of those
+    open; each round of answers at the limit raises it by one.
+
+    If two models of a host answer 429 and no model has answered anything else since the first 429,
+    the host itself counts as refusing: each other model then sends one call at a time, until a
+    model answers.
+    """
+
+    host: str
+    model: str
+    shared: _Host
+    clock: Clock
+    refusing_since: float | None = None
+    """When the model first answered 429 since it last answered anything else."""
+    told: str = ""
+    """What the answer that began the pause says about it."""
+    _sent: defaultdict[tuple[str, str], deque[_Sent]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+    """The requests of each juror in the last minute."""
+    _open: int = 0
+    _limit: float = math.inf
+    _until: float = -math.inf
+    _reason: str = REFUSED
+    _is_named: bool = False
+    """Whether the host named the end of the pause."""
+    _pauses: int = 0
+    _row: int = 0
+
+    def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
+        """Admit a request of that many tokens, or return the least seconds that it must wait.
+
+        The seconds are infinite if it waits for an open call to end. The limit keeps no queue:
+        ``changed`` is called once, from any thread, when it may be worth trying again. An
+        admitted request counts as open until ``leave``.
+        """
+        with self.shared.lock:
+            now = self.clock.monotonic()
+            recent = self._sent[juror.name, juror.model]
+            wait = max(self._until - now, _rate_wait(recent, juror, now, tokens))
+            # While other models show that the host refuses, one call at a time may be open.
+            refused = self.shared.refused
+            is_probe = len(refused) > 1 and self.model not in refused
+            if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
+                self._open += 1
+                recent.append(sent := _Sent(now, tokens))
+                return CallTurn(self._pauses, sent)
+            self.shared.held.add(changed)
+            return wait if wait >= TICK else math.inf
+
+    def leave(self) -> None:
+        """Stop counting a request as open."""
+        with self.shared.lock:
+            self._open -= 1
+            self.shared.changed()
+
+    def note(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
+        """Record the result of a request; return the seconds of the pause that it began, or 0."""
+        with self.shared.lock:
+            now = self.clock.monotonic()
+            is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
+            if is_refusal:
+                if self.refusing_since is None:
+                    self.refusing_since = now
+                self.shared.refused.add(self.model)
+                if turn.pauses == self._pauses:
+                    self._pauses += 1
+                    self._limit = max(1.0, self._open // 2)
+                    self._row += 1
+                named = asked_wait(exchange, self.clock.now()) or 0.0
+                wait = max(named, backoff(self._row, self.clock))
+            elif exchange.status is None:
+                wait = named = 0.0
+            else:
+                self.refusing_since = None
+                self._row = 0
+                self.shared.refused.clear()
+                if self._open + 1 > self._limit:
+                    self._limit += 1 / self._limit
+                if isinstance(found, Envelope) and found.tokens_in is not None:
+                    turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
+                wait = named = budget_wait(exchange, self.clock.now()) or 0.0
+            self.shared.changed()
+            if now + wait <= max(now, self._until):
+                return 0.0
+            self._until = now + wait
+            self._is_named = named == wait
+            self._reason = REFUSED if is_refusal else SPENT
+            self.told = found.message if isinstance(found, Fault) else "its budget is spent"
+            return wait
+
+    def pause(self) -> ModelPause | None:
+        with self.shared.lock:
+            left = self._until - self.clock.monotonic()
+            if left < TICK:
+                return None
+            return ModelPause(self.model, self._reason, left, self._is_named)
+
+
+class ModelLimits:
+    """The limits of one clock, by host, key and model; keys are kept as hashes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = RLock()
+        self._hosts: dict[tuple[str, bytes], _Host] = {}
+        self._models: dict[tuple[str, bytes, str], ModelLimit] = {}
+
+    def of(self, host: str, key: str | None, model: str) -> ModelLimit:
+        name = host.lower()
+        hashed = hashlib.sha256((key or "").encode()).digest()
+        with self._lock:
+            if (name, hashed, model) not in self._models:
+                shared = self._hosts.setdefault((name, hashed), _Host())
+                limit = ModelLimit(host, model, shared, self._clock)
+                self._models[name, hashed, model] = limit
+            return self._models[name, hashed, model]
 
 
 class SystemClock:

@@ -21,9 +21,8 @@ from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.turnout import Host
 from reviewdesk.errors import Cancelled, CeilingError, TransportError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored, plan
-from reviewdesk.live.limits import Meter, booked, worst
 from reviewdesk.live.records import Exchange, Response
-from reviewdesk.live.session import CallSession, RunLimits
+from reviewdesk.live.session import CallSession, Meter, RunLimits, booked, worst
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from reviewdesk.reports.panels.panel_file import read_panel

@@ -23,11 +23,10 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
-from reviewdesk.live.limits import MINUTE, Meter, ModelLimits
 from reviewdesk.live.records import Call, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope
 from reviewdesk.live.runner import FEW_WAITING, MOST_WAITING
-from reviewdesk.live.session import CallSession, RunLimits
+from reviewdesk.live.session import MINUTE, CallSession, Meter, ModelLimits, RunLimits
 from reviewdesk.views.document import Section
 from reviewdesk.views.panel import turnout
 from reviewdesk.views.queue import live_text

@@ -42,9 +42,8 @@ from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import UsageError
 from reviewdesk.live.batch import CaseCalls, Survey, ask_all, panel_calls, seat_ballots
 from reviewdesk.live.keys import PROCESS, redactor
-from reviewdesk.live.limits import Meter
 from reviewdesk.live.replies.ballots import ballot_of, stopped
-from reviewdesk.live.session import RunLimits, World
+from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.store import improve as store
 from reviewdesk.store import reruns

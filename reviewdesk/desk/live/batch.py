@@ -34,9 +34,8 @@ from reviewdesk.errors import Cancelled, PanelError, ReviewDeskError, TransportE
 from reviewdesk.file_output import refuse_desk
 from reviewdesk.live.batch import CaseCalls, ReplyCache, Survey, Unstored, ask_all, hosts, payloads
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.limits import Meter
 from reviewdesk.live.records import ReplyStore
-from reviewdesk.live.session import RunLimits, World
+from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import ReportWriter

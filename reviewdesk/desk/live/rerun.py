@@ -39,10 +39,9 @@ from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.live.batch import CaseCalls, Survey, ask_all
 from reviewdesk.live.batch import payloads as sent
 from reviewdesk.live.keys import PROCESS, redactor
-from reviewdesk.live.limits import Meter
 from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.replies.ballots import answer_of, stopped
-from reviewdesk.live.session import RunLimits, World
+from reviewdesk.live.session import Meter, RunLimits, World
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
