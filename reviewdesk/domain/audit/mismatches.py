@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.result import Breach, Mismatch
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.label_rules import label_vote
+from reviewdesk.domain.jury.label_rules import count_labels, label_vote
 from reviewdesk.domain.jury.panels import FAIL, INCONCLUSIVE, PASS, can_turn
 from reviewdesk.domain.jury.rules import (
     ALPHA,
@@ -24,9 +24,10 @@ from reviewdesk.domain.jury.rules import (
 )
 from reviewdesk.domain.jury.scores import BAND_OF, LOW
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.run.columns import Bools, Ints
+from reviewdesk.domain.run.columns import Bools, Ints, rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.dense import cases
 from reviewdesk.domain.values import (
     LABEL_RULES,
     Band,
@@ -446,6 +447,7 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
     label &= sheet.of_policy([one.strategy in LABEL_RULES for one in policies])
     label &= (found.labelled > 0) | found.declares
     label &= ~(found.counts & (found.words.label == claims.label))
+    label &= sheet.of_policy(["strategy" not in one for one in mine]) & found.counts
     # Band and escalation beside the stated agreement, and beside what the ballots give.
     own = found.claimed
     known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
@@ -474,12 +476,12 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
         (off | unlike, Breach.BAND),
         (silent, Breach.ESCALATION),
         (contradicts & ~my_line, Breach.PASS_SCORE),
+        (_mislabelled(found, label), Breach.LABEL),
     )
     doubts = (
         (by_quorum & (stated == INCONCLUSIVE), Breach.QUORUM),
         (by_rule, Breach.DECISION),
         (decision & (sided == 0), Breach.AGAINST_ALL),
-        (label, Breach.LABEL),
         (asks, Breach.ESCALATION),
         (kin, Breach.SAME_FAMILY),
         (trim, Breach.TRIM),
@@ -488,6 +490,34 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
         (np.array(noted, np.bool_), Breach.CONTRADICTION),
     )
     return _bits(sure), _bits(doubts)
+
+
+def _mislabelled(found: Verdicts, doubts: Bools) -> Bools:
+    """Return which of the doubtful verdicts state a label that their strategy does not give.
+
+    The same is allowed as by ``AuditedVerdict.label``. No report holds a caller's own rule.
+    """
+    sheet = found.sheet
+    wrong = np.zeros(len(sheet), np.bool_)
+    rows = np.flatnonzero(doubts)
+    for (place, used), among in cases(sheet.place[rows], found.used[rows]):
+        fact = sheet.facts[place]
+        how = fact.policy.strategy
+        if how is None or how is not STRATEGY_OF[used]:
+            continue
+        group = rows[among]
+        given = rows_of(sheet.labels, group)
+        stated = sheet.claims.label[group]
+        made = [count_labels(given, how, fact.rules)]
+        known = np.ones(len(group), np.bool_)
+        if how is Strategy.WEIGHTED_VOTE:
+            made.append(count_labels(given, how, replace(fact.rules, use_confidence=False)))
+            known = ~(np.isnan(given.weights) & (given.code != NOTHING)).any(axis=0)
+        said = given.code == stated
+        spoken = (said | (given.code == made[0].label)).any(axis=0)
+        allowed = [(one.label == stated) | (one.level & said).any(axis=0) for one in made]
+        wrong[group] = known & spoken & ~np.logical_or.reduce(allowed)
+    return wrong
 
 
 def _bits(columns: Iterable[tuple[Bools, Breach]]) -> Ints:
