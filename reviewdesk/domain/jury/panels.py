@@ -166,7 +166,7 @@ class Panels:
         """The distinct votes with a policy, and the place of each panel's among them."""
         columns = self.columns
         bars = (columns.quorum, columns.share, columns.minimum)
-        kinds = []
+        kinds: list[tuple[Votes, Policy]] = []
         place = np.zeros(len(columns), np.int32)
         for values, rows in cases(*self.counts, *bars):
             quorum, share, minimum = values[7:]

@@ -278,7 +278,9 @@ def _ballots(
         labels[at] = read[kind].label if read[kind].usable else None
     sure = _floats([one.confidence for one in jurors])
     sure[~((sure >= 0) & (sure <= 1))] = np.nan
-    codes = {word: words.counted(word) for word in dict.fromkeys(labels) if word}
+    codes: dict[str | None, int] = {
+        word: words.counted(word) for word in dict.fromkeys(labels) if word
+    }
     label = np.array([codes.get(word, NOTHING) for word in labels], np.int64)
     worded = np.array([word in codes for word in labels], np.bool_)
     line = np.full(len(jurors), np.nan)
