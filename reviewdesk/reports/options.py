@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, field
@@ -11,7 +10,6 @@ from reviewdesk.domain import values
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 TABLE_OPTIONS = frozenset({
     "judge_columns", "criteria_columns", "item_column", "output_column", "reason_suffix", "map",
 })  # fmt: skip
@@ -25,7 +23,7 @@ class ReadOptions(Struct, frozen=True):
     """The name of the dialect to read the file as, or None to recognise it."""
     skip_bad: bool = False
     """Whether to leave out bad verdicts instead of raising an error."""
-    models: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    models: Mapping[str, str] = field(default_factory=dict)
     """The model of each juror, by juror name, for files that do not state it."""
     pass_labels: tuple[str, ...] = ()
     """Words that mean a pass, in addition to the usual ones; case does not matter."""

@@ -179,14 +179,6 @@ def of_document(source: Source, outline: Outline) -> InputFileError | None:
     return next((refused(source, what, hint) for _, what, hint in found), None)
 
 
-def without_schema(source: Source, outline: Outline) -> InputFileError | None:
-    """Return the error for a canonical report without ``schema``, or None for any other file."""
-    if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
-        problem = "is missing, though the file has verdicts with jurors"
-        return failing(source)("$.schema", problem, SCHEMA_HINT)
-    return None
-
-
 def of_json(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError:
     """Return the error for JSON without a jury: what it lacks as a table, or its keys."""
     if found := unclear(source, look):

@@ -155,8 +155,11 @@ def _decide(look: FirstLook, source: Source) -> Dialect:
             return reader.DOCUMENT if "verdicts" in keys else reader.LINES
     if found := _foreign(look):
         return found
-    if other := refusals.of_document(source, outline) or refusals.without_schema(source, outline):
+    if other := refusals.of_document(source, outline):
         raise other
+    if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
+        problem = "is missing, though the file has verdicts with jurors"
+        raise fail("$.schema", problem, refusals.SCHEMA_HINT)
     from reviewdesk.reports.dialects import LAST
 
     return LAST

@@ -30,13 +30,9 @@ from reviewdesk.reports.inspectai.scores import (
     votes_of,
 )
 from reviewdesk.reports.inspectai.transcript import (
-    ANY,
-    KEEP,
-    SAMPLE,
-    SCORES,
+    RUN,
     LogHeader,
     Sample,
-    Shape,
     Texts,
     pick,
     read_events,
@@ -264,8 +260,6 @@ _SAMPLE_NAME = re.compile(r"samples/.+_epoch_\d+(?:/sample)?\.json\Z", re.DOTALL
 _PARTS = re.compile(r"(samples/.+_epoch_\d+/)(events|attachments)/(\d{1,18})\.json\Z", re.DOTALL)
 """Parts of a long sample. The number in a name is the index of the part's first element."""
 
-_RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
-
 
 class LogArchive:
     """An ``.eval`` archive. Inspect writes it member by member, so it may end early."""
@@ -293,7 +287,7 @@ class LogArchive:
         """Return the run's header. An interrupted log has only the header written at its start."""
         with self._zip.open(self._start) as member:
             window = Window(member, self._fail, ImportTally(lenient=True))
-            found = pick(window, _RUN, self._start)
+            found = pick(window, RUN, self._start)
         if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
             raise self._fail(self._start, "does not describe a run", "Write the log again.")
         return found
@@ -348,18 +342,18 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     streamed = look.outline.streamed and keys.get("status") == "success"
 
     def samples(
-        stream: BinaryIO, tally: ImportTally, shape: dict[str, Shape] = SAMPLE
+        stream: BinaryIO, tally: ImportTally, *, scores_only: bool = False
     ) -> Iterator[Sample | None]:
         window = Window(stream, fail, tally)
         for key in window.members():
             if key == "samples" and window.peek() == "[":
-                yield from read_samples(window, fail, shape)
+                yield from read_samples(window, fail, scores_only=scores_only)
             else:
                 window.skip(spell_path((key,)))
 
     looked = ImportTally(lenient=True, odd=streamed)
     with source.open() as stream:
-        total = streamed or _survey(samples(stream, looked, SCORES), scales)
+        total = streamed or _survey(samples(stream, looked, scores_only=True), scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)

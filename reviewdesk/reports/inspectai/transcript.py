@@ -215,6 +215,10 @@ EVENT = {
 """The fields of an event that are read, as a shape for ``pick``."""
 
 
+RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
+"""The fields of a log's header that are read."""
+
+
 class ModelCall(Struct, frozen=True):
     """One call that a scorer made to a model."""
 
@@ -308,7 +312,7 @@ SAMPLE: dict[str, Shape] = {
 }
 """The fields of a sample that are kept. Metadata, stores and model settings never are."""
 
-SCORES: dict[str, Shape] = {"scores": SAMPLE["scores"]}
+_SCORES: dict[str, Shape] = {"scores": SAMPLE["scores"]}
 """Those that hold scores."""
 
 _MOST_TEXT = 64 << 20
@@ -359,8 +363,9 @@ def read_sample(
     return sample
 
 
-def read_samples(window: Window, fail: Fail, shape: dict[str, Shape]) -> Iterator[Sample | None]:
+def read_samples(window: Window, fail: Fail, *, scores_only: bool) -> Iterator[Sample | None]:
     """Yield the samples of the list at the window; most are decoded whole, and then picked from."""
+    shape = _SCORES if scores_only else SAMPLE
     index = 0
     for _ in window.elements():
         yield read_sample(window, f"$.samples[{index}]", fail, shape)

@@ -323,10 +323,8 @@ class JurorEntry(PanelPart):
         stated = self.model_dump(exclude_none=True, exclude={"prompt_file", "api_key"})
         if self.api_key is not None:
             stated["api_key_env"] = self.api_key
-        if self.price is not None:
-            stated["price"] = Price(**stated["price"])
-        else:
-            stated["price"] = price_of(self.vendor or "", self.model)
+        price = stated.get("price")
+        stated["price"] = Price(**price) if price else price_of(self.vendor or "", self.model)
         if self.prompt_file is not None:
             try:
                 source = opened(folder / self.prompt_file, "a prompt's YAML file")

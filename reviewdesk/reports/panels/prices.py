@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -40,24 +39,18 @@ class PriceTable(Struct, frozen=True):
         return self.rows[vendor][max(fitting)[1]] if fitting else None
 
 
-@dataclass(slots=True)
-class _Chosen:
-    """The file that holds the table of this process."""
-
-    path: Path = PACKAGED
-
-
-_CHOSEN = _Chosen()
+_CHOSEN = [PACKAGED]
+"""The file that holds the table of this process."""
 
 
 def use_prices(path: str) -> None:
     """Read prices from the user's file instead of the package's; an empty path restores those."""
-    _CHOSEN.path = Path(path).expanduser() if path else PACKAGED
+    _CHOSEN[0] = Path(path).expanduser() if path else PACKAGED
 
 
 def price_of(vendor: str, model: str) -> Price | None:
     """Return the price of a model from the table of this process, or ``None``."""
-    table = price_table(_CHOSEN.path)
+    table = price_table(_CHOSEN[0])
     found = table.price(vendor, model)
     if found is not None or vendor != "openrouter":
         return found
