@@ -123,9 +123,8 @@ def hidden_count(text: str) -> int:
     beyond = len(text) - len(cap_marks(text, lambda _: ""))
     text = text.replace("\r\n", "\n") if _is_suspect(text) else ""
     return beyond + sum(
-        1
+        match[0] != "\t" and _replacement(text, match.start()) != match[0]
         for match in re.finditer(_SUSPECT, text)
-        if match[0] != "\t" and _replacement(text, match.start()) != match[0]
     )
 
 
@@ -178,14 +177,13 @@ def _is_selector(char: str) -> bool:
 
 
 def _joins(text: str, at: int) -> bool:
-    before = text[at - 1] if at else ""
-    after = text[at + 1] if at + 1 < len(text) else ""
+    before = text[at - 1 : at]
+    after = text[at + 1 : at + 2]
     if not before:
         return False
     if _in_joining_script(before):
-        return unicodedata.combining(before) == _VIRAMA or (
-            bool(after) and _in_joining_script(after)
-        )
+        joined = after and _in_joining_script(after)
+        return unicodedata.combining(before) == _VIRAMA or bool(joined)
     if text[at] == _ZWNJ or not after or not _is_pictograph(after):
         return False
     if before == _EMOJI_STYLE:
@@ -196,7 +194,7 @@ def _joins(text: str, at: int) -> bool:
 def _selects(text: str, at: int) -> bool:
     """Return True if a variation selector follows a character that has variants."""
     char = text[at]
-    before = text[at - 1] if at else ""
+    before = text[at - 1 : at]
     if not before:
         return False
     if char in (_TEXT_STYLE, _EMOJI_STYLE):

@@ -33,10 +33,10 @@ def normal_tag(text: str) -> str:
         raise UsageError(f"{named} has {len(tag)} characters", f"Shorten it to {LONGEST} or fewer.")
     if "," in tag:
         raise UsageError(f"{named} contains a comma", "Commas separate tags: write two.")
-    if wrong := next((sign for sign in _FILTER_SIGNS if sign in tag), None):
-        raise UsageError(f"{named} contains {wrong}", "Leave it out: it has a meaning in filters.")
-    if tag.startswith("!"):
-        raise UsageError(f"{named} starts with !", "Leave it out: it has a meaning in filters.")
+    wrong = [f"contains {sign}" for sign in _FILTER_SIGNS if sign in tag]
+    wrong += ["starts with !"] if tag.startswith("!") else []
+    if wrong:
+        raise UsageError(f"{named} {wrong[0]}", "Leave it out: it has a meaning in filters.")
     return tag
 
 
@@ -62,11 +62,11 @@ def digit_tags(
 
 def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the valid tags of a file in their normal spelling, each once; drop the others."""
-    usable: dict[str, None] = {}
+    usable = []
     for text in texts:
         with suppress(UsageError):
-            usable[normal_tag(text)] = None
-    return tuple(usable)
+            usable.append(normal_tag(text))
+    return tuple(dict.fromkeys(usable))
 
 
 _LONGEST_NAME = 60

@@ -106,9 +106,9 @@ class Variant(Struct, frozen=True):
 
 
 class PolicyCounts(Struct, frozen=True):
-    """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
+    """The counts of one policy's decisions; ``valued`` if all that are made have a value.
 
-    Every verdict that it decides has a value if ``valued``, and names it itself if ``own``.
+    ``own`` if every verdict names the policy itself.
     """
 
     variant: Variant = field(default_factory=Variant)
@@ -204,10 +204,7 @@ def combined(
     dropped: Sequence[str],
     shares: Sequence[float | str] = (),
 ) -> tuple[Variant, ...]:
-    """Return every combination of the given settings, each once.
-
-    Without a strategy, a trim selects the trimmed mean, a quorum or a share theirs.
-    """
+    """Return each combination of settings; a trim, quorum or share alone names its strategy."""
     cuts = product(_or_none(fractions), _or_none(roundings))
     own = {
         Strategy.TRIMMED_MEAN: [Variant(Strategy.TRIMMED_MEAN, *cut) for cut in cuts],

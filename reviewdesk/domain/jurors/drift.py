@@ -62,9 +62,8 @@ def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
     """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
-    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where one is
-    missing. A juror without ten usual offsets that vary has no alarm; without any juror, the
-    limit is ``None``.
+    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN if missing. Without
+    ten usual offsets that vary, a juror has no alarm; without such a juror, ``None`` is the limit.
     """
     if not usual.shape[1] or not len(later):
         return None, [None] * usual.shape[1]
@@ -190,10 +189,7 @@ class Past(Struct, frozen=True):
 
 
 def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
-    """Combine the earlier runs of exactly these jurors, the oldest first.
-
-    Beside other jurors an offset would differ without any drift.
-    """
+    """Combine the earlier runs, oldest first, of exactly these jurors: offsets depend on others."""
     made: dict[str, tuple[int, Moments]] = {}
     rows = np.empty((0, len(jurors)))
     for run in found:

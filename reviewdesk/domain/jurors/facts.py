@@ -191,8 +191,7 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
 class JurorCounts(Struct, frozen=True):
     """One juror's votes against the labels; a positive is a response that should pass.
 
-    A dissent is a vote against a pass or a fail of the panel, lone if it is the only one or
-    trimmed.
+    A dissent is a vote against a pass or fail of the panel; it is lone if it alone is, or trimmed.
     """
 
     name: str
@@ -353,10 +352,7 @@ class JurorFacts(Struct, frozen=True):
         return rogan_gladen(observed, *(self.rate(name).estimate or 0.0 for name in names))
 
     def rate(self, name: str, target: Target = Target.RUN) -> Estimate:
-        """Return a rate that may be quoted, with its ends for all verdicts on which it voted.
-
-        If the labels do not represent the run, the ends are bounds.
-        """
+        """Return a rate to quote; its ends are bounds if the labels do not represent the run."""
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
         return self._quoted(name, drawn, self.drawn.design)
 
@@ -384,10 +380,7 @@ class Alike(Struct, frozen=True):
 
 
 class JurorPair(Struct, frozen=True):
-    """Two jurors of a run; as they judge one truth, good jurors too agree beyond ``expected``.
-
-    ``halves`` of the run, in file order, show a pair that begins to agree.
-    """
+    """Two jurors of a run and of its ``halves``; they judge one truth, and agree beyond chance."""
 
     first: str
     second: str

@@ -244,8 +244,7 @@ def error_correlation(
 
     NaN marks a verdict without a vote; a pair in which one never or always errs has no phi and is
     left out. The 95% interval is the bootstrap's over contents, 1,000 times within strata from a
-    fixed seed, or less often in a large panel. ``None`` without any pair.
-    Source: Pearson's phi; Efron 1979.
+    fixed seed, or less often in a large panel. Source: Pearson's phi; Efron 1979.
     """
     order = np.argsort(contents, kind="stable")
     _, starts = np.unique(contents[order], return_index=True)
@@ -272,10 +271,7 @@ def error_correlation(
 
 
 def _of_pairs(rows: Floats, starts: np.ndarray, counts: Floats) -> tuple[Floats, Floats]:
-    """Return the sum of phi over pairs, and their number, under each weighting of the contents.
-
-    A pair is looked at over what both voted on.
-    """
+    """Return the sum of phi over pairs, and their number, under each weighting of the contents."""
     answered = rows[:-2] >= 0
     errors = rows[:-2] > 0
     total, pairs = np.zeros((2, len(counts)))

@@ -146,10 +146,7 @@ def question_items(
 
 
 def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
-    """Count a rater's votes in each stratum, and gather the labels that count.
-
-    They are gathered by content and case; ``None`` if no two share one.
-    """
+    """Count a rater's votes by stratum, and labels that count if two share content or case."""
     strata = len(STRATA)
     cast = votes >= 0
     known = cast & (labels.truth >= 0)
@@ -224,10 +221,9 @@ def lone(against: Bools, gone: Bools) -> Bools:
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
-    """Mark the trimmed seats with an answer: ``[s, n]``.
+    """Mark the trimmed seats with an answer, ``[s, n]``: those ``stated`` by row, else ours.
 
-    ``stated`` gives, by row, those that the report names; elsewhere our trim applies if a
-    trimmed mean decided or no rule is known.
+    Ours applies if a trimmed mean decided or no rule is known.
     """
     scores = Scores(found.scores, found.weights)
     low, high = scores.ends(scores.cuts(found.fraction, found.rounding))
@@ -315,10 +311,7 @@ def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
 def juror_counts(
     found: Columns, deserved: Bools, stated: Mapping[int, AbstractSet[int]]
 ) -> tuple[JurorCounts, ...]:
-    """Return each juror's counts over labelled verdicts, by seat and name.
-
-    ``deserved`` marks the passes; ``stated`` is as in ``trimmed``.
-    """
+    """Return each juror's counts over labelled verdicts, of which ``deserved`` marks the passes."""
     cast = found.votes >= 0
     vote = found.votes == 1
     against = dissents(found)

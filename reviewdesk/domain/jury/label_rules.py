@@ -227,8 +227,7 @@ def label_vote(
     ``weighted_vote`` (or ``weighted``) sums weight times confidence, ``first_disagreement`` gives
     DISAGREE on any difference, ``supermajority`` gives the fallback if no label has the share, and
     a callable receives the usable ballots. Labels are compared without case; failed ballots
-    (ERROR, PARSE_FAIL) are left out. Without a usable ballot the label is the fallback. Source:
-    cross-judge.
+    (ERROR, PARSE_FAIL) are left out. With none left, it is the fallback. Source: cross-judge.
     """
     name = "weighted_vote" if how == "weighted" else how
     rule = how if callable(how) else next((one for one in LABEL_RULES if one == name), None)

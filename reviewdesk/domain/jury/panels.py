@@ -46,10 +46,7 @@ MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
 
 
 class Cast:
-    """The answers of n panels: their scores, and the counts of their votes.
-
-    If not ``exact``, values are off by rounding; decisions never are.
-    """
+    """The scores and vote counts of n panels; if not ``exact``, values are off by rounding."""
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
         self.columns = columns
@@ -230,8 +227,7 @@ class Panels:
         """Compare values with the threshold; a panel without votes stays undecided.
 
         A cautious rule is inconclusive if a missing score could fall under the threshold, or if a
-        juror without a score votes to fail. Inexact values that are too near to the threshold are
-        computed ``again`` by their strategy.
+        juror without a score votes to fail. Inexact values near it are computed ``again``.
         """
         threshold = self.columns.threshold
         apart = value - (threshold - SLACK)
@@ -372,8 +368,7 @@ class Answers:
 
         Labels that the panel declares decide under every rule that can count them. Else majorities
         and unanimity count labels if no juror gave a score or a vote, or if the report states a
-        consensus label that its ballots could have given. A panel that states how it counts labels
-        gives its fallback if no juror answered.
+        consensus that its ballots could have given. Without any answer, declared rules fall back.
         """
         fact = self.sheet.facts[self.sheet.place[0]]
         rules = fact.rules
@@ -428,8 +423,7 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
     """Return for which verdicts missing answers could change the outcome, ``[n]``.
 
     Also return how many jurors are silent (failed, abstained, not understood, or without the
-    vote that the rule reads), and how many were not asked. False if only the producer knows the
-    rule.
+    vote that the rule reads) and not asked. False if only the producer knows the rule.
     """
     _, withheld, missing, unasked = found.panels.cast.silent
     silent = missing.astype(np.int64)

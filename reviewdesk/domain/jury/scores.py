@@ -33,10 +33,7 @@ def bands(values: Floats) -> Ints:
 
 
 def band(value: float | None) -> Band | None:
-    """Return the band of a raw agreement: high from 0.8, medium from 0.667, else low.
-
-    Return ``None`` for ``None``; raise UsageError if the value is not finite.
-    """
+    """Return the band of a raw agreement, if any: high from 0.8, medium from 0.667, else low."""
     number = math.nan if value is None else values.finite("agreement", value)
     return BAND_OF[bands(np.array([number]))[0]]
 
@@ -173,7 +170,7 @@ VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
 
 
 class Scores:
-    """The scores of n panels, ``[s, n]``; figures are ``[n]``, NaN for a panel without scores.
+    """The scores of n panels, ``[s, n]``; figures ``[n]`` are NaN for a panel without scores.
 
     If ``exact``, a sum is rounded once, as ``math.fsum`` rounds it; else after each term.
     """
@@ -309,8 +306,7 @@ def weighted_average(
 ) -> float | None:
     """Return ``Σ s·w / Σ w`` over the jurors that gave a score; a missing weight is 1.0.
 
-    ``None`` without a score; raise UsageError unless the weights are finite and above 0. Source:
-    the multi-judge decision record.
+    ``None`` without a score; UsageError unless weights are above 0. Source: the decision record.
     """
     for score, weight in zip(scores, weights, strict=True):
         if score is not None and weight is not None:

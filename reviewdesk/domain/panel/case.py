@@ -60,10 +60,7 @@ def reference_text(case: Case) -> str | None:
 
 
 def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
-    """Return the case that a canonical verdict judged, so that jurors can be asked about it again.
-
-    ``generator`` fills in the model and the vendor that the verdict does not state.
-    """
+    """Return the case that a verdict judged; ``generator`` is used where it states none."""
     said = body.get("generator") or {}
     known = generator or Generator()
     reference = body.get("reference")
@@ -92,11 +89,7 @@ _OUTSIDE_KEYS = (
 
 
 def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each part of a canonical verdict that comes from outside.
-
-    Any of these texts may address the jurors. The rubric and the reference are left out, because
-    they come from the person who asks the panel.
-    """
+    """Yield the name and text of each part from outside, which may address the jurors."""
     for name, key in _OUTSIDE_KEYS:
         text = body.get(key)
         if isinstance(text, str):
@@ -133,10 +126,7 @@ def case_key(case: Case) -> str:
 
 
 class CheckResult(Struct, frozen=True):
-    """The result of one check on a response; ``reason`` says in one line why it did not pass.
-
-    ``passed`` is ``None`` if the check gave no answer, which does not count against the response.
-    """
+    """One check's result, ``None`` if it gave no answer; ``reason`` says why it did not pass."""
 
     name: str
     passed: bool | None

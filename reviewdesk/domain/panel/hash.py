@@ -51,10 +51,7 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
 
 
 def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
-    """Recompute the panel hash from a verdict's report, without values that a person filled in.
-
-    The keys ``without`` are left out as if they were not set.
-    """
+    """Recompute a verdict's panel hash, ``without`` some keys and what a person filled in."""
     fraction = verdict.trim.fraction
     rule = {
         **asdict(verdict.policy),

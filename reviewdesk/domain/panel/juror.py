@@ -112,10 +112,7 @@ OTHER_NAMES: Mapping[str, str] = {"google": "gemini"}
 
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:
-    """Return the variable that holds the key: the one that a juror names, else the vendor's.
-
-    Return ``None`` for a self-hosted server if the juror names no variable.
-    """
+    """Return the variable of the key: the juror's, else the vendor's; ``None`` for own servers."""
     return named or VENDORS[vendor].key_env
 
 

@@ -48,17 +48,13 @@ def parts(labels: LabelRules | None = None) -> tuple[ReplyKey, ...]:
         return (_REASON, _PASS, _SCORE, _CONFIDENCE, _NONCE)
     words = tuple(labels.labels)
     asked = " or ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    asked = asked or '"a label of the rubric"'
-    asked = f"{asked}, or null if you cannot decide"
+    asked = (asked or '"a label of the rubric"') + ", or null if you cannot decide"
     label = ReplyKey("label", ("string", "null"), asked, words)
     return (_REASON, label, *(() if words else (_SCORE,)), _CONFIDENCE, _NONCE)
 
 
 def schema(labels: LabelRules | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of a reply, for endpoints that make a model follow one.
-
-    Bounds are left out, because some endpoints refuse them; the reader checks them.
-    """
+    """Return the JSON Schema of a reply, without the bounds that some endpoints refuse."""
     keys = parts(labels)
     return {
         "type": "object",
@@ -73,22 +69,17 @@ def shape(nonce: str, labels: LabelRules | None = None) -> str:
     return "{" + ", ".join([*fields, last.replace("{nonce}", nonce)]) + "}"
 
 
-_KINDS = {"string": str, "boolean": bool, "null": type(None), "number": int | float}
+_KINDS = {"string": {str}, "boolean": {bool}, "null": {type(None)}, "number": {int, float}}
 
 
 def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | None:
-    """Return how a decoded reply breaks the schema, or ``None`` if it follows the schema.
-
-    A missing key is not a breach, because a vote without a reason and a score without a vote are
-    both answers. The parser rejects a reply that holds neither.
-    """
+    """Return how a decoded reply breaks the schema, or ``None``; a missing key is not a breach."""
     keys = {part.key: part for part in parts(labels)}
     for key, value in reply.items():
         if key not in keys:
             return "has a key that was not asked for"
         types = keys[key].types
-        vote = isinstance(value, bool) and "boolean" not in types
-        if vote or not any(isinstance(value, _KINDS[name]) for name in types):
+        if not any(type(value) in _KINDS[name] for name in types):
             return f"has no {' or '.join(types)} under {key}"
     return None
 
@@ -138,8 +129,7 @@ Answer with exactly one JSON object and nothing else:
 class Prompt(Struct, frozen=True):
     """The two turns of a call, and the nonce that the reply must repeat.
 
-    ``common`` is the length of the beginning of ``user`` that all calls of a run share if they
-    share a rubric.
+    All calls of a run with one rubric share the first ``common`` characters of ``user``.
     """
 
     system: str
@@ -162,10 +152,7 @@ def contract_of(stated: str, system: str | None, template: str | None) -> int | 
 
 
 def fresh_nonce(slots: Mapping[str, str], draw: Callable[[], str]) -> str:
-    """Return a nonce that no text of the case contains; ``draw`` returns random hexadecimal digits.
-
-    Digits are added until no text contains the nonce, so that no text can close its own fence.
-    """
+    """Return a nonce of drawn digits that no text of the case contains, to close its own fence."""
     nonce = draw()
     while any(nonce in text for text in slots.values()):
         nonce += draw()
@@ -245,8 +232,5 @@ _NAMED_SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def slots_in(template: str) -> tuple[str, ...]:
-    """Return the slots of a template whose names are identifiers, each once, in order.
-
-    Other braces are just as likely to be an example of JSON.
-    """
+    """Return a template's slots that are identifiers, each once; other braces are likely JSON."""
     return tuple(dict.fromkeys(_NAMED_SLOT.findall(template)))

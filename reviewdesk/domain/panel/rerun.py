@@ -32,11 +32,7 @@ class RerunRequest(Struct, frozen=True):
 
 
 class Rerun(Struct, frozen=True):
-    """One re-run of a verdict; the first verdict is kept too.
-
-    ``correct`` says whether its decision agrees with the current label; it is ``None`` unless both
-    are pass or fail.
-    """
+    """One re-run; ``correct`` if it agrees with the label, ``None`` if either is undecided."""
 
     at: str | None
     reviewer: str | None
@@ -141,10 +137,7 @@ class FlipRate(Struct, frozen=True):
 
 
 def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRate, ...]:
-    """Return each juror's flip rate over all re-runs, each compared with its first verdict.
-
-    A juror counts only where it was asked again and voted both times.
-    """
+    """Return each juror's flip rate over all re-runs in which it was asked and voted both times."""
     found = [
         change
         for verdict, reruns in pairs
@@ -171,10 +164,7 @@ def rerun_facts(
 
 
 class OpenRerun(Struct, frozen=True):
-    """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
-
-    For several verdicts, only the ``progress`` is kept, not the ballots.
-    """
+    """A running re-run and the ballots so far; of several verdicts, only the ``progress``."""
 
     keys: frozenset[int]
     verdict: str
@@ -222,10 +212,7 @@ class RerunResult(Struct, frozen=True):
 
 
 class RerunExtent(Struct, frozen=True):
-    """The jurors and the number of verdicts of a re-run; ``shown`` is the filter that chose these.
-
-    If the re-run was cut off, ``left`` verdicts have been waiting since ``at``.
-    """
+    """The jurors and verdicts of a re-run by the filter ``shown``; ``left`` wait since ``at``."""
 
     scope: RerunScope
     juror: str | None

@@ -118,10 +118,7 @@ def majority(choices: Sequence[Choice]) -> Choice:
 
 
 def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool = False) -> Choice:
-    """Return the choice in an answer: its vote, stated or from the threshold, else its label.
-
-    With ``labels`` it is always the label, because two labels may have the same vote.
-    """
+    """Return an answer's vote, stated or by the threshold, else or with ``labels`` its label."""
     status, _, vote = answer({**ballot}, threshold)
     if status is not Status.OK:
         return None
@@ -157,7 +154,6 @@ def _groups(ballot: CanonicalBallot) -> dict[tuple[int, bool], list[Free]]:
 def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
     """Return how many pairs of answers to the same question differ, and the number of such pairs.
 
-    The ratio is the juror's flip rate: how often two answers to the same question differ.
     Answers in different rounds or orders are not answers to the same question.
     """
     pairs: list[tuple[Choice, Choice]] = []

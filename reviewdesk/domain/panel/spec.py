@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain import values
 from reviewdesk.domain.assessment.result import Assessment
@@ -187,7 +187,6 @@ class PanelSpec:
         rule = self.rule
         strategy = self.strategy_for(case.tags)
         reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
-        writer = case.generator
         # The format has no keys for these; without them the report would read back as another rule.
         beyond = without_nulls(
             {"supermajority": own_share(rule.supermajority), "context": dict(case.context) or None}
@@ -209,7 +208,7 @@ class PanelSpec:
             "alternative": case.alternative,
             "reference": reference,
             "rubric": case.rubric,
-            "generator": without_nulls({"model": writer.model, "vendor": writer.vendor}) or None,
+            "generator": without_nulls(asdict(case.generator)) or None,
             "threshold": rule.threshold,
             "quorum": rule.quorum,
             "strategy": None if strategy is None else strategy.value,
@@ -269,26 +268,21 @@ class PanelSpec:
             return routed
         if rule.aggregate is not None:
             return Strategy.EXTERNAL
-        if rule.strategy is not None:
-            return Strategy(rule.strategy)
-        if rule.regime is not None:
-            return None
+        if rule.strategy is not None or rule.regime is not None:
+            return None if rule.strategy is None else Strategy(rule.strategy)
         return Strategy.MAJORITY if rule.labels else Strategy.WEIGHTED_AVERAGE
 
     def wants_labels(self, tags: Iterable[str]) -> bool:
         """Return whether jurors answer a case with these tags by a label instead of a vote."""
-        if self.counts_itself(tags):
-            return True
         strategy = self.strategy_for(tags)
+        if self.counts_itself(tags) or strategy is None:
+            return strategy is not None or bool(self.rule.labels)
         if self.rule.labels:
-            return strategy is None or counts_labels(strategy)
-        return strategy is not None and STRATEGIES[strategy].reads is Reads.LABELS
+            return counts_labels(strategy)
+        return STRATEGIES[strategy].reads is Reads.LABELS
 
     def counting_for(self, tags: Iterable[str]) -> LabelRules:
-        """Return how labels of a case with these tags are counted.
-
-        If the strategy of a route reads no labels, the declared labels are left out.
-        """
+        """Return how a case's labels are counted; none are declared if its route reads none."""
         tags = list(tags)
         rules = self.rule.counting
         if not self.counts_itself(tags):
@@ -320,7 +314,7 @@ class PanelSpec:
     def once(self) -> "PanelSpec":
         jurors = tuple(dataclasses.replace(one, samples=1, order=None) for one in self.jurors)
         rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False)
-        return PanelSpec(self.name, jurors, rule, self.rubric)
+        return dataclasses.replace(self, jurors=jurors, rule=rule)
 
     def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
         """Return the rule of one case as the panel hash reads it."""
@@ -344,14 +338,11 @@ class PanelSpec:
         )
 
     def asking(self, tags: Iterable[str] | None = None) -> dict[str, Any]:
-        """The settings for asking that are not the default, as panel hash and reports state them.
-
-        The labels are left out for a case with tags whose route asks for no labels.
-        """
+        """The settings for asking that are set, as hashes and reports state them."""
         rule = self.rule
         stated = {"stop_when_decided": rule.stop_when_decided or None, "swap": rule.swap or None}
-        labelled = self.wants_labels(tags) if tags is not None else bool(self.rule.labels)
-        return without_nulls(stated) | (self.rule.counting.facts if labelled else {})
+        labelled = self.rule.labels if tags is None else self.wants_labels(tags)
+        return without_nulls(stated) | (rule.counting.facts if labelled else {})
 
     def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
         seats = [seat_body(juror) for juror in self.jurors]
@@ -364,12 +355,9 @@ def _as_ballot(one: Cast) -> Ballot:
     if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
         raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
     # A caller's mapping is read like a report's ballot; its error may be a plain text.
-    said = {**one}
     error = one.get("error")
-    if error:
-        message = error.get("message") if isinstance(error, Mapping) else error
-        said["error"] = {"message": str(message)}
-    return read_ballot(0, said, Policy())
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return read_ballot(0, {**one, "error": {"message": str(message)} if error else None}, Policy())
 
 
 _HINT = "Name a panel file with --panel."
@@ -394,11 +382,8 @@ def panel_of(
     bodies = verdict.body["jurors"]
     panel = (header.get("meta") or {}).get("panel")
     listed = panel.get("jurors") if isinstance(panel, Mapping) else None
-    settings = {
-        one["id"]: one
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, Mapping) and isinstance(one.get("id"), str)
-    }
+    known = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    settings = {one["id"]: one for one in known if isinstance(one.get("id"), str)}
     jurors = tuple(
         _juror(cast, body, settings.get(cast.id, {}), vendors)
         for cast, body in zip(verdict.ballots, bodies, strict=True)
@@ -431,7 +416,7 @@ def _juror(
         vendor=vendor,
         weight=cast.weight,
         temperature=body.get("temperature"),
-        max_tokens=_whole(settings.get("max_tokens")) or 0,
+        max_tokens=_whole(settings.get("max_tokens")),
         timeout=float(_whole(settings.get("timeout")) or DEFAULT_TIMEOUT),
         system_prompt=_text(settings.get("system_prompt")),
         prompt=_text(settings.get("prompt")),
@@ -446,9 +431,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _whole(value: object) -> int | None:
-    fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 1_000_000
-    return value if fits and isinstance(value, int) else None
+def _whole(value: object) -> int:
+    return value if type(value) is int and 0 < value <= 1_000_000 else 0
 
 
 class RerunSeats(Struct, frozen=True):
@@ -487,30 +471,19 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
         raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
     known = {juror.name: juror for juror in panel.jurors}
     ids = [cast.id for cast in verdict.ballots]
+    lacks = ((f"{verdict.id}: there is", ids), (f"the panel {panel.name} has", known))
     for name in wanted:
-        if name not in ids:
-            raise UsageError(
-                f"{verdict.id}: there is no juror {name!r}", f"It has {', '.join(ids)}."
-            )
-        if name not in known:
-            raise UsageError(
-                f"the panel {panel.name} has no juror {name!r}", f"It has {', '.join(known)}."
-            )
-    bodies = verdict.body["jurors"]
+        for whose, names in lacks:
+            if name not in names:
+                raise UsageError(f"{whose} no juror {name!r}", f"It has {', '.join(names)}.")
     asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
-    kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
-    return RerunSeats(
-        PanelSpec(panel.name, panel.jurors, rule_of(verdict, panel.rule), panel.rubric).once,
-        asked,
-        kept,
-    )
+    kept = {seat: body for seat, body in enumerate(verdict.body["jurors"]) if seat not in asked}
+    rule = rule_of(verdict, panel.rule)
+    return RerunSeats(dataclasses.replace(panel, rule=rule), asked, kept)
 
 
 def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
-    """Return the oldest earlier version of the contract that these jurors answered under.
-
-    Return ``None`` if all answered under the present version, or if the report does not say.
-    """
+    """Return the oldest earlier version of the contract that these jurors had, if any."""
     stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body["jurors"]}
-    found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
-    return min((one for one in found if one is not None and one != VERSION), default=None)
+    found = [juror.contract_of(stated.get(juror.name) or "") or VERSION for juror in asked]
+    return min((one for one in found if one < VERSION), default=None)

@@ -65,10 +65,9 @@ class ConsentPlan(Struct, frozen=True):
     def check_ceiling(self, usd: float | None) -> None:
         """Raise UsageError for a ceiling on calls of which one has no price."""
         if usd is not None and self.unpriced:
+            problem = f"a ceiling needs prices, and {', '.join(self.unpriced)} has none"
             hint = "Give each juror price: {input, output} in US dollars per million tokens."
-            raise UsageError(
-                f"a ceiling needs prices, and {', '.join(self.unpriced)} has none", hint
-            )
+            raise UsageError(problem, hint)
 
 
 STOPPED = "juror_stopped"
@@ -123,10 +122,9 @@ class Turnouts(Struct):
             one.flips = one.flips[0] + differing, one.flips[1] + pairs
             if status.failed:
                 kind = kind_of_loss(ballot)
-                error = ballot.get("error")
                 one.why[kind] += 1
                 self.why[kind] += 1
-                message = error["message"] if error else ""
+                message = (ballot.get("error") or {}).get("message", "")
                 self.messages.setdefault(kind, message)
                 if kind in (STOPPED, RATE_LIMITED):
                     one.stopped = message
@@ -168,10 +166,9 @@ class ModelPause(Struct, frozen=True):
 
 
 class LiveProgress(Struct):
-    """The progress of a live run: ``reused`` answers were on disk, ``calls`` were made.
+    """The progress of a live run: ``reused`` answers were on disk, ``calls`` of ``planned`` made.
 
-    ``done`` of ``cases`` are complete, and ``planned`` calls were agreed to. ``failed`` is the
-    number of calls without an answer.
+    ``done`` of ``cases`` are complete; ``failed`` calls gave no answer.
     """
 
     done: int = 0
@@ -208,9 +205,9 @@ class LiveProgress(Struct):
         """
         rest = max(0, self.planned - self.calls - self.spared)
         working = self.seconds - self.idle
-        each = working / self.calls if self.calls and working > 0 else None
-        times = [rest * each] if each is not None else []
-        times += [pause.left + waiting * (each or 0.0) for pause, waiting in self.pauses]
+        each = working / self.calls if self.calls and working > 0 else 0.0
+        times = [rest * each] if each else []
+        times += [pause.left + waiting * each for pause, waiting in self.pauses]
         return max(times, default=None)
 
 

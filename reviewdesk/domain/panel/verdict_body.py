@@ -100,10 +100,7 @@ def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) ->
 def passes(
     panel: PanelSpec, given: Sequence[tuple[Case, Sequence[CanonicalBallot]]]
 ) -> list[bool | None]:
-    """Return whether a panel passes each case by its ballots; ``None`` if it does not decide.
-
-    The decisions are those of ``verdict_body``, and are made together.
-    """
+    """Return whether ``verdict_body`` would pass each case; ``None`` if it does not decide."""
     from reviewdesk.domain.jury.verdicts import verdicts_of
 
     bodies = [panel.body(case.under(panel.rubric), held) for case, held in given]

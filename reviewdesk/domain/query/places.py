@@ -57,8 +57,7 @@ def members(
 ) -> bytearray:
     """Return a byte for each verdict of a run: 1 for those that represent a queue's contents.
 
-    The first key of the run is ``first``. ``contents`` has a number for each verdict; without it
-    all differ.
+    ``first`` is the run's first key; ``contents`` numbers each verdict's, if two can share one.
     """
     found = bytearray(size)
     if len(keys) <= _FEW:
