@@ -302,8 +302,8 @@ def select(
         for bucket, rows in archive.content_rows(part, contents, sides, seed):
             scratch.put_rows(bucket, rows)
         counts[part] = len(ids)
-    drawn = archive.DrawnSizes(map(scratch.rows, buckets))
-    audited = audit_shares(drawn.sizes, share)
+    sizes, decided = archive.drawn_sizes(map(scratch.rows, buckets))
+    audited = audit_shares(sizes, share)
     chosen: dict[int, dict[int, int]] = {part: {} for part in names}
     for part, place, h in archive.kept_verdicts(map(scratch.rows, buckets), audited):
         chosen[part][place] = h
@@ -311,9 +311,9 @@ def select(
         {part: bits(set(found), counts[part]) for part, found in chosen.items()},
         {part: bits(places, max(places) + 1) for part, places in renamed.items()},
         {part: bytes(found[at] for at in sorted(found)) for part, found in chosen.items()},
-        drawn.sizes,
+        sizes,
         audited,
-        drawn.decided,
+        decided,
     )
 
 

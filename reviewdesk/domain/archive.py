@@ -69,26 +69,22 @@ class _Bucket:
         high = rows["key"][:, 0]
         self.rows = rows = rows[np.lexsort((rows["place"], rows["part"], rest, low, high))]
         changed = (rows["key"][1:] != rows["key"][:-1]).any(axis=1)
-        self.leads = np.flatnonzero(np.concatenate([np.ones(min(len(rows), 1), np.bool_), changed]))
-        self.strata = rows["side"][self.leads]
+        leads = np.concatenate([np.ones(min(len(rows), 1), np.bool_), changed])
+        self.strata = rows["side"][leads]
         """The stratum of each content."""
-        self.content = np.zeros(len(rows), np.int64)
-        self.content[self.leads[1:]] = 1
-        self.content = np.cumsum(self.content)
+        self.content = np.cumsum(leads) - 1
 
 
-class DrawnSizes:
-    """The number of contents in each stratum, and of its verdicts that pass and that fail."""
-
-    def __init__(self, buckets: Iterable[bytes]) -> None:
-        sizes = np.zeros(len(STRATA), np.int64)
-        decided = np.zeros((len(STRATA), 3), np.int64)
-        for data in buckets:
-            found = _Bucket(data)
-            sizes += np.bincount(found.strata, minlength=len(STRATA))
-            np.add.at(decided, (found.strata[found.content], found.rows["side"] % FIRST_REST), 1)
-        self.sizes = {h: int(n) for h, n in enumerate(sizes) if n}
-        self.decided = {h: (int(decided[h, 0]), int(decided[h, 1])) for h in self.sizes}
+def drawn_sizes(buckets: Iterable[bytes]) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
+    """Count the contents in each stratum, and its verdicts that pass and that fail."""
+    sizes = np.zeros(len(STRATA), np.int64)
+    decided = np.zeros((len(STRATA), 3), np.int64)
+    for data in buckets:
+        found = _Bucket(data)
+        sizes += np.bincount(found.strata, minlength=len(STRATA))
+        np.add.at(decided, (found.strata[found.content], found.rows["side"] % FIRST_REST), 1)
+    known = {h: int(n) for h, n in enumerate(sizes) if n}
+    return known, {h: (int(decided[h, 0]), int(decided[h, 1])) for h in known}
 
 
 def kept_verdicts(

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations, groupby, product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -25,7 +25,7 @@ from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
 from reviewdesk.domain.jury.rules import exact_share
-from reviewdesk.domain.jury.scores import VALUES, Outliers
+from reviewdesk.domain.jury.scores import OUTLIERS
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.sampling import LabelledRow, RunFigures
@@ -35,8 +35,6 @@ from reviewdesk.domain.run.packing import DECISION_OF, ROUNDINGS, STRATEGIES, se
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.stats.correction import Counters
 from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Strategy, Verdict
-
-T = TypeVar("T")
 
 RULES = (
     Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_AVERAGE,
@@ -76,8 +74,8 @@ class Variant(Struct, frozen=True):
     dropped: str | None = None
     supermajority: float | str | None = None
     """The share of committed jurors that a supermajority needs; only that strategy reads it."""
-    outliers: Outliers | None = None
-    """A rule on outliers, whose mean replaces the strategy; only for a single panel."""
+    outliers: str | None = None
+    """A rule in ``OUTLIERS``, whose mean replaces the strategy; only for a single panel."""
 
     @property
     def group(self) -> Group:
@@ -99,7 +97,7 @@ class Variant(Struct, frozen=True):
         fraction = None if self.fraction is None else f"{100 * self.fraction:.6g}%"
         bars = [written(bar) for bar in (self.quorum, self.supermajority) if bar is not None]
         words = [self.strategy, self.outliers, fraction, self.rounding, *bars]
-        parts = [" ".join(word for word in words if word is not None)]
+        parts = [" ".join(filter(None, words))]
         parts += [] if self.threshold is None else [f"threshold {self.threshold:g}"]
         parts += [] if self.dropped is None else [f"without {self.dropped}"]
         return ", ".join(filter(None, parts)) or Group.STANDING.value
@@ -123,9 +121,9 @@ class PolicyCounts(Struct, frozen=True):
     def merge(self, other: "PolicyCounts") -> "PolicyCounts":
         """Return the counts over the verdicts of both."""
         names = ("verdicts", "flipped", "decided", "undecided", "passes")
-        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
-        valued = self.valued and other.valued
-        return replace(self, **sums, valued=valued, own=self.own and other.own)
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        marks = {name: getattr(self, name) and getattr(other, name) for name in ("valued", "own")}
+        return replace(self, **sums, **marks)
 
     @property
     def inconclusive(self) -> int:
@@ -181,13 +179,12 @@ def settings(names: Iterable[str]) -> tuple[Variant, ...]:
 
 def most_seated(seats: Mapping[str, int]) -> tuple[str, ...]:
     """Return the jurors with the most seats, at most ``MOST_LEFT_OUT``, in the order given."""
-    names = list(seats)
-    most = sorted(names, key=lambda name: -seats[name])[:MOST_LEFT_OUT]
-    return tuple(name for name in names if name in most)
+    most = sorted(seats, key=lambda name: -seats[name])[:MOST_LEFT_OUT]
+    return tuple(name for name in seats if name in most)
 
 
 def outliers() -> tuple[Variant, ...]:
-    return tuple(Variant(outliers=one) for one in Outliers)
+    return tuple(Variant(outliers=one) for one in OUTLIERS)
 
 
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
@@ -205,28 +202,26 @@ def combined(
     shares: Sequence[float | str] = (),
 ) -> tuple[Variant, ...]:
     """Return each combination of settings; a trim, quorum or share alone names its strategy."""
-    cuts = product(_or_none(fractions), _or_none(roundings))
-    own = {
+    cuts = product(fractions or (None,), roundings or (None,))
+    own: dict[Strategy | None, list[Variant]] = {
         Strategy.TRIMMED_MEAN: [Variant(Strategy.TRIMMED_MEAN, *cut) for cut in cuts],
-        Strategy.QUORUM: [Variant(Strategy.QUORUM, quorum=one) for one in _or_none(quorums_)],
+        Strategy.QUORUM: [Variant(Strategy.QUORUM, quorum=one) for one in quorums_ or (None,)],
         Strategy.SUPERMAJORITY: [
-            Variant(Strategy.SUPERMAJORITY, supermajority=one) for one in _or_none(shares)
+            Variant(Strategy.SUPERMAJORITY, supermajority=one) for one in shares or (None,)
         ],
     }
     given = ([*fractions, *roundings], quorums_, shares)
     selected = [strategy for strategy, some in zip(own, given, strict=True) if some]
     ruled = [
-        variant for one in strategies or selected for variant in own.get(one, [Variant(one)])
-    ] or [Variant()]
+        variant
+        for one in strategies or selected or (None,)
+        for variant in own.get(one, [Variant(one)])
+    ]
     found = (
         replace(one, threshold=threshold, dropped=name)
-        for one, threshold, name in product(ruled, _or_none(thresholds_), _or_none(dropped))
+        for one, threshold, name in product(ruled, thresholds_ or (None,), dropped or (None,))
     )
     return tuple(dict.fromkeys(found))
-
-
-def _or_none(given: Sequence[T]) -> Sequence[T | None]:
-    return given or (None,)
 
 
 def ruled(columns: Columns, variant: Variant) -> Columns:
@@ -261,7 +256,7 @@ def changed(panels: Panels, variant: Variant) -> Panels:
     if columns is panels.columns:
         return panels
     made = Panels(columns, exact=panels.cast.exact)
-    if variant.dropped is None:
+    if columns.scores is panels.columns.scores:
         made.cast.scores = panels.scores
     return made
 
@@ -406,7 +401,7 @@ def is_own(columns: Columns, variant: Variant) -> bool:
         wanted = exact_share(variant.supermajority)
         equal = [exact_share(share) == wanted for share in columns.shares]
         same.append(np.array(equal)[columns.share])
-    return all(bool(one.all()) for one in same)
+    return all(one.all() for one in same)
 
 
 def busiest(columns: Columns) -> tuple[str, ...]:
@@ -443,7 +438,7 @@ def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list
     value = found.value
     decision = found.decision
     if variant.outliers is not None:
-        rule = VALUES[variant.outliers]
+        rule = OUTLIERS[variant.outliers]
         given = [row[~np.isnan(row)].tolist() for row in found.columns.scores.T]
         value = np.array([rule(scores) if scores else np.nan for scores in given])
         decision = found.compared(value, cautious=False)
@@ -502,8 +497,8 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
         values, decisions = _results(Panels(tries, exact=True), variant)
         known = [value for value in values if value is not None]
         change = None
-        if base.value is not None and known:
-            change = max(base.value - min(known), max(known) - base.value, 0.0)
+        if base.value is not None:
+            change = max((abs(base.value - value) for value in known), default=None)
         others = sorted(set(decisions) - {base.decision}, key=str)
         ends = min(known, default=None), max(known, default=None)
         found.append(Attack(size, *ends, change, tuple(others)))

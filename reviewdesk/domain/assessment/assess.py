@@ -124,7 +124,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
             verdict.ballots, verdict.generator, low=bool(found.defined_low[0]), shared=shared
         ),
         pivotal=tuple(np.flatnonzero(found.pivotal[:, 0]).tolist()),
-        degraded=_degraded_reasons(verdict, rule.used),
+        degraded=tuple(_degraded(verdict, rule.used)[0]),
         absent=absent,
         escalation=tuple(text for text, holds in escalation.items() if holds),
         breaches=tuple(AuditedVerdict(lambda: verdict, found, 0).mismatches()),
@@ -185,19 +185,24 @@ def spread_in(found: Verdicts) -> Spread:
     return spread_of(only(found.agreement), int(found.said.sum()) or by_votes)
 
 
-def _degraded_reasons(verdict: Verdict, used: Strategy | None) -> tuple[str, ...]:
+def _degraded(verdict: Verdict, used: Strategy | None) -> tuple[list[str], str]:
+    """Return why the panel is degraded, also with what to re-run: missing jurors or the panel."""
     waiting = sum(ballot.unscaled for ballot in verdict.ballots)
     answers = sum(ballot.usable for ballot in verdict.ballots) + waiting
     unasked = sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
     asked = len(verdict.ballots) - unasked
+    few = used is Strategy.TRIMMED_MEAN and answers < FEW
     reasons = [f"{answers} of {asked} jurors answered"] if answers < asked else []
     if waiting:
         reasons.append(unscaled(waiting))
-    if used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
+    if few and not unasked:
         reasons.append(f"the trim rule needs five answers, this panel gave {answers}")
     if verdict.trim.degraded and not reasons:
         reasons.append("the report says that jurors are missing")
-    return tuple(reasons)
+    advice = ["re-run the missing jurors"] if verdict.missing else []
+    if few or not (advice or waiting):
+        advice.append("re-run the panel")
+    return reasons, ": ".join(filter(None, ("; ".join(reasons), " or ".join(advice))))
 
 
 def unscaled(count: int) -> str:
@@ -275,7 +280,7 @@ def _notes(
             f"{', '.join(rules)}: {decision}" for decision, rules in sides.items()
         ),
         Flag.MISMATCH: "; ".join(found.mismatches),
-        Flag.DEGRADED: _degraded(found),
+        Flag.DEGRADED: _degraded(verdict, found.rule.used)[1],
         Flag.PIVOTAL: f"the decision turns if any one of {turning} turns"
         if len(found.pivotal) > 1
         else f"the vote of {turning} decides",
@@ -294,7 +299,7 @@ def _notes(
 
 
 def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
-    answered = sum(seat.ballot.usable for seat in found.seats)
+    answered = any(one.usable for one in verdict.ballots)
     if found.decision is Decision.ERROR:
         if not answered:
             return "no juror answered"
@@ -304,12 +309,11 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
         return found.absent or "the panel came to no decision"
     if found.no_votes:
         counts = Counter(
-            "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
-            for seat in found.seats
+            "withheld the vote" if one.usable else one.status.words for one in verdict.ballots
         )
         return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
     if not answered:
-        waiting = sum(seat.ballot.unscaled for seat in found.seats)
+        waiting = sum(one.unscaled for one in verdict.ballots)
         return unscaled(waiting) if waiting else "no juror answered"
     stated = verdict.text("label")
     meant = (verdict.policy.counting or LabelRules()).decision(stated)
@@ -318,15 +322,3 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
-
-
-def _degraded(found: Assessment) -> str:
-    """Return why the panel is degraded, and what to re-run: the missing jurors or the panel."""
-    waiting = sum(seat.ballot.unscaled for seat in found.seats)
-    answered = sum(seat.ballot.usable for seat in found.seats)
-    few = found.rule.used is Strategy.TRIMMED_MEAN and answered + waiting < FEW
-    lacking = any(seat.ballot.status.missing for seat in found.seats)
-    advice = ["re-run the missing jurors"] if lacking else []
-    if few or not (advice or waiting):
-        advice.append("re-run the panel")
-    return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))

@@ -65,13 +65,11 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
     ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN if missing. Without
     ten usual offsets that vary, a juror has no alarm; without such a juror, ``None`` is the limit.
     """
-    if not usual.shape[1] or not len(later):
-        return None, [None] * usual.shape[1]
     usual = usual[-SIMULATED:]
     earlier = max(len(later) - SIMULATED, 0)
     later = later[earlier:]
+    h = simulated_limit(usual, later) if later.size else None
     z = standardised(usual, later)
-    h = simulated_limit(usual, later)
     if h is None or np.isnan(z).all():
         return None, [None] * usual.shape[1]
     return h, [None if row < 0 else earlier + row for row in cusum(z, h=h)[1].tolist()]
@@ -128,12 +126,10 @@ def welch(one: Moments, two: Moments) -> tuple[float, float, float, float, float
     Return the 95% ends of ``m2 - m1``, t, its degrees of freedom, and its two-sided p; ``None``
     under two values on either side, and if neither side varies. Source: Welch 1947.
     """
-    sd1 = one.sd
-    sd2 = two.sd
-    if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
+    if one.sd is None or two.sd is None or max(one.sd, two.sd) <= SLACK:
         return None
-    part1 = sd1**2 / one.n
-    part2 = sd2**2 / two.n
+    part1 = one.sd**2 / one.n
+    part2 = two.sd**2 / two.n
     df = (part1 + part2) ** 2 / (part1**2 / (one.n - 1) + part2**2 / (two.n - 1))
     error = math.sqrt(part1 + part2)
     change = two.mean - one.mean
@@ -173,12 +169,12 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     bad = np.zeros_like(sat)
     for key, seat in unparsed:
         bad[seat, np.searchsorted(found.key, key)] = True
-    first = np.full(len(found.names), np.iinfo(np.int64).max)
+    first = np.full(len(found.names), len(sat))
     np.minimum.at(first, found.juror[sat], np.nonzero(sat)[0])
     marks = (sat, found.failed, bad, found.votes >= 0, found.votes == 1, found.not_asked)
     counts = [np.bincount(found.juror[sat & mark], minlength=len(first)) for mark in marks]
-    rows = zip(found.names, first, *counts, strict=True)
-    return {name: Seats(*map(int, figures)) for name, *figures in rows}
+    rows = zip(found.names, np.array([first, *counts]).T.tolist(), strict=True)
+    return {name: Seats(*figures) for name, figures in rows}
 
 
 class Past(Struct, frozen=True):
@@ -193,15 +189,14 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
     made: dict[str, tuple[int, Moments]] = {}
     rows = np.empty((0, len(jurors)))
     for run in found:
-        if set(run.names) != set(jurors):
-            continue
-        here = offsets(run)
-        for name in here.names:
-            if len(mine := here.of(name)):
-                runs, moments = made.get(name, (0, Moments()))
-                made[name] = runs + 1, moments.merge(Moments.of(mine))
-        rows = np.concatenate([rows, here.rows[:, [run.names.index(name) for name in jurors]]])
-        rows = rows[-SIMULATED:]
+        if set(run.names) == set(jurors):
+            here = offsets(run)
+            for name in here.names:
+                if len(mine := here.of(name)):
+                    runs, moments = made.get(name, (0, Moments()))
+                    made[name] = runs + 1, moments.merge(Moments.of(mine))
+            mine = here.rows[:, [run.names.index(name) for name in jurors]]
+            rows = np.concatenate([rows, mine])[-SIMULATED:]
     return Past(made, rows)
 
 
@@ -220,21 +215,17 @@ def drifts(now: Offsets, past: Past = NO_PAST) -> dict[str, Offset]:
     for name, mine in values.items():
         window = Windows.EARLIER
         runs, former = past.jurors.get(name, (0, Moments()))
-        after = Moments.of(mine)
         if former.n < 2:
             window = Windows.HALVES
             runs = 0
-            half = len(mine) // 2
-            former = Moments.of(mine[:half])
-            after = Moments.of(mine[half:])
-        change = after.mean - former.mean
+            former = Moments.of(mine[: len(mine) // 2])
+        after = Moments.of(mine[0 if runs else len(mine) // 2 :])
         tested = welch(former, after) or (None,) * 5
-        found = Drift(window, runs, former.n, after.n, change, *tested)
+        found = Drift(window, runs, former.n, after.n, after.mean - former.mean, *tested)
         made[name] = found if former.n else None
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
     half = 0 if len(past.rows) else len(now.rows) // 2
-    usual = past.rows if len(past.rows) else now.rows[:half]
-    limit, places = alarms(usual, now.rows[half:])
+    limit, places = alarms(past.rows if len(past.rows) else now.rows[:half], now.rows[half:])
     placed = zip(now.names, places, strict=True)
     alarm = {name: int(now.keys[half + place]) for name, place in placed if place is not None}
     return {

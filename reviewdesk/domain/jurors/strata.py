@@ -195,16 +195,15 @@ def compare(
         right = (one == labels.truth)[known]
         rows = len(right)
         # Labels as contents.
-        (_, times) = np.unique(labels.content[known], return_counts=True)
+        _, times = np.unique(labels.content[known], return_counts=True)
         m = len(times)
         count = int(mine.sum())
-        sampled = float(seen[h] / size[h])
-        if m == rows:
-            cells.append(Apart(h, count, m, int(right.sum()), sampled))
-            continue
-        worth = rows**2 / float((times**2).sum())
-        hits = float(right.mean()) * m
-        cells.append(Apart(h, count, m, hits, sampled, count * m / rows, worth))
+        cell = Apart(h, count, m, int(right.sum()), float(seen[h] / size[h]))
+        if m < rows:
+            worth = rows**2 / float((times**2).sum())
+            hits = float(right.mean()) * m
+            cell = replace(cell, right=hits, contents=count * m / rows, worth=worth)
+        cells.append(cell)
     return paired(to, int(both.sum()), cells, z, target)
 
 
@@ -216,8 +215,7 @@ def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dic
 
 def lone(against: Bools, gone: Bools) -> Bools:
     """Mark the dissents that are alone, or of a trimmed juror: ``[s, n]``."""
-    found: Bools = against & ((counted(against) == 1) | gone)
-    return found
+    return against & (np.equal(counted(against), 1) | gone)
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
@@ -236,8 +234,7 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
 
 def dissents(found: Columns) -> Bools:
     made = panel_votes(found)
-    result: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
-    return result
+    return (made >= 0) & (found.votes >= 0) & np.not_equal(found.votes, made)
 
 
 def juror_rates(
@@ -270,9 +267,9 @@ def juror_rates(
             shares[name] = share
     if len(shares) < 2:
         return made, Contest()
-    best = max(shares, key=lambda name: shares[name])
-    others = [cast for name, cast in votes.items() if name != best and (cast >= 0).any()]
-    z = NormalDist().inv_cdf(1 - 0.025 / len(others))
+    best = max(shares, key=shares.__getitem__)
+    voting = {name: cast for name, cast in votes.items() if (cast >= 0).any()}
+    z = NormalDist().inv_cdf(1 - 0.025 / (len(voting) - 1))
 
     def beaten(cast: Small) -> bool:
         return compare("", votes[best], cast, labels, z, Target.ITEMS).low > 0
@@ -280,11 +277,9 @@ def juror_rates(
     return made, Contest(
         best=best,
         panel=compare(best, panel, votes[best], labels),
-        beats_every=all(
-            compare("", panel, cast, labels).low > 0 for cast in votes.values() if (cast >= 0).any()
-        ),
+        beats_every=all(compare("", panel, cast, labels).low > 0 for cast in voting.values()),
         best_beats_panel=beaten(panel),
-        best_stands=all(beaten(cast) for cast in others),
+        best_stands=all(beaten(cast) for name, cast in voting.items() if name != best),
     )
 
 
@@ -369,14 +364,11 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
     one, two = np.nonzero(np.triu(sat @ sat.T, 1))
     made = []
     for place in np.lexsort((two, one, -both[0, one, two]))[:MOST_PAIRS].tolist():
-        pair = int(one[place]), int(two[place])
-        scored = ~np.isnan(scores[list(pair)]).any(axis=0)
-        equal = scores[pair[0]] == scores[pair[1]]
-        every, *parts = (Alike(*counts[:, *pair].tolist()) for counts in (both, *halves))
-        names = [columns.names[j] for j in pair]
-        made.append(
-            JurorPair(
-                names[0], names[1], every, (parts[0], parts[1]), int(scored.sum()), int(equal.sum())
-            )
-        )
+        i = int(one[place])
+        j = int(two[place])
+        scored = int((~np.isnan(scores[i] + scores[j])).sum())
+        equal = int((scores[i] == scores[j]).sum())
+        every, first, second = (Alike(*counts[:, i, j].tolist()) for counts in (both, *halves))
+        names = columns.names[i], columns.names[j]
+        made.append(JurorPair(*names, every, (first, second), scored, equal))
     return tuple(made)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
 from statistics import fmean, quantiles, stdev
 
@@ -127,14 +126,6 @@ def closeness_of(variance: float | None) -> float | None:
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
 
 
-class Outliers(StrEnum):
-    """The treatment of outlying scores before the mean is computed."""
-
-    SIGMA = "sigma"
-    TUKEY = "tukey"
-    WINSORISED = "winsorised"
-
-
 def sigma(scores: Sequence[float], k: float = 2.0) -> float:
     """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean."""
     middle = fmean(scores)
@@ -162,11 +153,10 @@ def winsorised(scores: Sequence[float]) -> float:
     return fmean([kept[0]] * cut + kept + [kept[-1]] * cut)
 
 
-VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
-    Outliers.SIGMA: sigma,
-    Outliers.TUKEY: tukey,
-    Outliers.WINSORISED: winsorised,
-}
+OUTLIERS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "sigma": sigma, "tukey": tukey, "winsorised": winsorised,
+}  # fmt: skip
+"""The treatments of outlying scores before the mean is computed."""
 
 
 class Scores:

@@ -69,7 +69,7 @@ def shape(nonce: str, labels: LabelRules | None = None) -> str:
     return "{" + ", ".join([*fields, last.replace("{nonce}", nonce)]) + "}"
 
 
-_KINDS = {"string": {str}, "boolean": {bool}, "null": {type(None)}, "number": {int, float}}
+_KINDS = {"string": str, "boolean": bool, "null": type(None), "number": int | float}
 
 
 def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | None:
@@ -79,7 +79,8 @@ def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | 
         if key not in keys:
             return "has a key that was not asked for"
         types = keys[key].types
-        if not any(type(value) in _KINDS[name] for name in types):
+        vote = isinstance(value, bool) and "boolean" not in types
+        if vote or not any(isinstance(value, _KINDS[name]) for name in types):
             return f"has no {' or '.join(types)} under {key}"
     return None
 
