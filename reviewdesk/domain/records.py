@@ -173,7 +173,6 @@ class Item(Struct, frozen=True):
     """The reviewer's own tags, in the order given."""
     other_tags: tuple[str, ...] = ()
     """The tags of all other authors, without repeats."""
-    marked: bool = False
 
     @property
     def dimension(self) -> str | None:

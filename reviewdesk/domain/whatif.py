@@ -147,7 +147,6 @@ class Result(PolicyCounts, frozen=True, kw_only=True):
 class WhatIfTable(Struct, frozen=True):
     """The policies of one run beside the run as it stands; not all ``jurors`` are left out."""
 
-    verdicts: int
     design: Design
     standing: Result
     rows: tuple[Result, ...]

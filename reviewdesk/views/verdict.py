@@ -199,7 +199,7 @@ def _marks(item: Item, *, blind: bool) -> list[Words]:
         groups.append(f"same content ×{item.same_content}")
     if found := sum(_hidden_count(text) for text in texts(item).values()):
         groups.append(Text(f"⚠ {plural(found, 'hidden character')}", Tone.WARN))
-    if item.marked:
+    if item.row.marked:
         groups.append(Text("* marked", Tone.NOTE))
     if item.row.noted or (item.row.noted_by_others and not blind):
         groups.append(Text("¶ note" if item.row.noted else "¶ note of others", Tone.NOTE))

@@ -67,7 +67,7 @@ _LEGEND = (
 
 def what_if(found: WhatIfTable) -> Document:
     """Return the run as it is and, by group, the decisions of each policy."""
-    if not found.verdicts:
+    if not found.standing.verdicts:
         return Document((Section("", (Paragraph("The run has no verdicts.", Tone.MUTED),)),))
     end = tuple(Paragraph(text, Tone.MUTED) for text in (*_LEGEND, *_cautions(found)))
     variants = [row.variant for row in found.rows]
@@ -102,10 +102,10 @@ def _standing(found: WhatIfTable) -> Section:
     more = f" (and {len(most) - 1} more)" if len(most) > 1 else ""
     last: Words = "None of these policies turns a pass into a fail or a fail into a pass."
     if flips:
-        turns = f"{more} turns the most decisions: {flips:,} of {found.verdicts:,}."
+        turns = f"{more} turns the most decisions: {flips:,} of {found.standing.verdicts:,}."
         last = (outside(most[0][:1].upper() + most[0][1:], 80), turns)
     blocks.append(Paragraph(last, Tone.STRONG))
-    return Section("What if", tuple(blocks), f"{found.verdicts:,} verdicts, {basis}")
+    return Section("What if", tuple(blocks), f"{found.standing.verdicts:,} verdicts, {basis}")
 
 
 def _group(

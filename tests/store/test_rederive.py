@@ -226,7 +226,7 @@ def test_what_stood_in_an_older_desk_stands(older: Older) -> None:
     desk = open_desk(older.path)
     found = desk.item(desk.find(desk.run(), "v1"))
     assert (found.row.label, found.note) == (Truth.PASS, "n")
-    assert (found.tags, found.other_tags, found.marked) == ((), ("a-b",), False)
+    assert (found.tags, found.other_tags, found.row.marked) == ((), ("a-b",), False)
     assert desk.rows([desk.find(desk.run(), "v0")])[0].deferred
 
 
@@ -235,13 +235,13 @@ def test_an_older_desk_takes_tags_and_marks(older: Older) -> None:
     place = desk.find(desk.run(), "v1")
     tag(desk, place, ["new"])
     mark(desk, place, on=True)
-    assert (desk.item(place).tags, desk.item(place).marked) == (("new",), True)
+    assert (desk.item(place).tags, desk.item(place).row.marked) == (("new",), True)
     undone = [desk.undo() for _ in range(3)]
     names = ["mark", "tags new", "label pass"]
     assert [event.detail["was"] for event in undone if event] == names
     found = desk.item(place)
     # The note that was taken back before the migration stays so.
-    assert (found.note, found.tags, found.other_tags, found.marked) == ("n", (), (), False)
+    assert (found.note, found.tags, found.other_tags, found.row.marked) == ("n", (), (), False)
     assert desk.verify(older.head).ok
 
 

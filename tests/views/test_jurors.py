@@ -10,7 +10,6 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.facts import (
-    Basis,
     Contest,
     Difference,
     Drift,
@@ -74,7 +73,7 @@ def filled(*names: str) -> JurorsPage:
     return JurorsPage(
         jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
         labels=2089,
-        basis=Basis(2089, 0.61),
+        mean_kappa=0.61,
         contest=Contest(names[-1], Difference(0.02, -0.01, 0.05, "", names[-1], 2345, 99, 90)),
         volatile=(
             VolatileCase(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),

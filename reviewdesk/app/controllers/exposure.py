@@ -460,13 +460,12 @@ class Repeats:
         mine = self._desk.reviewer
         history = [self.event(event) for event in item.history if event.key > one.since]
         own = [event for event in history if event.reviewer == mine and not event.undone]
-        marked = bool(_newest(own, "on"))
         note = _newest(own, "note") or None
         row = replace(
             item.row,
             label=one.second.label if one.second else None,
             deferred=one.deferred and one.second is None,
-            marked=marked,
+            marked=bool(_newest(own, "on")),
             noted=note is not None,
         )
         return replace(
@@ -477,7 +476,6 @@ class Repeats:
             labelled_before=one.second is not None,
             history=tuple(history),
             tags=tuple(_newest(own, "tags") or ()),
-            marked=marked,
         )
 
     def event(self, event: Event) -> Event:

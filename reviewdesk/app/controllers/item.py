@@ -233,11 +233,11 @@ def _mark(core: Core) -> None:
     item = core.item_to_change("mark")
     if item is None:
         return
-    on = not item.marked
+    on = not item.row.marked
     text = f"marked: {core.keys.first('filter')} then mark shows the marked ones"
 
     def shown(item: Item) -> Item:
-        return replace(item, marked=on, row=replace(item.row, marked=on))
+        return replace(item, row=replace(item.row, marked=on))
 
     act = edits.mark(item.row.key, on)
     _put(core, "mark" if on else "unmark", item, text if on else "mark removed", act, shown)

@@ -17,13 +17,7 @@ from reviewdesk.desk.figures.calibration import (
     stated_trims,
 )
 from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
-from reviewdesk.domain.jurors.facts import (
-    Basis,
-    JurorCounts,
-    JurorFacts,
-    JurorsPage,
-    suggested_weights,
-)
+from reviewdesk.domain.jurors.facts import JurorCounts, JurorFacts, JurorsPage, suggested_weights
 from reviewdesk.domain.jurors.panels import CommonItems, PanelComparison, compare_panels
 from reviewdesk.domain.jurors.strata import Labels
 from reviewdesk.domain.panel.samples import by_order
@@ -86,7 +80,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     from reviewdesk.domain.stats.dense import counted
 
     if run.whole != run.verdicts:
-        return JurorsPage((), 0, Basis(0), of_archive=True)
+        return JurorsPage((), 0, of_archive=True)
     now = panels(desk, run)
     # An archive holds mainly flagged verdicts.
     whole = (one for one in desk.runs() if one.whole == one.verdicts)
@@ -137,7 +131,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     return JurorsPage(
         jurors=tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))),
         labels=len(voted),
-        basis=Basis(len(voted), mean),
+        mean_kappa=mean,
         contest=contest,
         volatile=tuple(cases),
         repeated=repeated,

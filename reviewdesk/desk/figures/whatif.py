@@ -42,7 +42,6 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         )
     found = made.lines
     return WhatIfTable(
-        verdicts=standing.verdicts,
         design=found.design,
         standing=whatif.result(standing, found.headline, found.confidence_source),
         rows=whatif.results(

@@ -81,7 +81,6 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
         history=tuple(past),
         tags=own,
         other_tags=tuple(dict.fromkeys(chain.from_iterable(others.values()))),
-        marked=line.marked,
     )
 
 

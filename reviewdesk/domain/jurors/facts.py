@@ -390,13 +390,6 @@ class JurorPair(Struct, frozen=True):
     equal_scores: int
 
 
-class Basis(Struct, frozen=True):
-    """The data behind the suggested weights: labelled verdicts, and the mean kappa of shrinkage."""
-
-    labels: int
-    mean: float | None = None
-
-
 class Added(Struct, frozen=True):
     """What a juror adds: the panel's figures less those of the same panel without the juror."""
 
@@ -441,7 +434,8 @@ class JurorsPage(Struct, frozen=True):
 
     jurors: tuple[JurorFacts, ...]
     labels: int
-    basis: Basis
+    mean_kappa: float | None = None
+    """The mean to which kappas are shrunk for the suggested weights."""
     contest: Contest = field(default_factory=Contest)
     volatile: tuple[VolatileCase, ...] = ()
     earlier: AgainstEarlier = field(default_factory=AgainstEarlier)

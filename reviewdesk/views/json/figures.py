@@ -199,7 +199,7 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
         ],
         "repeated_cases": page.repeated,
         "over_runs": over_runs(page.earlier),
-        "weights_basis": shape(page.basis, "labels mean_kappa=mean", sum=1, applied=False),
+        "weights_basis": shape(page, "labels mean_kappa", sum=1, applied=False),
         "pairs": [
             {
                 "jurors": [one.first, one.second],
@@ -271,7 +271,7 @@ def what_if(table: WhatIfTable, *, every: bool) -> list[dict[str, Any]]:
     return [
         {
             **shape(row, _RESULT),
-            "verdicts": table.verdicts,
+            "verdicts": table.standing.verdicts,
             "own": row.own,
             "design": table.design,
             "confidence_source": row.confidence,

@@ -183,7 +183,7 @@ def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
         **shape(row, "audit label"),
         "labels": [shape(made, _LABEL) for made in given],
         "suggestions": [shape(made, _SUGGESTION) for made in suggested],
-        **shape(item, "note tags other_tags marked human=verdict.body.human"),
+        **shape(item, "note tags other_tags marked=row.marked human=verdict.body.human"),
         "reruns": [rerun(item, made) for made in reruns],
     }
 

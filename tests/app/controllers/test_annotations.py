@@ -66,7 +66,7 @@ def test_fail_because_opens_the_reasons_and_the_next_label_closes_them(review: R
     review.press("mark", "item.next", "item.previous")
     review.digit(2)
     assert stored(review, "item/001").tags == USUAL[:2]
-    assert (review.item.verdict.id, review.item.marked, review.item.tags) == (
+    assert (review.item.verdict.id, review.item.row.marked, review.item.tags) == (
         "item/002", True, (),
     )  # fmt: skip
     review.press("label.pass")

@@ -91,7 +91,7 @@ def test_a_mark_is_set_filtered_for_and_taken_away(review: Review) -> None:
     assert len(review.session.keys) == 1
     assert review.current == first
     review.press("mark")
-    assert not review.item.marked
+    assert not review.item.row.marked
     assert (review.notice, review.state.saved) == ("mark removed", "saved ✓ unmark")
 
 

@@ -155,7 +155,7 @@ class ReviewMachine(RuleBasedStateMachine):
     def _standing(self) -> list[object]:
         rows = self.desk.rows([k for run in self.desk.runs() for k in self.desk.queue(run)])
         items = [self.desk.item(row.key) for row in rows]
-        return [(i.row.label, i.row.deferred, i.tags, i.marked, i.note) for i in items]
+        return [(i.row.label, i.row.deferred, i.tags, i.row.marked, i.note) for i in items]
 
     def teardown(self) -> None:
         if hasattr(self, "desk"):

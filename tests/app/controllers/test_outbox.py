@@ -150,13 +150,13 @@ def test_notes_tags_and_marks_of_what_waits_are_shown_and_saved(review: Review) 
         review.press("note.labelled")
         review.answer("because")
         review.press("mark")
-        assert (review.item.tags, review.item.marked) == (("vague", "wrong"), True)
+        assert (review.item.tags, review.item.row.marked) == (("vague", "wrong"), True)
         review.press("back")
         assert review.item.note == "because"
         assert review.state.saved == "saving 4"
         # The newest of them goes first.
         review.press("undo")
-        assert (review.item.marked, review.item.row.marked) == (False, False)
+        assert not review.item.row.marked
     assert [event.kind for event in review.desk.item(first.row.key).history] == [
         "label", "note",
     ]  # fmt: skip

@@ -148,8 +148,9 @@ def tagged(tmp_path: Path) -> Item:
         Event(**body | {"kind": "mark", "reviewer": "ann", "detail": {"on": False}}),
         Event(**body | {"kind": "tags", "reviewer": "ann", "detail": {"tags": []}}),
     )
+    row = replace(item.row, marked=True)
     return replace(
-        item, tags=("wrong-policy", "tone"), other_tags=("x\x1by",), marked=True, history=events
+        item, row=row, tags=("wrong-policy", "tone"), other_tags=("x\x1by",), history=events
     )
 
 

@@ -41,7 +41,7 @@ def test_flips_and_figures_by_hand(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, *FOUR)
     label(desk, run, clear="pass", torn="fail", bad="fail", even="pass")
     table = what_if(desk, run)
-    assert (table.verdicts, table.design, table.jurors) == (4, Design.CENSUS, 3)
+    assert (table.standing.verdicts, table.design, table.jurors) == (4, Design.CENSUS, 3)
     assert (table.standing.pass_rate, table.standing.accuracy) == (0.5, 0.5)
     lowest = row(table, "lowest")
     # Lowest 0.7 0.0 0.1 0.0: torn flips. Right on clear, torn and bad.
@@ -168,5 +168,5 @@ def test_one_verdict_as_it_stands_and_otherwise(tmp_path: Path) -> None:
 def test_an_empty_run(tmp_path: Path) -> None:
     desk, run = opened(tmp_path)
     table = what_if(desk, run)
-    assert (table.verdicts, table.jurors, len(table.rows)) == (0, 0, 10 + 15 + 7 + 5)
+    assert (table.standing.verdicts, table.jurors, len(table.rows)) == (0, 0, 10 + 15 + 7 + 5)
     assert {one.pass_rate for one in table.rows} == {None}

@@ -225,7 +225,7 @@ class UndoRedo(RuleBasedStateMachine):
                 notes = [s.note for s in own if s.content == content and s.note is not None]
                 item = desk.item(row.key)
                 assert item.note == ((notes[-1] or None) if notes else None)
-                assert item.marked == row.marked
+                assert item.row.marked == row.marked
                 tags_ = {author: t for (c, author), t in self.tagged().items() if c == content}
                 assert item.tags == tags_.pop(who, ())
                 assert set(item.other_tags) == {t for found in tags_.values() for t in found}
