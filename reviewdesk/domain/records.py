@@ -7,7 +7,7 @@ from hashlib import sha256
 from shlex import quote
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.values import AgreementSource, Band, Decision
@@ -337,7 +337,7 @@ class Loaded(Struct, frozen=True):
 
     run: Run
     new: bool
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     unknown_ballots: int = 0
     """The number of ballots whose answer was not understood."""
 

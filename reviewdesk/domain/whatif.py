@@ -20,7 +20,7 @@ from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from reviewdesk.domain.jury.panels import FAIL, PASS, Panels, revoted, without
@@ -109,7 +109,7 @@ class PolicyCounts(Struct, frozen=True):
     ``own`` if every verdict names the policy itself.
     """
 
-    variant: Variant = field(default_factory=Variant)
+    variant: Variant = Variant()
     verdicts: int = 0
     flipped: int = 0
     decided: int = 0

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
@@ -436,14 +436,14 @@ class JurorsPage(Struct, frozen=True):
     labels: int
     mean_kappa: float | None = None
     """The mean to which kappas are shrunk for the suggested weights."""
-    contest: Contest = field(default_factory=Contest)
+    contest: Contest = Contest()
     volatile: tuple[VolatileCase, ...] = ()
-    earlier: AgainstEarlier = field(default_factory=AgainstEarlier)
+    earlier: AgainstEarlier = AgainstEarlier()
     repeated: int = 0
     """The number of cases of the run that have a score in another run too."""
-    ids: Mapping[int, str] = field(default_factory=dict)
+    ids: Mapping[int, str] = {}
     """The ids of the verdicts that an alarm names by key."""
-    models: Mapping[str, str | None] = field(default_factory=dict)
+    models: Mapping[str, str | None] = {}
     """The model of each juror's first ballot."""
     pairs: tuple[JurorPair, ...] = ()
     of_archive: bool = False

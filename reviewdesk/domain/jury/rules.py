@@ -105,7 +105,7 @@ class Breakdown(Struct, frozen=True):
 
     jurors: int
     tolerates: int
-    bribe: float | None
+    bribe: float | None = None
     """The price of ``breaks_at`` jurors; ``None`` if no price is given."""
 
     @property

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.stats.rates import beta_cdf, bisect
@@ -271,7 +271,7 @@ class RunFigures(Struct, frozen=True):
     confidence_source: str
     scores_stated: bool
     sizes: Mapping[int, int]
-    audits: Mapping[int, int] = field(default_factory=dict)
+    audits: Mapping[int, int] = {}
     """The number of contents in the audit, by stratum."""
     decided: Decided = NOT_STATED
 

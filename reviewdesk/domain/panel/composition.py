@@ -41,16 +41,16 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
     if strategy is Strategy.TRIMMED_MEAN:
         return breakdown(seats, rule.trim, rule.rounding)
     if strategy in {Strategy.MEDIAN, Strategy.MAJORITY}:
-        return Breakdown(seats, (seats - 1) // 2, None)
+        return Breakdown(seats, (seats - 1) // 2)
     if strategy is Strategy.QUORUM:
         passing = next(c for c in range(1, seats + 1) if quorum_met(c, seats, rule.quorum))
-        return Breakdown(seats, min(passing, seats - passing + 1) - 1, None)
+        return Breakdown(seats, min(passing, seats - passing + 1) - 1)
     if strategy is Strategy.SUPERMAJORITY:
         # A bought juror may vote the other way, or abstain until too few are left to decide.
         borne = int(seats * (1 - exact_share(rule.supermajority)))
         left = seats - LEAST_COMMITTED
-        return None if left < 0 else Breakdown(seats, min(borne, left), None)
-    return Breakdown(seats, 0, None) if strategy in _BROKEN_BY_ONE else None
+        return None if left < 0 else Breakdown(seats, min(borne, left))
+    return Breakdown(seats, 0) if strategy in _BROKEN_BY_ONE else None
 
 
 ITEM_BYTES = 4000
@@ -130,7 +130,7 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
         seats=seats,
         families=families,
         strategy=strategy,
-        trim=Breakdown(count, borne.tolerates, None if cost is None else cost.bribe),
+        trim=borne,
         by_strategy=None if strategy is None else strategy_breakdown(strategy, rule, count),
         cost=cost,
         unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),

@@ -219,7 +219,7 @@ class RerunExtent(Struct, frozen=True):
     panel: str
     verdicts: int
     shown: str | None
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = {}
     left: int = 0
     at: str = ""
 
@@ -236,7 +236,7 @@ class RerunSummary(Struct):
     """The result of a re-run: the verdicts that are ``done``, by key, and how many are ``left``."""
 
     verdicts: int
-    done: dict[int, RerunDecision] = field(default_factory=dict)
+    done: dict[int, RerunDecision] = {}
     turnouts: Turnouts = field(default_factory=Turnouts)
     spent_usd: float | None = None
     left: int = 0

@@ -344,9 +344,8 @@ class PanelSpec:
         labelled = self.rule.labels if tags is None else self.wants_labels(tags)
         return without_nulls(stated) | (rule.counting.facts if labelled else {})
 
-    def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
-        seats = [seat_body(juror) for juror in self.jurors]
-        return panel_hash(seats, self.rule_body(rubric, tags))
+    def hash(self, rubric: str | None) -> str:
+        return panel_hash([*map(seat_body, self.jurors)], self.rule_body(rubric, ()))
 
 
 def _as_ballot(one: Cast) -> Ballot:

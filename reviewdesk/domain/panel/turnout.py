@@ -37,7 +37,7 @@ class ConsentPlan(Struct, frozen=True):
     """The number of cases of a batch; ``None`` for re-runs."""
     stored: int = 0
     """The calls of a batch that are not made because their answers are stored."""
-    again: Mapping[str, int] = field(default_factory=dict)
+    again: Mapping[str, int] = {}
     """How many of ``calls`` were made before without an answer, by kind of fault."""
     again_usd: float | None = None
     """The maximum cost of the calls in ``again`` in US dollars; ``None`` if it is unknown."""
@@ -103,8 +103,8 @@ class Turnout(Struct):
 class Turnouts(Struct):
     """The turnout of a whole panel, by juror in order of first appearance, and in total."""
 
-    by_juror: dict[str, Turnout] = field(default_factory=dict)
-    messages: dict[str, str] = field(default_factory=dict)
+    by_juror: dict[str, Turnout] = {}
+    messages: dict[str, str] = {}
     answered: int = 0
     abstained: int = 0
     why: Counter[str] = field(default_factory=Counter)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import MEANINGS, SHORT
 from reviewdesk.domain.query import words
@@ -19,7 +19,7 @@ class Vocabulary(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     jurors: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    filters: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = {}
     """The saved filters, by name."""
 
 

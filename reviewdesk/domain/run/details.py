@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
@@ -44,7 +44,7 @@ class RunAlphas(Struct, frozen=True):
     alpha_high: float | None = None
     alpha_votes: float | None = None
     alpha_ordinal: float | None = None
-    reasons: Mapping[str, Undefined] = field(default_factory=dict)
+    reasons: Mapping[str, Undefined] = {}
 
 
 class RunMeasures(Struct, frozen=True):
@@ -61,7 +61,7 @@ class DecisionCounts(Struct, frozen=True):
 
     decisions: Mapping[Decision | None, int]
     flags: Mapping[Flag, int]
-    breaches: Mapping[Breach, int] = field(default_factory=dict)
+    breaches: Mapping[Breach, int] = {}
     unanimous_scores: int = 0
     """Verdicts with two or more scores, all equal."""
     unanimous_votes: int = 0
@@ -75,7 +75,7 @@ class RunLine(Struct, frozen=True):
 
     run: Run
     labelled: int
-    alphas: RunAlphas = field(default_factory=RunAlphas)
+    alphas: RunAlphas = RunAlphas()
 
 
 class LabelCounts(Struct, frozen=True):
@@ -99,7 +99,7 @@ class RunDetails(Struct, frozen=True):
     tally: DecisionCounts
     labels: LabelCounts
     desk: str
-    alphas: RunAlphas = field(default_factory=RunAlphas)
+    alphas: RunAlphas = RunAlphas()
     unlabelled: int = 0
     progress: Progress | None = None
     """The progress of the reviewer; ``None`` if it was not counted."""

@@ -83,29 +83,29 @@ class JurorSums(Struct, frozen=True):
     failed: int = 0
     answered: int = 0
     passes: int = 0
-    scores: ScoreSums = field(default_factory=ScoreSums)
-    residuals: ScoreSums = field(default_factory=ScoreSums)
+    scores: ScoreSums = ScoreSums()
+    residuals: ScoreSums = ScoreSums()
 
 
 class Stats(Struct, frozen=True):
     """The sufficient statistics of some verdicts; those of disjoint parts can be merged."""
 
     counts: Counts = field(default_factory=Counts)
-    decisions: Mapping[str, int] = field(default_factory=dict)
-    flags: Mapping[int, int] = field(default_factory=dict)
+    decisions: Mapping[str, int] = {}
+    flags: Mapping[int, int] = {}
     """Counts by bit, including ``DERIVED_ESCALATION``."""
-    breaches: Mapping[int, int] = field(default_factory=dict)
+    breaches: Mapping[int, int] = {}
     unanimous_scores: int = 0
     unanimous_votes: int = 0
     unknown_ballots: int = 0
-    scores: ScoreSums = field(default_factory=ScoreSums)
+    scores: ScoreSums = ScoreSums()
     bins: tuple[int, ...] = _NO_BINS
     """The number of verdicts with a score in each bin."""
     bin_passes: tuple[int, ...] = _NO_BINS
-    alpha: AlphaState = field(default_factory=AlphaState)
-    votes: NominalState = field(default_factory=NominalState)
-    jurors: Mapping[str, JurorSums] = field(default_factory=dict)
-    standing: PolicyCounts = field(default_factory=PolicyCounts)
+    alpha: AlphaState = AlphaState()
+    votes: NominalState = NominalState()
+    jurors: Mapping[str, JurorSums] = {}
+    standing: PolicyCounts = PolicyCounts()
     """The verdicts as they stand."""
     policies: tuple[PolicyCounts, ...] = ()
     """Other rules, each applied to all verdicts; ``Variant()`` is each verdict's own rule."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from enum import StrEnum
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.gates.expect import LimitCheck
 from reviewdesk.domain.jurors.bias import BiasProbe
@@ -88,7 +88,7 @@ class TruthCounts(Struct, frozen=True):
 
     verdicts: int
     labelled: int
-    cells: Mapping[tuple[Decision, Truth], int] = field(default_factory=dict)
+    cells: Mapping[tuple[Decision, Truth], int] = {}
     """Labelled verdicts by the panel's decision and the label, pass and fail only."""
     undecided: int = 0
 
@@ -115,7 +115,7 @@ class CalibrationPage(Struct, frozen=True):
     such: PanelIntervals | None = None
     """Intervals for such items, through the draw; ``None`` if ``fit`` was not requested."""
     fit: Fit | None = None
-    bins: Mapping[int, int] = field(default_factory=dict)
+    bins: Mapping[int, int] = {}
     """The unweighted number of labelled verdicts in each bin of confidence."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
