@@ -288,12 +288,8 @@ def _view(
             raise
         say(f"the order of your last session is dropped: {error}")
         order = "draw"
-    return View(
-        filter=text,
-        order=left.order if order is None else order,
-        blind=left.blind if blind is None else blind,
-        item=left.item,
-    )
+    order = left.order if order is None else order
+    return replace(left, filter=text, order=order, blind=left.blind if blind is None else blind)
 
 
 @click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")
