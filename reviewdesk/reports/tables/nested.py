@@ -438,15 +438,17 @@ class TableSample:
         outer, _, last = each.rpartition(".")
         cells = self.sample[0].cells
         around = parsed(at_path(cells, outer)) if outer else cells
-        if rule.get("score") != "@value" or ".*" in each or not isinstance(around, dict):
+        scores = parsed(around.get(last)) if isinstance(around, dict) else None
+        by_value = rule.get("score") == "@value" and ".*" not in each
+        if not by_value or not isinstance(scores, dict | list):
             return rule
-        scores, found = parsed(around.get(last)), {}
+        found: dict[str, str] = {}
         for key, one in around.items():
             beside = parsed(one)
             texts = [*beside.values()] if isinstance(beside, dict) else beside
             if key == last or type(beside) is not type(scores) or len(beside) != len(scores):
                 continue
-            if isinstance(beside, dict) and beside.keys() != scores.keys():
+            if isinstance(scores, dict) and {*beside} != {*scores}:
                 continue
             why = NO_SCORE.search(key)
             texts = [text for text in texts if text is not None or not why]
