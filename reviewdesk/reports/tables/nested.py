@@ -102,6 +102,8 @@ SUMS = re.compile(
     re.IGNORECASE,
 )
 """Names of what sums up the answers beside it."""
+_ASKED = re.compile(r"criteri|rubric|metric|aspect|dimension|question|check", re.IGNORECASE)
+"""Names of lists of questions with their answers."""
 _NAMED = frozenset({"judge", "dimension", "name", "key"})
 """Roles and keys of an object that is one of several answers, even if it is alone."""
 
@@ -269,7 +271,8 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
     roles = _roles_of_answers(elements)
     called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
     called += [roles["dimension"]] if "dimension" in roles else []
-    likely = (*called[:1], "name", *called, "key")
+    asked = _ASKED.search(path)
+    likely = (*called[:1], "name", *called, "key", *(["text", "description"] if asked else ()))
     judge = next((one for one in likely if at_path(elements[0], one) is not None), "")
     if roles.keys().isdisjoint(ANSWERS) or not (named or judge):
         return None
@@ -279,7 +282,7 @@ def _of_elements(held: Any, elements: Sequence[Any], path: str) -> JsonObject | 
         rule["dimension"] = roles["dimension"]
     elif named and any(map(is_criterion, held)):
         rule["dimension"] = "@key"
-    elif judge and any(is_criterion(str(one.get(judge))) for one in elements):
+    elif judge and (asked or any(is_criterion(str(one.get(judge))) for one in elements)):
         rule["dimension"] = judge
     elif judge == "key" and not any(JUDGE.search(str(one.get(judge))) for one in elements):
         rule["dimension"] = judge  # the key of a feedback is its question

@@ -182,6 +182,8 @@ class TableRoles(TableSample):
         if votes and not decimal and None not in map(USUAL.vote, votes):
             del self.roles["judge"]  # its cells are no names
             self.people += [judge] if _RATER.search(f"{judge} 1") else []
+        if any(isinstance(one, list) for one in self.cells(self.roles.get("dimension", "@"))):
+            del self.roles["dimension"]  # it has the answers to several questions
         self.raw = raw_forms(
             one
             for one in self.columns
@@ -284,6 +286,7 @@ class TableRoles(TableSample):
             if column == item == "name" and cells and all(map(is_criterion, cells)):
                 self.roles["dimension"] = self.roles.pop("item")
                 return
+            cells = [one for one in cells if parsed(one) is one]
             if not 1 < len({*cells}) < len(cells) == len(self.sample) or column == item:
                 continue
             named = bool(_NAMES_JUDGE.search(column)) and column not in self.roles.values()

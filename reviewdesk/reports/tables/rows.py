@@ -487,8 +487,8 @@ def _csv_layout(text: str) -> Layout | None:
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
-_RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
-"""A cell of the line under the header of a Markdown table."""
+_RULE = re.compile(r"\s*:?-{3,}[-+:]*\s*\Z")
+"""A cell of the line under the header of a table in Markdown, or of one that psql prints."""
 
 
 def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Found]:
@@ -529,7 +529,8 @@ def _csv_records(stream: BinaryIO, layout: Layout, fail: Fail) -> Iterator[_Foun
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
             problem = f"has {len(fields)} cells where the header has {width}"
-        cells = dict(zip(columns, fields, strict=False))
+        padded = map(str.strip, fields) if delimiter == "|" else fields
+        cells = dict(zip(columns, padded, strict=False))
         yield start, {"@key": above, **cells} if above else cells, problem
 
 

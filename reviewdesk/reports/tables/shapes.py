@@ -54,6 +54,7 @@ NO = ["no", "false", "n"]
 _TAGS = frozenset({"label", "labels", "tags", "annotations", "cats", "categories"})
 SURENESS = ("confidence", "conf", "certainty", "probability", "prob")
 _BESIDE = {
+    "judge": ("name",),
     "confidence": SURENESS,
     "error": ("error", "error_message"),
     "raw_score": ("raw", "raw_score"),
@@ -62,7 +63,8 @@ _BESIDE = {
 """Words in the names of columns that belong to the score of a judge."""
 _RESPONSES = ("answer", "response", "output", "completion", "reply", "generation", "text")
 AGAIN = re.compile(
-    r"(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+$", re.IGNORECASE
+    r"[\s_.-]*\(?(?:run|trial|attempt|sample|repeat|seed|epoch|iteration)[ _-]?\d+\)?$",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(r"\((\d+) ?(?:-|–|to|\.\.) ?(\d+)\)|(?:/|out of) ?(\d+)\)?\Z")
 """The scale in the name of a column, such as ``(1-5)`` or ``/10``."""
@@ -345,13 +347,15 @@ def _frames_of(stems: Sequence[str]) -> tuple[str, dict[str, tuple[str, str]]]:
     These are the role of the question or run (``dimension`` or ``epoch``), and for each of them
     what stands before and behind the judge; nothing for other columns.
     """
+    if runs := {one[0] for one in map(AGAIN.search, stems) if one}:
+        judges = {one.removesuffix(run) for one in stems for run in runs if one.endswith(run)}
+        if len(runs) > 1 and len(stems) == len(runs) * len(judges):
+            return "epoch", {run: ("", run) for run in sorted(runs)}
     for (mark, close), way in product(_JOINS, _WAYS):
         pairs = [_parted(one, mark, close, way) for one in stems]
         firsts, lasts = ([*dict.fromkeys(one[at] for one in pairs)] for at in (0, 1))
         if not all((*firsts, *lasts)) or 2 * len(stems) <= len(firsts) * len(lasts):
             continue
-        if len(lasts) > 1 and all(map(AGAIN.match, lasts)):
-            return "epoch", {one: ("", f"{mark}{one}{close}") for one in lasts}
         if _are_judges(firsts, lasts, len(stems)):
             return "dimension", {one: ("", f"{mark}{one}{close}") for one in lasts}
         if _are_judges(lasts, firsts, len(stems)):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
@@ -149,7 +149,17 @@ def open_table(
     Unless it is ``streamed``, a first pass finds every syntax error.
     """
     fail = failing(source)
-    options = _with_words(options, made)
+    # The words of the map are added to those that a person gives.
+    given = {*options.pass_labels, *options.fail_labels}
+    passes, fails = (
+        tuple(word for word in made.words.get(key, ()) if word not in given)
+        for key in ("pass", "fail")
+    )
+    options = replace(
+        options,
+        pass_labels=(*options.pass_labels, *passes),
+        fail_labels=(*options.fail_labels, *fails),
+    )
     reading = MapReader(made, layout, options)
     for column, count in Counter(layout.columns).items():
         if count > 1 and column and column in reading.used:
@@ -157,7 +167,17 @@ def open_table(
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel, streamed=streamed)
     looked = ImportTally(lenient=True, odd=streamed)
     if not streamed:
-        _survey(layout.read(source, fail, looked), reading, survey, fail)
+        remarks = Remarks()
+        with closing(layout.read(source, fail, looked)) as rows:
+            try:
+                for row in rows:
+                    if entries := reading.entries(row, remarks):
+                        survey.add(entries)
+            except RefusedTableError as error:
+                raise fail("", *error.note.split("; ", 1)) from error
+        survey.close()
+        if not survey.total:
+            raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, reading, options, tally)
@@ -165,7 +185,11 @@ def open_table(
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     if made.name:
         header["producer"] = {"name": made.name, "format": made.name}
-    unread = unread_note(layout.columns, reading.used)
+    named = {*layout.columns}
+    whole = [one for one in layout.columns if "." not in one or one.split(".")[0] not in named]
+    used = {"", *reading.used, *(one.split(".")[0] for one in reading.used)}
+    left = [one for one in whole if one not in used]
+    unread = (f"columns not read: {listed(left)}",) if left else ()
     return Report(
         source,
         made.name or "table",
@@ -176,46 +200,6 @@ def open_table(
         looked=looked,
         raw=layout.is_binary,
     )
-
-
-def _survey(rows: Generator[TableRow], reading: MapReader, survey: TableSurvey, fail: Fail) -> None:
-    remarks = Remarks()
-    with closing(rows):
-        try:
-            for row in rows:
-                if entries := reading.entries(row, remarks):
-                    survey.add(entries)
-        except RefusedTableError as error:
-            raise fail("", *error.note.split("; ", 1)) from error
-    survey.close()
-    if not survey.total:
-        raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
-
-
-def _with_words(options: ReadOptions, made: TableMap) -> ReadOptions:
-    """Return the options; words that they lack are taken from the map."""
-    given = {*options.pass_labels, *options.fail_labels}
-    passes, fails = (
-        tuple(word for word in made.words.get(key, ()) if word not in given)
-        for key in ("pass", "fail")
-    )
-    return replace(
-        options,
-        pass_labels=(*options.pass_labels, *passes),
-        fail_labels=(*options.fail_labels, *fails),
-    )
-
-
-def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
-    """Return a note that lists the columns that are not read; empty if all are read."""
-    named = {*columns}
-    read = {"", *used, *(column.split(".")[0] for column in used)}
-    left = [
-        column
-        for column in columns
-        if column not in read and ("." not in column or column.split(".")[0] not in named)
-    ]
-    return (f"columns not read: {listed(left)}",) if left else ()
 
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
@@ -434,6 +418,8 @@ def _fits(look: FirstLook) -> bool:
         not isinstance(value, dict | list) for key, value in first.items() if key not in texts
     )
     several = look.outline.goes_on or look.outline.kind == "array" or bool(layout.key)
+    if several and {"output", "alternative"} <= roles.keys():
+        return True
     other = not _FOREIGN_COLUMNS.isdisjoint(layout.columns)
     if not several or not scalar or other or len(layout.columns) < 2:
         return False

@@ -12,7 +12,8 @@ _Row = TypeVar("_Row", bound=tuple[Any, Mapping[str, Any], str])
 _TOTAL = re.compile(rf"\s*(?:{TOTALS})[^\w.%]*\Z", re.IGNORECASE)
 _SUMMED = re.compile(rf"(?:.*\s)?(?:{TOTALS})\b", re.IGNORECASE)
 _FOOTNOTE = re.compile(
-    r"\s*(?:[*†‡^]|\(\d\)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)", re.IGNORECASE
+    r"\s*(?:[*†‡^]|\(\d(?:\)|.* rows?\)\Z)|(?:notes?|source|legend|key|n\.?b\.?)\s*:)",
+    re.IGNORECASE,
 )
 
 

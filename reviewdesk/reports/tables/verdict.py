@@ -21,7 +21,6 @@ from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes, Key, TableSurvey
 from reviewdesk.reports.tables.cells import (
     CellError,
-    Cells,
     blank,
     is_plain,
     likely_number,
@@ -156,7 +155,15 @@ class VerdictMaker:
             if own or vote.remarks or not vote.made:
                 self._ballots.ballot(vote, own, row)
             if vote.check:
-                draft.checks.append(self._check(vote.judge, {**vote.made, **own}))
+                # The score of a program's check decides only if it is 0 or 1.
+                said = {**vote.made, **own}
+                passed = said.get("pass")
+                if passed is None and said.get("score") in (0, 1):
+                    passed = said["score"] == 1
+                if passed is None:
+                    self._notes.count("a check whose result is neither a pass nor a fail has none")
+                check = {"name": vote.judge, "pass": passed, "reason": said.get("reason")}
+                draft.checks.append(values.without_nulls(check, "pass"))
                 continue
             places[vote.seat] = row
             draft.ballots.append(ballot)
@@ -206,16 +213,6 @@ class VerdictMaker:
         if reasons := facts.get("escalation"):
             body["escalate_for_review"] = not self._quiet.issuperset(reasons)
             body["escalation_reasons"] = reasons
-
-    def _check(self, judge: str, answer: JsonObject) -> JsonObject:
-        """Return a program's check. Its score decides only if it is 0 or 1."""
-        passed = answer.get("pass")
-        if passed is None and answer.get("score") in (0, 1):
-            passed = answer["score"] == 1
-        if passed is None:
-            self._notes.count("a check whose result is neither a pass nor a fail has none")
-        check = {"name": judge, "pass": passed, "reason": answer.get("reason")}
-        return values.without_nulls(check, "pass")
 
     def _add_fact(self, draft: Draft, role: str, value: Any) -> None:
         facts = draft.facts
@@ -283,16 +280,6 @@ _STRATEGIES = {strategy.value: strategy.value for strategy in Strategy} | {
 }
 
 
-def _reference(value: Any) -> str | list[str] | None:
-    texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
-    return value if texts else values.text(value)
-
-
-def _origin(value: Cells) -> dict[str, str]:
-    kept = {key: name(one) for key, one in value.items() if not blank(one)}
-    return {key: one for key, one in kept.items() if one}
-
-
 _READERS: dict[str, Callable[[Any], Any]] = {
     "input": question,
     "output": answer,
@@ -301,9 +288,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "test": values.text,
     "suite": values.text,
     "subject": values.text,
-    "reference": _reference,
+    "reference": lambda value: (
+        value if isinstance(value, list) and {*map(type, value)} <= {str} else values.text(value)
+    ),
     "tags": names,
-    "origin": _origin,
+    "origin": lambda value: {
+        key: named for key, one in value.items() if not blank(one) and (named := name(one))
+    },
     "generator": lambda value: {"model": found} if (found := name(value)) else None,
     "strategy": lambda value: (
         _STRATEGIES.get(value.strip().lower(), "external") if values.filled(value) else None
