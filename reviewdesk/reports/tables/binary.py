@@ -138,7 +138,10 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
         alike = [one for one in found if one[1:] == first[1:]]
         several = len(alike) > 1
         for title, at, names, lines in alike:
-            above = "" if several else _above(book[title], at)
+            titles = () if several else islice(book[title].iter_rows(values_only=True), at - 1)
+            above = judge_above(
+                [["" if one is None else str(one) for one in row] for row in titles]
+            )
             keyed = several or bool(above)
             if title == first[0]:
                 yield at, ("@key", *names) if keyed else names
@@ -167,12 +170,6 @@ def _header(sheet: Any) -> tuple[int, tuple[str, ...], int] | None:
     start = [*dropwhile(lambda one: not is_header(one[1], most), start)]
     names = column_names([row for _, row in start]) if len(start) > 1 else None
     return (start[0][0], *names) if names else None
-
-
-def _above(sheet: Any, header: int) -> str:
-    """Return the judge that a row above the header of a sheet names, or an empty text."""
-    rows = islice(sheet.iter_rows(values_only=True), header - 1)
-    return judge_above([["" if one is None else str(one) for one in row] for row in rows])
 
 
 def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:

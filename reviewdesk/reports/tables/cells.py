@@ -493,12 +493,10 @@ class DecidingWords(LabelWords):
         if not isinstance(value, str | int | float):
             return None
         vote = self._word(text := str(value))
-        if (
-            vote is None
-            and type(value) is str
-            and len(text) <= _LONGEST
-            and not self._several(text)
-        ):
+        short = vote is None and type(value) is str and len(text) <= _LONGEST
+        parts = _BETWEEN_VOTES.split(text) if short else []
+        several = len(parts) > 1 and all(self._word(one) is not None for one in parts)
+        if short and not several:
             text = text.translate(_SKIN).strip(_AROUND)
             vote = self._word(text)
             # In "A: pass" or "Yes - because ..." one part decides.
@@ -506,10 +504,6 @@ class DecidingWords(LabelWords):
                 if vote is None and part and not part[1].isdecimal():
                     vote = self._word(part[1])
         return vote
-
-    def _several(self, text: str) -> bool:
-        parts = _BETWEEN_VOTES.split(text)
-        return len(parts) > 1 and all(self._word(one) is not None for one in parts)
 
     def _word(self, text: str) -> bool | None:
         vote = super().vote(text)

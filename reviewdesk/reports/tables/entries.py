@@ -262,8 +262,10 @@ class MapReader:
             items = self._last_items
             humans: dict[str, Human | None] = {}
             self._own_facts.clear()
-            known = self._known_panel(row.cells)
-            votes = {"": known} if known else self.votes(row.cells, remarks, humans)
+            texts = self._of_panel(row.cells) if self._of_panel else ()
+            known = [*filter(None, map(dict.get, self._panel, texts))]
+            whole = len(known) == len(texts) > 0
+            votes = {"": known} if whole else self.votes(row.cells, remarks, humans)
             row_human = self._last_human if len(votes) < 2 else None
             for dimension, ballots in votes.items() if votes else [("", ())]:
                 if (item := items.get(dimension)) is None:
@@ -276,12 +278,6 @@ class MapReader:
             self._last = None
             found = [(TableItem(("", row.place), problem=error), (), None)]
         return found
-
-    def _known_panel(self, cells: Cells) -> Sequence[Ballot]:
-        """Return the ballots of a row if all of their texts occurred before, else none."""
-        texts = self._of_panel(cells) if self._of_panel else ()
-        known = [*filter(None, map(dict.get, self._panel, texts))]
-        return known if len(known) == len(texts) else ()
 
     def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
         cells = row.cells

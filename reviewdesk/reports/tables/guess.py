@@ -213,7 +213,7 @@ class Guesser(TableShapes):
         self.told_apart(made, [*said, self.roles.get("dimension", "")])
         if words := self.words([self.at(one) for one in rules]):
             made["words"] = words
-        shown = [*dict.fromkeys(map(_column_of, places))]
+        shown = [*dict.fromkeys(re.split(r"\.\*|\|| \+ ", one)[0] for one in places)]
         who = "people" if all(one.get("as") == "person" for one in rules) else "judges"
         problem = f"has the answers of {who} inside {listed(rule.get('columns') or shown)}"
         return _unsure(_map(made), problem, self.see, *shown)
@@ -583,7 +583,3 @@ def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
 
 def _map(made: Cells) -> TableMap:
     return convert(made, TableMap)
-
-
-def _column_of(path: str) -> str:
-    return re.split(r"\.\*|\|| \+ ", path)[0]

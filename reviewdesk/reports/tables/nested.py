@@ -123,8 +123,9 @@ def rule_of(held: Any, path: str, depth: int = 6) -> JsonObject | None:
     if not isinstance(elements, list):
         return None
     elements = [one for one in elements if _filled(one)]
-    if not elements or _counts_votes(held):
-        return None
+    whole = named and len(held) > 1 and {*map(type, held.values())} == {int}
+    if not elements or (whole and all(USUAL.vote(key) is not None for key in held)):
+        return None  # {"pass": 2, "fail": 1} counts votes, and is no judge's answer
     texts = [key for key, one in held.items() if isinstance(one, str)] if named else []
     if len(elements) - len(texts) > 1 and texts and not any(is_answer(held[one]) for one in texts):
         # Beside the answers of each judge may stand the prompt for all of them.
@@ -147,13 +148,6 @@ def _filled(value: Any) -> int:
     """Return how many values other than null there are, at any depth."""
     inner = value.values() if isinstance(value, dict) else value
     return sum(map(_filled, inner)) if isinstance(inner, list | ValuesView) else value is not None
-
-
-def _counts_votes(held: Any) -> bool:
-    """Return True for an object such as ``{"pass": 2, "fail": 1}``, which no judge answers."""
-    cells = held if isinstance(held, dict) else {}
-    whole = len(cells) > 1 and {*map(type, cells.values())} == {int}
-    return whole and all(USUAL.vote(key) is not None for key in cells)
 
 
 def _with_outcomes(rule: JsonObject, around: Cells, path: str) -> JsonObject:

@@ -32,8 +32,8 @@ from reviewdesk.reports.tables.header import (
     named_apart,
     on_a_line,
     section_of,
+    without_totals,
 )
-from reviewdesk.reports.tables.totals import without_totals
 from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
@@ -119,8 +119,9 @@ class Layout(Struct, frozen=True):
             held = without_totals(held, tally)
         known = frozenset((*self.columns, "^"))
         for number, (found, cells, problem) in enumerate(held, 1):
-            if self.closed and not _has_columns(cells, known):
-                raise LateFactError
+            inner = self.closed and dict in map(type, cells.values())
+            if self.closed and not known.issuperset(flat_names(cells) if inner else cells):
+                raise LateFactError  # a key of a row, or of an object in it, is no column
             yield TableRow(found, cells, problem, number)
 
     def read(self, source: Source, fail: Fail, tally: ImportTally) -> Generator[TableRow]:
@@ -176,13 +177,6 @@ class Layout(Struct, frozen=True):
                 if self.orient == "named":
                     held = {"@key": name, **held}
                 yield f"row {show_line(name, 60)}", held, problem
-
-
-def _has_columns(cells: Cells, known: frozenset[str]) -> bool:
-    """Return True if all keys of a row, and those of objects in its cells, are columns."""
-    if not known.issuperset(cells):
-        return False
-    return dict not in map(type, cells.values()) or known.issuperset(flat_names(cells))
 
 
 def _rows_inside(value: Any, steps: Sequence[str], place: str, around: Cells) -> Iterator[_Found]:
