@@ -418,7 +418,7 @@ def _fits(look: FirstLook) -> bool:
         not isinstance(value, dict | list) for key, value in first.items() if key not in texts
     )
     several = look.outline.goes_on or look.outline.kind == "array" or bool(layout.key)
-    if several and {"output", "alternative"} <= roles.keys():
+    if several and "alternative" in roles and roles.get("output", "chosen") != "chosen":
         return True
     other = not _FOREIGN_COLUMNS.isdisjoint(layout.columns)
     if not several or not scalar or other or len(layout.columns) < 2:
