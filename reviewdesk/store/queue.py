@@ -206,16 +206,9 @@ DEFERRED = """SELECT item FROM current_events
 """Query for the items that a reviewer deferred and has not labelled since."""
 
 
-class Mark(Struct, frozen=True):
-    """The truth of one item; ``seen`` is False if no label says that its response was on screen."""
-
-    truth: Truth
-    seen: bool
-
-
-def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
-    query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
-    return {row["item"]: record(Mark, row) for row in in_pages(conn, query, items)}
+def marks(conn: Connection, items: Sequence[bytes]) -> dict[bytes, Truth]:
+    query = "SELECT item, truth FROM truths WHERE item IN (*)"
+    return {item: Truth(truth) for item, truth in in_pages(conn, query, items)}
 
 
 def _queue_rows(
@@ -246,17 +239,16 @@ def _queue_rows(
     made = []
     for row in stored:
         item = row["item"]
-        mark = truths.get(item)
         authors = set(noted.get(item, ()))
-        if withheld.hides(item):
-            mark = None
+        hidden = withheld.hides(item)
+        if hidden:
             authors &= {reviewer}
         queued = record(
             QueueRow,
             row,
             stratum=STRATA[row["stratum"]],
             audit=row["audit"] & 1,
-            label=mark.truth if mark else None,
+            label=None if hidden else truths.get(item),
             deferred=item in own["defer"],
             marked=item in own["mark"],
             noted=reviewer in authors,

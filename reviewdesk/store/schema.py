@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import events, reruns, runs
@@ -143,11 +144,6 @@ _GUARDS = (
 )
 
 
-_FLAGS = (
-    "escalated", "bias_warning", "same_family", "derived_low", "split", "pivotal", "degraded",
-    "regime_sensitive", "single_juror", "dispute", "mismatch", "trimmed_dissent",
-    "suspicious_text", "no_verdict", "position_flip",
-)  # fmt: skip
 _FIRST = "iif(json_extract(e.detail, '$.imported'), 0, 1)"
 """A person's own events rank above events that a file imports for that person: an import only
 fills gaps, and its author's own events on any desk replace it."""
@@ -218,6 +214,14 @@ VIEWS = (
     "verdicts_flat", "ballots",
 )  # fmt: skip
 """The names of the views of all versions."""
+_TEXTS = ", ".join(
+    f"(SELECT json_extract(b.body, '$.{name}') FROM bodies b WHERE b.verdict = v.key) AS {name}"
+    for name in ("rubric", "input", "output")
+)
+_BALLOT = ", ".join(
+    f"json_extract(j.value, '$.{name}') AS {name}"
+    for name in ("model", "vendor", "score", "pass", "confidence", "weight", "status", "reason")
+)
 _PUBLIC_VIEWS = (
     """CREATE VIEW labels AS
             SELECT lower(hex(c.item)) AS item_hash, c.label, c.author,
@@ -235,30 +239,17 @@ _PUBLIC_VIEWS = (
                    v.decision, v.score, v.agreement, v.agreement_source, v.band, v.margin,
                    v.range, v.passes, v.answered, v.seated,
                    trim({
-        " || ".join(f"iif(v.flags & {1 << bit}, '{name} ', '')" for bit, name in enumerate(_FLAGS))
+        " || ".join(f"iif(v.flags & {flag:d}, '{flag.label} ', '')" for flag in Flag)
     }) AS flags,
                    iif(v.stratum < 3, 'flagged', 'rest') || '/' ||
                    CASE v.stratum % 3 WHEN 0 THEN 'pass' WHEN 1 THEN 'fail' ELSE 'none' END
                    AS stratum, v.audit & 1 AS audit,
                    (SELECT t.truth FROM truths t WHERE t.item = v.item) AS truth,
-                   (SELECT json_extract(b.body, '$.rubric') FROM bodies b
-                    WHERE b.verdict = v.key) AS rubric,
-                   (SELECT json_extract(b.body, '$.input') FROM bodies b
-                    WHERE b.verdict = v.key) AS input,
-                   (SELECT json_extract(b.body, '$.output') FROM bodies b
-                    WHERE b.verdict = v.key) AS output
+                   {_TEXTS}
             FROM verdicts v JOIN runs r ON r.key = v.run WHERE r.removed_at IS NULL""",
-    """CREATE VIEW ballots AS
+    f"""CREATE VIEW ballots AS
             SELECT v.key AS verdict, r.name AS run, v.id AS verdict_id, j.key AS seat,
-                   json_extract(j.value, '$.id') AS juror,
-                   json_extract(j.value, '$.model') AS model,
-                   json_extract(j.value, '$.vendor') AS vendor,
-                   json_extract(j.value, '$.score') AS score,
-                   json_extract(j.value, '$.pass') AS pass,
-                   json_extract(j.value, '$.confidence') AS confidence,
-                   json_extract(j.value, '$.weight') AS weight,
-                   json_extract(j.value, '$.status') AS status,
-                   json_extract(j.value, '$.reason') AS reason
+                   json_extract(j.value, '$.id') AS juror, {_BALLOT}
             FROM verdicts v JOIN runs r ON r.key = v.run JOIN bodies b ON b.verdict = v.key,
                  json_each(b.body, '$.jurors') j""",
 )
