@@ -28,7 +28,6 @@ Objects = dict[tuple[str, str], str | None]
 LAYOUT_HASH = "f4e96470bbb61b2af1266f8e240538aff79c6bfd1763fc7ad4789b6774988494"
 """The sha256 of the objects of a desk of the present layout; a test fails if it is old."""
 _OWN = ("sqlite_", "search_")
-"""The prefixes of the names that SQLite gives to its own tables."""
 _CLAUSES = re.compile(
     r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|ON|REFERENCES|UNIQUE)\b", re.IGNORECASE
 )

@@ -76,7 +76,6 @@ def data_version(conn: sqlite3.Connection) -> int:
 
 
 HASHES = "hashes"
-"""The key of the hashes in ``meta``."""
 _HASHED = {
     "drafts": "item, reviewer, text",
     "filters": "reviewer, name, text",
@@ -254,7 +253,6 @@ class ExplainedConnection(sqlite3.Connection):
     identity: tuple[int, int] | None = None
     """Device and inode of the open file, even if the path names another file later."""
     read_only = False
-    """Whether the file or its folder may not be written."""
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so must not change meanwhile."""

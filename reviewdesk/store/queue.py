@@ -288,7 +288,6 @@ _PIECE = 1 << 16
 NONE = 9e999
 """The value that stands for a missing number, as SQLite has no NaN: no verdict holds infinity."""
 NUMBER = "ifnull({}, 9e999)"
-"""SQL for a number."""
 
 
 def code(name: str) -> str:
@@ -316,7 +315,6 @@ _COLUMNS: Mapping[str, str] = {
     "flags": "flags",
     **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items() if name in UNANIMOUS},
 }
-"""SQL for the facts of one verdict."""
 
 
 class RunKeys(Struct, frozen=True):

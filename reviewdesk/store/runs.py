@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.window import RunTally
 
 _BATCH = 500
-"""Rows read at once for a content hash."""
 
 
 def to_run(row: Row) -> Run:

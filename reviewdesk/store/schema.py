@@ -126,7 +126,6 @@ RETIRED = {
     "verdicts_by_draw": "CREATE INDEX verdicts_by_draw ON verdicts (run, draw)",
     "replies_by_plan": "CREATE INDEX replies_by_plan ON replies (plan, seat)",
 }
-"""The indexes of older versions."""
 
 _GUARDS = (
     """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
@@ -206,14 +205,12 @@ _STATE_VIEWS = (
             FROM current_events c CROSS JOIN label_events e ON e.key = c.key
             WHERE c.slot = 'mark' AND c.label IS NULL AND json_extract(e.detail, '$.on')""",
 )
-"""The views over the log and the current state."""
 
 
 VIEWS = (
     "standing_events", "replayed_events", "truths", "item_tags", "item_marks", "labels",
     "verdicts_flat", "ballots",
 )  # fmt: skip
-"""The names of the views of all versions."""
 _TEXTS = ", ".join(
     f"(SELECT json_extract(b.body, '$.{name}') FROM bodies b WHERE b.verdict = v.key) AS {name}"
     for name in ("rubric", "input", "output")

@@ -30,7 +30,6 @@ _MOST_CHARACTERS = 1_000_000
 """A batch ends early at this many characters, so that the write lock is held only briefly."""
 
 IndexRow = tuple[Any, ...]
-"""The key of a verdict, and its texts."""
 _THEN = "so a search may be wrong; desk repair makes a desk whose index is built anew"
 CheckedCall = Callable[[float, int], object]
 

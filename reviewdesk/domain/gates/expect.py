@@ -298,9 +298,7 @@ class EntryResult(Struct, frozen=True):
     short: tuple[str, ...] = ()
     """The reasons why a new report says too little about its panel, whatever the checks found."""
     join: JoinCounts | None = None
-    """How the labels were joined to a new report; ``None`` without one."""
     question: GateQuestion | None = None
-    """The question that was asked of the run behind the labels."""
 
 
 class SuiteResult(Struct, frozen=True):

@@ -70,7 +70,6 @@ class SuiteLabels(Struct, frozen=True):
     frame: tuple[PanelContent, ...] | None
     source: str | None = None
     unanswered: tuple[DrawnLabel, ...] = ()
-    """The drawn contents that nobody answered."""
 
     @property
     def drawn(self) -> bool:

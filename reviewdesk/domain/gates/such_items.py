@@ -19,7 +19,7 @@ from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Estimate, Fit, PanelIntervals, Part, Target, widest
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.reliability import kappa_interval, share_ends
-from reviewdesk.domain.stats.stratified import pass_part, share
+from reviewdesk.domain.stats.stratified import part_of, share
 from reviewdesk.domain.verdict import SLACK, Decision
 
 UNDECIDED = "not every row says what the judge decided"
@@ -172,7 +172,7 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
     rates = []
     for one in (made, *either_answer(made, as_label=True)):
         effect = one.pass_effect(Target.ITEMS)
-        parts = [pass_part(voted, effect.deff) for voted in one.voted]
+        parts = [part_of(voted, voted.counted.deserved, effect.deff) for voted in one.voted]
         rates.append(share(parts, lacking, Target.ITEMS, effect.z))
     found: Estimate = widest(rates[0], rates[1:])
     return found

@@ -46,7 +46,6 @@ CALIBRATION_SPANS: dict[str, Span] = {
         *(f"{one}_{end}" for one in RANGED for end in ("low", "high")),
     )
 }  # fmt: skip
-"""The figures of a judge that a suite may check."""
 _FLAG = Span("true or false", lambda value: isinstance(value, bool))
 JURY_SPANS: dict[str, Span] = {
     "jury.agreement": Span(
@@ -63,7 +62,6 @@ JURY_SPANS: dict[str, Span] = {
         "a text or null", lambda value: value is None or isinstance(value, str)
     ),
 }
-"""The values of a jury that a suite may check."""
 
 _NO_LABELS = "there are no labels"
 _ALONE = "fewer than two jurors answered, so there is no agreement"

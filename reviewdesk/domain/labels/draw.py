@@ -28,7 +28,6 @@ class Draw(Struct, frozen=True):
     stratum: npt.NDArray[np.int8]
     """The stratum of each verdict's content: that of its first flagged verdict, else its first."""
     rank: Ints
-    """The position of each verdict's content within its stratum."""
     audit: npt.NDArray[np.bool_]
     copies: npt.NDArray[np.bool_]
     order: Ints
@@ -36,10 +35,8 @@ class Draw(Struct, frozen=True):
     mixed: Ints
     """Each verdict's position in the blind queue, which reveals nothing of the strata."""
     sizes: dict[int, int]
-    """The number of contents in each stratum."""
     audited: dict[int, int]
     decided: dict[int, tuple[int, int]]
-    """How many verdicts of each stratum were decided as a pass, and as a fail."""
 
 
 def draw(

@@ -185,7 +185,6 @@ class Given(Struct, frozen=True):
     first: Truth
     """The first decision, which the draw after it depends on; it never changes."""
     before: bool
-    """Whether it had a label when the question was asked."""
 
 
 class RunAnswer(Struct, frozen=True):
@@ -203,8 +202,6 @@ class RunAnswer(Struct, frozen=True):
     known: int
     """Contents that were labelled before the question."""
     size: int
-    """The contents that are asked about."""
     pending: tuple[tuple[int, int], ...]
     """The places (stratum, rank) that are drawn and have no label yet, in the order drawn."""
     drawn: tuple[tuple[int, int], ...]
-    """All places drawn so far, in order."""

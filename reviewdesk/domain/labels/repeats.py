@@ -14,7 +14,6 @@ from reviewdesk.domain.records import Pace, Truth
 
 _SEED = b"second opinion\n"
 MOST_OPINIONS = 9
-"""The most people who are asked to label one item."""
 
 
 def is_double(item: bytes, share: float) -> bool:

@@ -37,14 +37,12 @@ class Weighing(Struct, frozen=True):
     inclusion: list[float]
     """The chance with which each verdict's content is among the labels that count."""
     ends: dict[int, int]
-    """The length of each stratum's labelled prefix."""
     counted: Counter[int]
     """The number of pass and fail labels in each stratum's prefix."""
     empty: tuple[int, ...]
     """The decided strata without a label that counts."""
     design: Design
     gaps: tuple[DrawGap, ...] = ()
-    """The places that labels wait behind."""
 
 
 def stratum(decision: Decision | None, *, flagged: bool) -> int:
@@ -272,7 +270,6 @@ class RunFigures(Struct, frozen=True):
     scores_stated: bool
     sizes: Mapping[int, int]
     audits: Mapping[int, int] = {}
-    """The number of contents in the audit, by stratum."""
     decided: Decided = NOT_STATED
 
     @property

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Estimate, Target, widest
-from reviewdesk.domain.stats.stratified import drawn_rate, pass_part, stratified_rates
+from reviewdesk.domain.stats.stratified import drawn_rate, part_of, stratified_rates
 from reviewdesk.domain.verdict import Decision
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 BY = ("tag", "test", "dimension", "subject", "generator", "family", "decision", "reviewer")
-"""The properties by which figures are split."""
 FEW = 20
 """A segment with fewer labels gets no figure."""
 
@@ -111,7 +110,8 @@ def worst_low(
 def should_pass(part: "LabelledRows", target: Target) -> Estimate:
     """Return the share of a segment's decided verdicts that should pass, through the draw."""
     effect = part.pass_effect(target)
-    return drawn_rate([pass_part(one, effect.deff) for one in part.voted], target, effect.z)
+    parts = [part_of(one, one.counted.deserved, effect.deff) for one in part.voted]
+    return drawn_rate(parts, target, effect.z)
 
 
 def counted_labels(part: "LabelledRows") -> int:
@@ -145,7 +145,6 @@ def segment_rows(
 
 
 UNNAMED = "no subject"
-"""The subject of verdicts whose report names no subject."""
 
 
 class WeighedDimension(Struct, frozen=True):

@@ -215,7 +215,6 @@ class LabelledCase(Struct, frozen=True):
     stratum: int
     rank: int
     counts: bool
-    """Whether the label counts for the draw."""
     should_pass: bool
     decided: bool | None
     """What the panel of the report decided; ``None`` if neither pass nor fail."""

@@ -48,13 +48,7 @@ from reviewdesk.domain.stats.reliability import (
     kappa_interval,
     loss_strata,
 )
-from reviewdesk.domain.stats.stratified import (
-    Voted,
-    drawn_rate,
-    pass_part,
-    right_part,
-    stratified_rates,
-)
+from reviewdesk.domain.stats.stratified import Voted, drawn_rate, part_of, stratified_rates
 from reviewdesk.domain.verdict import SLACK, Decision
 
 
@@ -183,12 +177,12 @@ class LabelledRows:
     @property
     def pass_parts(self) -> tuple[Part, ...]:
         deff = self.pass_effect(Target.RUN).deff
-        return tuple(pass_part(one, deff) for one in self.voted)
+        return tuple(part_of(one, one.counted.deserved, deff) for one in self.voted)
 
     @property
     def right_parts(self) -> tuple[Part, ...]:
         deff = self.right_effect(Target.RUN).deff
-        return tuple(right_part(one, deff) for one in self.voted)
+        return tuple(part_of(one, one.counted.right, deff) for one in self.voted)
 
     def pass_effect(self, target: Target) -> Effect:
         return self.clusters.effect((0, 1), (2, 3), target) if self.clusters else ALONE
@@ -327,7 +321,7 @@ def _of_answers(
         parts = []
         passed = []
         for one in made.voted:
-            whole = right_part(one, effect.deff)
+            whole = part_of(one, one.counted.right, effect.deff)
             cells = one.counted
             each = whole.labelled / cells.n if cells.n else 0.0
             for decision, count, right, wrong in (
@@ -371,7 +365,7 @@ def _losses(
         if known:
             weight = rows.weight[mine]
             right = float(np.average(rows.correct[mine], weights=weight)) if len(weight) else 0.0
-            part = right_part(one, effect.deff)
+            part = part_of(one, one.counted.right, effect.deff)
             share = known / one.size
             rated = len(weight) / one.counted.n if one.counted.n else 0.0
             labelled = min(part.labelled * rated, part.size * share)

@@ -350,7 +350,6 @@ class TeamPage(Struct, frozen=True):
     error: ReviewerError | None = None
     """How often people err, from items that were chosen at random for a second opinion."""
     alternative: AlternativeTest = AlternativeTest()
-    """Whether the panel may stand in for a person."""
 
 
 class Opinion(Struct, frozen=True):

@@ -46,7 +46,6 @@ class PeopleErr(Struct, frozen=True):
 
     error: ReviewerError
     band: Estimate | None
-    """See ``sensitivity``."""
 
 
 class WorstSegment(Struct, frozen=True):
@@ -120,7 +119,6 @@ class CalibrationPage(Struct, frozen=True):
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     answer: RunAnswer | None = None
-    """The newest question asked of the run, with its answer."""
     people: PeopleErr | None = None
     """``None`` if one person gave every label."""
     worst: tuple[WorstSegment, ...] = ()
@@ -128,7 +126,6 @@ class CalibrationPage(Struct, frozen=True):
     probes: tuple[BiasProbe, ...] = ()
     """Associations that the scores should not have, if requested."""
     blockers: tuple[Blocker, ...] = ()
-    """The places of the draw that labels wait behind."""
     skipped: tuple[Blocker, ...] = ()
     """The blockers that a blind session shows instead, if requested."""
 
@@ -199,7 +196,6 @@ def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
 
 
 LAST = 9
-"""The index of the last bin."""
 
 
 class BinPosition(StrEnum):

@@ -144,7 +144,6 @@ class Pair(Struct, frozen=True):
     most_hits: int
     most_misses: int
     mass: float | None = None
-    """The verdicts that the stratum stands for, by default ``size``."""
 
 
 class ConfidenceSums(Struct, frozen=True):

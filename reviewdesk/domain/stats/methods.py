@@ -277,4 +277,3 @@ source: Welch 1947; Page 1954
 fails when: all jurors move together: offsets then stay; see volatility
 """
 FIGURES = tuple(map(_read, _TEXT.strip().split("\n\n")))
-"""All figures with a method, in the order of the pages."""

@@ -131,7 +131,7 @@ def stratified_rates(
         cells = one.counted
         passes.append(_pair(one, cells.tp, cells.fn, (one.passes, one.fails), sensitive.deff))
         fails.append(_pair(one, cells.tn, cells.fp, (one.fails, one.passes), specific.deff))
-    parts = [right_part(one, right.deff) for one in held]
+    parts = [part_of(one, one.counted.right, right.deff) for one in held]
     return Rates(
         accuracy=drawn_rate(parts, target, right.z),
         sensitivity=stratified_ratio(passes, target, sensitive.z),
@@ -139,15 +139,7 @@ def stratified_rates(
     )
 
 
-def right_part(found: Voted, deff: float = 1.0) -> Part:
-    return _part(found, found.counted.right, deff)
-
-
-def pass_part(found: Voted, deff: float = 1.0) -> Part:
-    return _part(found, found.counted.deserved, deff)
-
-
-def _part(found: Voted, hits: float, deff: float) -> Part:
+def part_of(found: Voted, hits: float, deff: float) -> Part:
     """Return a stratum's counts in labels, reduced by the effect of shared contents and cases."""
     spread = found.spread
     n = found.counted.n
@@ -162,8 +154,8 @@ def _part(found: Voted, hits: float, deff: float) -> Part:
 
 
 def _pair(found: Voted, hits: float, misses: float, most: tuple[int, int], deff: float) -> Pair:
-    """Return a stratum's counts of two kinds in labels, as ``_part`` does; ``most`` bounds them."""
-    part = _part(found, hits, deff)
+    """Return a stratum's counts of two kinds, as ``part_of`` does; ``most`` bounds them."""
+    part = part_of(found, hits, deff)
     n = found.counted.n
     rest = misses / n * part.labelled if n else 0.0
     return Pair(part.size, part.labelled, part.hits, rest, *most, part.mass)
