@@ -29,9 +29,9 @@ from reviewdesk.domain.records import Applied, ChainEvent, Event, Head, Truth, e
 from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.store.connect import first_column, in_pages, insert, lookup, record, value
 
-_KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
+KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 _OF_CHAIN = "WHERE desk = ?1 AND reviewer = ?2"
-_OWN = f"FROM label_events {_OF_CHAIN} AND kind IN ({_KINDS}, 'undo', 'redo')"
+_OWN = f"FROM label_events {_OF_CHAIN} AND kind IN ({KINDS}, 'undo', 'redo')"
 
 
 class NewEvent(Struct, frozen=True):
@@ -134,7 +134,7 @@ def next_redo(conn: Connection, reviewer: str) -> int | None:
            WHERE u.desk = :desk AND u.reviewer = :reviewer AND u.kind = 'undo'
              AND u.seq > (SELECT max(seq) FROM label_events
                           WHERE desk = u.desk AND reviewer = u.reviewer
-                            AND kind IN ({_KINDS}))
+                            AND kind IN ({KINDS}))
              AND u.seq = (SELECT max(seq) FROM label_events
                           WHERE target = u.target AND desk = u.desk AND reviewer = u.reviewer)""",
         {"desk": desk_id(conn), "reviewer": reviewer},
@@ -198,7 +198,7 @@ def is_undone(conn: Connection, reviewer: str, action: int) -> bool:
     return bool(lookup(conn, query, (desk_id(conn), reviewer, action)) == "undo")
 
 
-_EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
+_EVENTS = f"""SELECT e.*, e.kind IN ({KINDS}) AND NOT EXISTS (
                     SELECT 1 FROM standing_events s WHERE s.key = e.key) AS undone
              FROM label_events e"""
 
@@ -224,7 +224,7 @@ def head(conn: Connection) -> Head:
 
 def any_before(conn: Connection, key: int, day: str) -> bool:
     """Return True if a person did something after the event ``key``, before a day (YYYY-MM-DD)."""
-    query = f"SELECT 1 FROM label_events WHERE key > ? AND at < ? AND kind IN ({_KINDS}) LIMIT 1"
+    query = f"SELECT 1 FROM label_events WHERE key > ? AND at < ? AND kind IN ({KINDS}) LIMIT 1"
     return lookup(conn, query, (key, day)) is not None
 
 

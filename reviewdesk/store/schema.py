@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from reviewdesk.domain.assessment.result import Flag
-from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING
+from reviewdesk.domain.labels.chain import COUNTED, DESK
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import events, reruns, runs
 from reviewdesk.store.backup import back_up
@@ -175,11 +175,10 @@ _ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
 )
 
 
-_KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 _STATE_VIEWS = (
     f"""CREATE VIEW standing_events AS
             SELECT e.* FROM label_events e
-            WHERE e.kind IN ({_KINDS})
+            WHERE e.kind IN ({events.KINDS})
               AND ifnull((SELECT u.kind FROM label_events u
                           WHERE u.target = e.action AND u.desk = e.desk
                             AND u.reviewer = e.reviewer

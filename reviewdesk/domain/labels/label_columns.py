@@ -29,7 +29,7 @@ from reviewdesk.domain.labels.sampling import (
 )
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
+from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of, numbered
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.dense import Bools, Floats
 
@@ -99,9 +99,8 @@ class LabelColumns:
     @staticmethod
     def of_rows(rows: Sequence[LabelledRow]) -> "LabelColumns":
         """Arrange labelled verdicts, in their order."""
-        contents: dict[object, int] = {}
-        content = [contents.setdefault(one.content, len(contents)) for one in rows]
-        shared = COPY * (len(contents) < len(rows))
+        content = numbered([one.content for one in rows])
+        shared = COPY * (content is not None)
         marks = [TRUTHS.index(one.truth) | UNSEEN * (not one.seen) | shared for one in rows]
         none = len(_DECISIONS)
         decided = [_DECISIONS.index(one.decision) if one.decision else none for one in rows]
@@ -114,7 +113,7 @@ class LabelColumns:
         return LabelColumns(
             mark=np.array(marks, np.uint8),
             decision=np.array(decided, np.int8),
-            content=np.array(content, np.int64),
+            content=content,
             **columns,
         )
 

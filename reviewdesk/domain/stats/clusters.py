@@ -14,8 +14,6 @@ from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Target
 from reviewdesk.domain.stats.rates import t_quantile
 
-TAIL = 0.025
-
 
 class Clusters(Struct, frozen=True):
     """The labels that count: one entry for each content, or for its part in each stratum.
@@ -140,7 +138,7 @@ class Clusters(Struct, frozen=True):
         mass = (self.weight * b)[known]
         # Groups of unequal size have the degrees of freedom of this many groups of one size.
         groups = float(mass.sum()) ** 2 / _squares(mass, tests if grouped else contents)
-        z = t_quantile(1 - TAIL, max(groups - 1, 1))
+        z = t_quantile(0.975, max(groups - 1, 1))
         if not grouped:
             return Effect(deff, z)
         most = _squares(mass, tests) / _squares(mass, contents)
