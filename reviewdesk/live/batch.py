@@ -398,7 +398,22 @@ class Survey:
         # Jurors are listed in the order of their seats, whatever is answered.
         self._calls.update(dict.fromkeys(jurors, 0))
         for call in calls:
-            self._count(call)
+            is_batched = self.in_batch(call)
+            usd = worst(call, in_batch=is_batched)
+            if is_batched and call.key in self.held:
+                self._counts["waiting"] += 1
+                self.waiting_usd += usd or 0.0
+                continue
+            self._calls[call.juror] += 1
+            self._digest.update(hashed(call))
+            self._counts["batched"] += is_batched
+            self.batched_usd += (usd or 0.0) * is_batched
+            most = self.worst_usd
+            self.worst_usd = None if usd is None or most is None else most + usd
+            if self.store is not None and (before := self.store.reply(call.key)) is not None:
+                self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1
+                again = self.again_usd
+                self.again_usd = None if usd is None or again is None else again + usd
 
     def open_calls(self, found: CaseCalls) -> list[Call]:
         """Return the calls about a case that no stored answer spares.
@@ -437,22 +452,6 @@ class Survey:
         self._counts[where] += 1
         found.take(call, ballot)
         return True
-
-    def _count(self, call: Call) -> None:
-        is_batched = self.in_batch(call)
-        usd = worst(call, in_batch=is_batched)
-        if is_batched and call.key in self.held:
-            self._counts["waiting"] += 1
-            self.waiting_usd += usd or 0.0
-            return
-        self._calls[call.juror] += 1
-        self._digest.update(hashed(call))
-        self._counts["batched"] += is_batched
-        self.batched_usd += (usd or 0.0) * is_batched
-        self.worst_usd = None if usd is None or self.worst_usd is None else self.worst_usd + usd
-        if self.store is not None and (before := self.store.reply(call.key)) is not None:
-            self._again[kind_of_loss(ballot_of(call, before, self._hidden[call.juror]))] += 1
-            self.again_usd = None if usd is None or self.again_usd is None else self.again_usd + usd
 
     def _answer(self, call: Call, exchange: Exchange | None) -> CanonicalBallot | None:
         if exchange is None:
