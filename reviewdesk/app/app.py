@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -371,7 +372,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         if self.opening is None:
-            from reviewdesk.app.screens.fields import DoorDialog
+            from reviewdesk.app.screens.dialogs import DoorDialog
 
             self.push_screen(DoorDialog(self._door, self._named))
 
@@ -402,13 +403,13 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     # the controller's loop
 
-    def act(self, event: Callable[[], object]) -> None:
+    def act(self, event: Callable[..., object], *given: object) -> None:
         """Pass an event to the controller; carry out its requests and draw its state."""
         if not self.screen_stack:
             return
         controller = self.controller
         controller.asking = self.asking
-        event()
+        event(*given)
         self._bring(controller.state.where)
         for request in controller.take():
             match request:
@@ -422,7 +423,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         top.draw(controller.state)
         if (follow := getattr(self.screen, "follow", None)) is not None:
             follow()
-        if top is self.review and top.ready and not self.review.texts.waiting:
+        if top is self.review and top.ready and self.review.waiting is None:
             controller.guard.shown_once()
 
     def _bring(self, where: str) -> None:
@@ -440,16 +441,24 @@ class ReviewApp(App[None], inherit_bindings=False):
         from reviewdesk.system.terminal import edited
 
         found = None
-        try:
-            with self.suspend():
-                found = edited(given.text, given.suffix)
-        except SuspendNotSupported:
-            pass
-        self.act(partial(given.then, found))
+        with suppress(SuspendNotSupported), self.suspend():
+            found = edited(given.text, given.suffix)
+        self.act(given.then, found)
 
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
-        dialog = _dialog(self, form)
-        self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
+        from reviewdesk.app.screens import dialogs
+
+        if isinstance(form, HelpForm):
+            # A key can start the actions that are bound now.
+            able = {*self.top.bound.values()}
+            active = [action for action in ACTIONS.values() if action.id in able]
+            form = dialogs.help_form(active, self.keymap.shown)
+        dialog: Screen[Any]
+        if isinstance(form, PageForm):
+            dialog = dialogs.PageDialog(form)
+        else:
+            dialog = dialogs.PromptField(form) if form.lines == 1 else dialogs.NoteDialog(form)
+        self.push_screen(dialog, lambda answer: self.call_next(self.act, then, answer))
         self.ahead.opened(dialog, text=isinstance(form, PromptForm))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -502,10 +511,10 @@ class ReviewApp(App[None], inherit_bindings=False):
             await super().on_event(event)
 
     def warn(self, text: str) -> None:
-        self.act(partial(self.controller.say_here, text, Tone.WARN))
+        self.act(self.controller.say_here, text, Tone.WARN)
 
     def _told(self, tell: Callable[[], None]) -> None:
-        self.act(partial(self.controller.safely, tell))
+        self.act(self.controller.safely, tell)
 
     def action_close_desk(self) -> None:
         """Save the view and close; at the door there is nothing to save."""
@@ -540,24 +549,7 @@ _DOES: Mapping[str, Callable[[ReviewApp, Any], object]] = {
     "redraw": lambda app, _: app.redraw(),
     "edit": ReviewApp.edit,
     "close": lambda app, _: app.runner.end(),
-    "selection": lambda app, then: app.act(partial(then, app.screen.get_selected_text() or "")),
-    "lines": lambda app, then: app.act(partial(then, app.top.figures_in_view)),
+    "selection": lambda app, then: app.act(then, app.screen.get_selected_text() or ""),
+    "lines": lambda app, then: app.act(then, app.top.figures_in_view),
 }
 """How the requests ``Do`` are carried out."""
-
-
-def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
-    from reviewdesk.app.screens import dialogs, fields
-
-    match form:
-        case HelpForm():
-            # A key can start the actions that are bound now.
-            able = {*app.top.bound.values()}
-            active = [action for action in ACTIONS.values() if action.id in able]
-            return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
-        case PageForm():
-            return dialogs.PageDialog(form)
-        case PromptForm(lines=1):
-            return fields.PromptField(form)
-        case PromptForm():
-            return fields.NoteDialog(form)

@@ -6,7 +6,7 @@ import pytest
 
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.screens.fields import DoorDialog
+from reviewdesk.app.screens.dialogs import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.core import open_to_read

@@ -114,9 +114,9 @@ class RunsScreen(DeskScreen):
         if pages:
             self._details.move(int(by * self._details.page))
         else:
-            self.front.act(partial(self.front.controller.step, int(by)))
+            self.front.act(self.front.controller.step, int(by))
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self._list:
             index = event.y + self._list.scroll_offset.y - 1
-            self.front.act(partial(self.front.controller.choose_row, index))
+            self.front.act(self.front.controller.choose_row, index)

@@ -7,11 +7,10 @@ from typing import ClassVar, Protocol, Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
@@ -36,7 +35,6 @@ from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, paint
 from reviewdesk.app.paint.styled import Painter, inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Divider, ItemPainter, ItemPane, Pane, no_lines
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
 
 ERROR_LINES = 3
@@ -59,7 +57,7 @@ class Front(Protocol):
     def clock(self) -> Callable[[], float]:
         """Returns monotonic seconds."""
 
-    def act(self, event: Callable[[], object]) -> None:
+    def act(self, event: Callable[..., object], *given: object) -> None:
         """Pass an event to the controller; carry out its requests and draw its state."""
 
 
@@ -132,11 +130,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield Bar(tiny_lines, id="tiny")
 
     def on_mount(self) -> None:
-        self.front.act(partial(self.front.controller.resized, *self.app.size))
+        self.front.act(self.front.controller.resized, *self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
         if self.ready:
-            self.front.act(partial(self.front.controller.resized, *event.size))
+            self.front.act(self.front.controller.resized, *event.size)
 
     def draw(self, state: ViewState) -> None:
         """Draw a state, if anything in it differs from what is drawn."""
@@ -182,9 +180,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def action_do(self, name: str) -> None:
         if self.ready:
-            controller = self.front.controller
-            late = self.front.lateness
-            self.front.act(partial(controller.handle, name, late))
+            self.front.act(self.front.controller.handle, name, self.front.lateness)
 
 
 FRAME = 5
@@ -193,99 +189,12 @@ SOON = 0.15
 """Seconds within which an item follows the one before while a key is held."""
 
 
-class ReviewTexts:
-    """Draws the panes of item and jury; ``waiting`` says that they show an earlier item."""
-
-    def __init__(self, screen: DeskScreen) -> None:
-        self._screen = screen
-        self._drawn: ViewState | None = None
-        self._wanted: ViewState | None = None
-        self._stepped = float("-inf")
-        self._timer: Timer | None = None
-
-    @property
-    def waiting(self) -> bool:
-        return self._wanted is not None
-
-    def draw_step(self, state: ViewState) -> None:
-        """Draw another item; while a key is held, only after the steps have rested."""
-        front = self._screen.front
-        now = front.clock()
-        held = now - self._stepped < SOON
-        self._stepped = now
-        if not (held and front.rest):
-            self.draw(state)
-            return
-        self._wanted = state
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self._screen.set_timer(front.rest, self._draw_wanted)
-
-    def _draw_wanted(self) -> None:
-        if self._wanted is not None and self._screen.is_running:
-            self.draw(self._wanted)
-            self._screen.front.controller.guard.shown_once()
-
-    def draw(self, state: ViewState) -> None:
-        before = self._drawn
-        self._wanted = None
-        self._drawn = state
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        item = self._screen.query_one("#item", ItemPane)
-        jury = self._screen.query_one("#jury", Pane)
-        keep = before is not None and before.start == state.start
-        item.show(_item_painter(state, self._screen.front.keymap), keep=keep)
-        if before is None or before.scroll != state.scroll:
-            item.turn(state.scroll.top)
-        jury.paint(_jury_painter(state, self._screen.front.keymap), keep=keep)
-        if before is not None and before.seek != state.seek:
-            # Scroll to the first line with one of the words, in the item or else in the jury.
-            hits = ((pane, found_line(pane.painted, state.reading.find)) for pane in (item, jury))
-            pane, line = next((hit for hit in hits if hit[1] is not None), (item, None))
-            if line is not None:
-                pane.go(max(0, line - 2))
-
-
-def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
-    """Return what paints the item, or the page in its place; equal painters paint the same."""
-    session = state.session
-    if session.item is not None:
-        key = keymap.first("unfold")
-        return partial(
-            painted_item, session.item, hidden=session.hidden, reading=state.reading, key=key
-        )
-    painter: Painter = partial(done_lines, session, state.figures, keymap)
-    if session.page is Page.NOTHING:
-        painter = partial(nothing_lines, session, keymap)
-    return lambda width, _height: PaintedItem(painter(width))
-
-
-def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
-    session = state.session
-    if session.item is None or session.hidden:
-        return no_lines
-    below = bool(state.figures.blockers), bool(state.reasons), state.asking is not None
-    room = state.panes.height - FRAME - sum(below)
-    keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
-    return partial(jury_lines, session.item, state.reruns, keys, state.reading, room)
-
-
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
 
 
-class _Columns(Horizontal):
-    """The columns side by side; they cover it, so that it draws nothing."""
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        del crop
-        return []
-
-
-class _Column(Vertical):
-    """A title and its pane; they cover it, so that it draws nothing."""
+class _Covered(Container):
+    """Columns side by side, or a title and its pane: they cover it, so that it draws nothing."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         del crop
@@ -303,26 +212,32 @@ class ReviewScreen(DeskScreen):
     has_strip = True
     _placed = False
     DEFAULT_CSS = """
-    _Column { height: 1fr; width: 1fr; }
-    _Column > Bar { background: $desk-bar; }
-    _Column > #criteria { height: 0; }
-    _Column > Pane, _Column > QueueList { height: 1fr; background: $background; }
+    ReviewScreen > #body { layout: horizontal; }
+    _Covered > Bar { background: $desk-bar; }
+    _Covered > #criteria { height: 0; }
+    _Covered > Pane, _Covered > QueueList { height: 1fr; background: $background; }
     """
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
-        self.texts = ReviewTexts(self)
+        self._texts: ViewState | None = None
+        """The state whose texts the panes of item and jury show."""
+        self.waiting: ViewState | None = None
+        """The state whose texts are drawn once the steps of a held key have rested."""
+        self._stepped = float("-inf")
 
     def body(self) -> ComposeResult:
-        with _Columns(id="body"):
-            with _Column(id="queue-column"):
+        act = self.front.act
+        controller = self.front.controller
+        with _Covered(id="body"):
+            with _Covered(id="queue-column"):
                 yield Bar(id="queue-title")
-                controller = self.front.controller
-                found = controller.rows, controller.listed, self._choose, self._complain
-                yield QueueList(*found, id="queue")
+                complain = partial(controller.complain, where=self.where)
+                told = partial(act, controller.choose_row), partial(act, complain)
+                yield QueueList(controller.rows, controller.listed, *told, id="queue")
             for pane in (ItemPane(controller.seen.saw, id="item"), Pane(id="jury")):
-                yield Divider(pane.id or "", self._drag)
-                with _Column(id=f"{pane.id}-column"):
+                yield Divider(pane.id or "", partial(act, drag, controller))
+                with _Covered(id=f"{pane.id}-column"):
                     yield Bar(id=f"{pane.id}-title")
                     if pane.id == "item":
                         yield Bar(id="criteria")
@@ -330,8 +245,7 @@ class ReviewScreen(DeskScreen):
 
     def on_mount(self) -> None:
         """Begin the review, and look from time to time for what other processes wrote."""
-        controller = self.front.controller
-        self.front.act(partial(controller.begin, *self.app.size))
+        self.front.act(self.front.controller.begin, *self.app.size)
         self.call_after_refresh(self._show)
         self.set_interval(POLL, self._poll)
 
@@ -372,18 +286,6 @@ class ReviewScreen(DeskScreen):
     def _focused(self, panes: Panes) -> QueueList | Pane:
         return self.queue if panes.current == "queue" else self.text(panes.current)
 
-    def _arrange(self, panes: Panes) -> None:
-        """Show the panes that are in view, and give the keys to the current one."""
-        columns = {panes.current: 0} if panes.alone else panes.columns
-        for name in PANES:
-            column = self.query_one(f"#{name}-column")
-            column.display = name in columns
-            column.styles.width = "1fr" if panes.alone or name == "item" else columns.get(name, 0)
-        for rule in self.query(Divider):
-            rule.display = not panes.alone and rule.pane in columns
-        if not panes.tiny:
-            self.set_focus(self._focused(panes), scroll_visible=False)
-
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the list, or scroll the pane that has the keys."""
         if self.drawn is None:
@@ -391,7 +293,7 @@ class ReviewScreen(DeskScreen):
         widget = self._focused(self.drawn.panes)
         lines = int(by * widget.page) if pages else int(by)
         if isinstance(widget, QueueList):
-            self.front.act(partial(self.front.controller.step, lines))
+            self.front.act(self.front.controller.step, lines)
         else:
             widget.move(lines)
 
@@ -410,7 +312,8 @@ class ReviewScreen(DeskScreen):
     # drawing
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        if before is None or before.panes != state.panes:
+        resized = before is None or before.panes != state.panes
+        if resized:
             self._arrange(state.panes)
         session = state.session
         queue = self.queue
@@ -420,35 +323,89 @@ class ReviewScreen(DeskScreen):
             queue.reload()
         if before is None or _place(before) != _place(state):
             queue.point(session.index)
-        if before is not None and before.start != state.start:
-            self.texts.draw_step(state)
+        now = self.front.clock()
+        held = now - self._stepped < SOON
+        stepped = before is not None and before.start != state.start
+        self._stepped = now if stepped else self._stepped
+        if stepped and held and self.front.rest:
+            # While a key is held, the texts are drawn once its steps have rested.
+            self.waiting = state
+            self.set_timer(self.front.rest, partial(self._draw_waiting, state))
         else:
-            self.texts.draw(state)
+            self._draw_texts(state)
         for name, note in _title_notes(state).items():
             focused = name == state.panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
-        self._draw_criteria(state, before)
-        reasons = partial(reasons_lines, state.reasons)
-        if before is None or before.reasons != state.reasons or before.panes != state.panes:
-            self.bar("reasons").styles.height = min(4, len(reasons(state.panes.width)))
-        self.bar("reasons").paint(reasons)
-        figures = state.figures
-        key = self.front.keymap.first("blocker")
+        asks = session.item.verdict.body.get("rubric") if session.item and state.criteria else None
+        below = {
+            "criteria": partial(criteria_lines, state.criteria, asks or ""),
+            "reasons": partial(reasons_lines, state.reasons),
+        }
+        panes = state.panes
+        widths = {"criteria": panes.width if panes.alone else panes.columns["item"]}
+        for name, painter in below.items():
+            bar = self.bar(name)
+            if resized or getattr(before, name) != getattr(state, name):
+                bar.styles.height = min(4, len(painter(widths.get(name, panes.width))))
+            bar.paint(painter)
         strip = self.bar("strip")
-        strip.paint(partial(strip_lines, session, figures, key))
-        strip.styles.height = 1 + bool(figures.blockers)
+        key = self.front.keymap.first("blocker")
+        strip.paint(partial(strip_lines, session, state.figures, key))
+        strip.styles.height = 1 + bool(state.figures.blockers)
 
-    def _draw_criteria(self, state: ViewState, before: ViewState | None) -> None:
-        item = state.session.item
-        asks = item.verdict.body.get("rubric") if item and state.criteria else None
-        draw = partial(criteria_lines, state.criteria, asks or "")
-        bar = self.bar("criteria")
-        if before is None or before.criteria != state.criteria or before.panes != state.panes:
-            panes = state.panes
-            lines = draw(panes.width if panes.alone else panes.columns["item"])
-            bar.styles.height = min(4, len(lines))
-        bar.paint(draw)
+    def _arrange(self, panes: Panes) -> None:
+        """Show the panes that are in view, and give the keys to the current one."""
+        columns = {panes.current: 0} if panes.alone else panes.columns
+        for name in PANES:
+            column = self.query_one(f"#{name}-column")
+            column.display = name in columns
+            column.styles.width = "1fr" if panes.alone or name == "item" else columns.get(name, 0)
+        for rule in self.query(Divider):
+            rule.display = not panes.alone and rule.pane in columns
+        if not panes.tiny:
+            self.set_focus(self._focused(panes), scroll_visible=False)
+
+    def _draw_waiting(self, state: ViewState) -> None:
+        if self.waiting is state and self.is_running:
+            self._draw_texts(state)
+            self.front.controller.guard.shown_once()
+
+    def _draw_texts(self, state: ViewState) -> None:
+        """Draw the item, or the page in its place, and the jury; equal painters paint the same."""
+        before = self._texts
+        self.waiting = None
+        self._texts = state
+        session = state.session
+        reading = state.reading
+        keymap = self.front.keymap
+        keep = before is not None and before.start == state.start
+        page: Painter = partial(done_lines, session, state.figures, keymap)
+        if session.page is Page.NOTHING:
+            page = partial(nothing_lines, session, keymap)
+        jurors: Painter = no_lines
+        painter: ItemPainter = lambda width, _height: PaintedItem(page(width))  # noqa: E731
+        if session.item is not None:
+            key = keymap.first("unfold")
+            hidden = session.hidden
+            painter = partial(painted_item, session.item, hidden=hidden, reading=reading, key=key)
+            if not hidden:
+                rows = bool(state.figures.blockers), bool(state.reasons), state.asking is not None
+                room = state.panes.height - FRAME - sum(rows)
+                keys = {name: keymap.first(name) for name in ("rerun", "what.if", "jury.whole")}
+                jurors = partial(jury_lines, session.item, state.reruns, keys, reading, room)
+        item = self.item
+        jury = self.text("jury")
+        item.show(painter, keep=keep)
+        if before is None or before.scroll != state.scroll:
+            item.turn(state.scroll.top)
+        jury.paint(jurors, keep=keep)
+        if before is not None and before.seek != state.seek:
+            # Scroll to the first line with one of the words, in the item or else in the jury.
+            for pane in (item, jury):
+                if (line := found_line(pane.painted, reading.find)) is not None:
+                    pane.go(max(0, line - 2))
+                    break
 
     # events
 
@@ -457,8 +414,7 @@ class ReviewScreen(DeskScreen):
         if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
             return super().press(key)
         controller = self.front.controller
-        given = press_reason, controller, key, self.front.lateness
-        self.front.act(partial(controller.safely, *given))
+        self.front.act(controller.safely, press_reason, controller, key, self.front.lateness)
         return True
 
     def on_screen_resume(self) -> None:
@@ -472,16 +428,7 @@ class ReviewScreen(DeskScreen):
         widget = event.widget
         # The focus may have moved on since the event.
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
-            self.front.act(partial(enter_pane, self.front.controller, widget.id))
-
-    def _choose(self, index: int) -> None:
-        self.front.act(partial(self.front.controller.choose_row, index))
-
-    def _drag(self, pane: str, column: int) -> None:
-        self.front.act(partial(drag, self.front.controller, pane, column))
-
-    def _complain(self, error: ReviewDeskError) -> None:
-        self.front.act(partial(self.front.controller.complain, error, where=self.where))
+            self.front.act(enter_pane, self.front.controller, widget.id)
 
 
 def _place(state: ViewState) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from reviewdesk.app.screens.fields import PromptField
+from reviewdesk.app.screens.dialogs import PromptField
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import HELP

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.screens.fields import NoteDialog, PromptField
+from reviewdesk.app.screens.dialogs import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.screens.fields import NoteDialog, PromptField
+from reviewdesk.app.screens.dialogs import NoteDialog, PromptField
 from reviewdesk.app.screens.review import DeskScreen
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import View
