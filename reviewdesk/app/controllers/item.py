@@ -27,12 +27,11 @@ from reviewdesk.app.controllers.state import (
     one_page,
 )
 from reviewdesk.app.keys.commands import last_of_list
-from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel.rerun import RerunResult, outcome
 from reviewdesk.domain.query.completion import condition
-from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import ReviewDeskError
@@ -276,24 +275,11 @@ def _history(core: Core) -> None:
         # What others wrote, and a re-run's answers, may tell of the panel's.
         mine = [one for one in past if one.author == core.desk.reviewer]
         past = tuple(one for one in mine if one.kind not in queue.RERUNS)
-    found = _outcomes(core.desk)
-
-    def line(one: Event) -> Choice:
-        when, who = queue.given(one)
-        return Choice((when, "  ", *queue.event(one, found(one)), "  ", who), one)
-
-    page = DialogPage(
-        "History of", MOVES_AND_CLOSES, item.verdict.id, "newest first",
-        choices=[line(one) for one in past[::-1]], closes=frozenset({"q", "at"}), width=96,
-    )  # fmt: skip
-    core.ask(one_page(page), lambda _: None)
-
-
-def _outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
-    """Return a function from the event of an ended re-run to its result, ``None`` if it is gone."""
+    desk = core.desk
 
     @cache
-    def read(run: str, verdict: str) -> dict[int, RerunResult]:
+    def results(run: str, verdict: str) -> dict[int, RerunResult]:
+        """Return the results of a verdict's re-runs by their plan."""
         try:
             item = desk.item(desk.find(desk.run(run), verdict))
             records = items.of_item(desk, item)
@@ -302,12 +288,19 @@ def _outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
             return {}
         return {one.plan: outcome(item, one) for one in records if one.plan}
 
-    def of(event: Event) -> RerunResult | None:
-        if event.run is None or event.verdict is None or "answered" not in event.detail:
-            return None
-        return read(event.run, event.verdict).get(event.detail.get("plan", 0))
-
-    return of
+    choices = []
+    for one in past[::-1]:
+        found = None
+        if one.run is not None and one.verdict is not None and "answered" in one.detail:
+            found = results(one.run, one.verdict).get(one.detail.get("plan", 0))
+        when, who = queue.given(one)
+        choices.append(Choice((when, "  ", *queue.event(one, found), "  ", who), one))
+    closes = frozenset({"q", "at"})
+    page = DialogPage(
+        "History of", MOVES_AND_CLOSES, item.verdict.id, "newest first", choices=choices,
+        closes=closes, width=96,
+    )  # fmt: skip
+    core.ask(one_page(page), lambda _: None)
 
 
 def _diff(core: Core) -> None:
@@ -331,9 +324,9 @@ def _diff(core: Core) -> None:
         halt = ""
         answers = {}
         if place < len(records):
-            made = records[place]
-            other = items.beside(item, made)
-            halt = f"{outcome(item, made).halt} · " if made.stopped else ""
+            other = items.beside(item, records[place])
+            if records[place].stopped:
+                halt = f"{outcome(item, records[place]).halt} · "
         else:
             other = core.desk.item(found[place - len(records)])
             answers["f"] = condition("flip", other.run.name) or f"flip:{other.run.hash}"
@@ -352,12 +345,8 @@ def _diff(core: Core) -> None:
         )
 
     turns = {"n": 1, "tab": 1, "N": -1, "shift+tab": -1}
-
-    def show_flips(wanted: str | None) -> None:
-        if wanted:
-            use(core, wanted)
-
-    core.ask(PageForm(read, count, turns=turns), show_flips)
+    form = PageForm(read, count, turns=turns)
+    core.ask(form, lambda wanted: use(core, wanted) if wanted else None)
 
 
 def _copy(core: Core) -> None:

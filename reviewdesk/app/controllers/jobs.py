@@ -1,6 +1,6 @@
 """What runs in the background: jobs with their progress, and writes that wait for the lock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from random import uniform
@@ -89,14 +89,14 @@ class Jobs:
     @property
     def question(self) -> PageForm | None:
         """The question before the app closes while a re-run or a try is under way."""
+        if self.rerun is None and TRYING not in self._stops:
+            return None
+        what = "a candidate is being tried"
+        reason = "The answers are kept, and the same try can continue later."
         if self.rerun is not None:
+            what = f"the re-run of {self.rerun.verdict} is under way"
             reason = "The answers are kept. The verdicts that are left can be asked about later."
-            what = f"Close, although the re-run of {self.rerun.verdict} is under way?"
-            return question_form(what, reason)
-        if TRYING in self._stops:
-            reason = "The answers are kept, and the same try can continue later."
-            return question_form("Close, although a candidate is being tried?", reason)
-        return None
+        return question_form(f"Close, although {what}?", reason)
 
     def start(
         self,
@@ -184,27 +184,6 @@ class Write(Struct, frozen=True, eq=False):
     skips: frozenset[int] = frozenset()
 
 
-def with_waiting(rows: list[QueueRow], writes: Sequence[Write]) -> list[QueueRow]:
-    """Return rows of the queue as they will be once these writes are saved."""
-    found = list(rows)
-    for write in writes:
-        item = write.item
-        act = write.act
-        if item is None or not isinstance(act, Edit):
-            continue
-        changed: dict[str, Any] = {"saving": True}
-        if act.kind == "defer":
-            changed["deferred"] = True
-        elif act.label is not None:
-            changed["label"] = act.label
-        keys = write.skips | {item.row.key}
-        for place, row in enumerate(found):
-            if row.key in keys:
-                shown = write.shown(replace(item, row=row)).row
-                found[place] = replace(shown, **changed)
-    return found
-
-
 class Outbox:
     """The writes that are not on disk yet, oldest first. A worker tries the first until it is."""
 
@@ -268,6 +247,25 @@ class Outbox:
                 item = write.shown(item)
         return item
 
+    def shown(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
+        """Return rows of the queue as they will be once the waiting writes are saved."""
+        found = list(rows)
+        for write in list(self._queue):
+            item = write.item
+            act = write.act
+            if item is None or not isinstance(act, Edit):
+                continue
+            changed: dict[str, Any] = {"saving": True}
+            if act.kind == "defer":
+                changed["deferred"] = True
+            elif act.label is not None:
+                changed["label"] = act.label
+            keys = write.skips | {item.row.key}
+            for place, row in enumerate(found):
+                if row.key in keys:
+                    found[place] = replace(write.shown(replace(item, row=row)).row, **changed)
+        return found
+
     def put(self, write: Write) -> bool:
         """Save a write at once, or keep it for the worker; return True if it is on disk.
 
@@ -307,7 +305,7 @@ class Outbox:
         if not self._queue:
             self.error = None
             try:
-                found = self._try(self._desk, write)
+                found = write_at(self._desk, write.act, write.at or self._desk.clock())
             except BusyError:
                 pass
             else:
@@ -327,10 +325,6 @@ class Outbox:
         if self.error is None:
             self.resume()
         return False
-
-    @staticmethod
-    def _try(desk: Desk, write: Write) -> Any:
-        return write_at(desk, write.act, write.at or desk.clock())
 
     def resume(self) -> None:
         if self._queue and not self._running and not self._stop.is_set():
@@ -364,12 +358,10 @@ class Outbox:
                 return None
             write = self._queue[0]
             try:
-                found = self._try(desk, write)
-            except BusyError:
-                raise
-            except ReviewDeskError:
+                found = write_at(desk, write.act, write.at or desk.clock())
+            except ReviewDeskError as error:
                 # A write without a decision must not hold back a decision.
-                if not write.name:
+                if not write.name and not isinstance(error, BusyError):
                     self._queue.remove(write)
                 raise
             self._queue.remove(write)

@@ -150,7 +150,23 @@ def _give(core: Core, item: Item, truth: Truth, *, because: bool = False) -> Non
             core.say(f"{show_line(item.verdict.id)}: the panel said {said}", Tone.NOTE)
 
     core.say("")
-    _decide(core, item, _label_of(core, item, truth), WORDS[truth], saved)
+    key = item.row.key
+    came_back = core.review.repeats
+    blind = _is_blind(core, item)
+    view = core.review.place()
+    if (again := came_back.of(key)) is not None:
+        look = came_back.is_blind(session, item)
+        unseen = blind and again.blind
+        act = repeats.second_label(key, truth, view, blind=look, unseen=unseen)
+    else:
+        more = came_back.facts(session, item)
+        if core.outbox.count:
+            # Which item is to come back depends on the labels that are not in the log yet.
+            more.pop("again", None)
+        facts = {"blind": blind, "revealed_at": item.revealed_at, "seen": True, **more}
+        known = {name: value for name, value in facts.items() if value is not None}
+        act = Edit("label", key, known, truth, view=view)
+    _decide(core, item, act, WORDS[truth], saved)
     if because or (truth is Truth.FAIL and core.settings.tags_after_fail):
         open_reasons(core, item)
 
@@ -184,25 +200,6 @@ def _decide(
             core.show(rows=not is_saved, changed=is_saved)
 
 
-def _label_of(core: Core, item: Item, truth: Truth) -> Edit:
-    session = core.session
-    came_back = core.review.repeats
-    blind = _is_blind(core, item)
-    key = item.row.key
-    view = core.review.place()
-    again = came_back.of(key)
-    if again is not None:
-        look = came_back.is_blind(session, item)
-        return repeats.second_label(key, truth, view, blind=look, unseen=blind and again.blind)
-    more = came_back.facts(session, item)
-    if core.outbox.count:
-        # Which item is to come back depends on the labels that are not in the log yet.
-        more.pop("again", None)
-    facts = {"blind": blind, "revealed_at": item.revealed_at, "seen": True, **more}
-    known = {name: value for name, value in facts.items() if value is not None}
-    return Edit("label", key, known, truth, view=view)
-
-
 def _is_blind(core: Core, item: Item) -> bool:
     blind = core.review.exposure.is_blind(core.session, item)
     return blind and not edits.was_seen(core.desk, item.row.key)
@@ -216,18 +213,17 @@ def _defer(core: Core) -> None:
         _put_off(core, item)
         return
 
-    def answered(close: bool | None) -> None:
-        if close is not None:
-            _if_still_there(core, item, _close if close else _put_off)
+    def close(core: Core, item: Item) -> None:
+        act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
+        core.say(f"closed {show_line(item.verdict.id)} without an answer")
+        _decide(core, item, act, "close")
+
+    def answered(closes: bool | None) -> None:
+        if closes is not None:
+            _if_still_there(core, item, close if closes else _put_off)
 
     question = f"{show_line(item.verdict.id, 80)} was deferred twice. Close it without an answer?"
     core.ask(question_form(question, f"{CLOSING} With n it is deferred again."), answered)
-
-
-def _close(core: Core, item: Item) -> None:
-    act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
-    core.say(f"closed {show_line(item.verdict.id)} without an answer")
-    _decide(core, item, act, "close")
 
 
 def _put_off(core: Core, item: Item) -> None:

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
-from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import SCROLLS_AND_CLOSES, DialogPage, choice, one_page
 from reviewdesk.desk import Desk
@@ -19,7 +18,6 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
-from reviewdesk.domain.labels.split import SplitLabels
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.volatility import AgainstEarlier
@@ -171,29 +169,24 @@ class CalibrationController:
 
     def turn(self, by: int) -> None:
         """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
+        core = self._core
+        run = core.session.run
         self.at = (self.at + by) % len(PAGES)
-        if self.page.read_as not in self._asked:
-            self._read(self.page)
-        self._core.calm()
+        page = self.page
+        name = page.read_as
+        kept = core.session.withheld or (core.session.view.blind and page.hidden)
+        if name not in self._asked and not kept:
+            self._asked.add(name)
+
+            def took(found: object) -> None:
+                self.found = {**self.found, name: found}
+
+            read = lambda desk: page.read(desk, run)  # noqa: E731
+            core.background(f"page {name}", read, took, fault="no figures", where=CALIBRATION)
+        core.calm()
 
     def open(self, name: str) -> None:
         self.turn([page.name for page in PAGES].index(name) - self.at)
-
-    def _read(self, page: CalibrationPageKind) -> None:
-        core = self._core
-        run = self._core.session.run
-        if core.session.withheld or (core.session.view.blind and page.hidden):
-            return
-        self._asked.add(page.read_as)
-
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if core.page is self and error is not None:
-                core.complain(error)
-            elif core.page is self:
-                self.found = {**self.found, page.read_as: found}
-
-        work = lambda desk, _report: page.read(desk, run)  # noqa: E731
-        core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
 
     @property
     def _other_target(self) -> Target:
@@ -211,8 +204,17 @@ class CalibrationController:
         if found is None or self.page.drills is None or session.withheld:
             return ()
         drills = self.page.drills(found, blind=session.view.blind)
-        halves = self._core.halves
-        return drills if halves is None else tuple(_in_tuning(one, halves) for one in drills)
+        if (halves := self._core.halves) is None:
+            return drills
+        # A person who reads the wrong items of the holdout tunes on it.
+        counts = halves.decisions
+        wrong = {"wrong:pass": counts[True, False], "wrong:fail": counts[False, True]}
+        return tuple(
+            DrillDown(f"{one.title}, in the tuning half", f"{one.filter} label:tuning", n)
+            if (n := wrong.get(one.filter)) is not None
+            else one
+            for one in drills
+        )
 
     @property
     def _folded(self) -> bool:
@@ -239,16 +241,6 @@ class CalibrationController:
             core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
             return
         _offer(core, "The verdicts behind a figure", drills)
-
-
-def _in_tuning(one: DrillDown, labels: SplitLabels) -> DrillDown:
-    """Leave the holdout out of a list of wrong items: a person who reads it tunes on it."""
-    counts = labels.decisions
-    wrong = {"wrong:pass": counts[True, False], "wrong:fail": counts[False, True]}
-    if one.filter not in wrong:
-        return one
-    title = f"{one.title}, in the tuning half"
-    return DrillDown(title, f"{one.filter} label:tuning", wrong[one.filter])
 
 
 def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:

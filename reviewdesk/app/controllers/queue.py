@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb, opening_text
-from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Job, Write
+from reviewdesk.app.controllers.jobs import QUEUE, UNDO, Job, Report, Write
 from reviewdesk.app.controllers.state import PromptForm, SearchHits, effective_order, uses_hidden
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
@@ -149,17 +149,10 @@ def _apply(core: Core, view: View) -> None:
         core.recalibrate()
     else:
         core.say("reading the queue …", Tone.MUTED)
-        _read(core, view)
+        read(core, view)
 
 
-def read_left(core: Core) -> None:
-    """Filter the queue as the reviewer left it."""
-    if core.left is not None:
-        view, notice = core.left
-        _read(core, view, core.session.item, notice)
-
-
-def _read(core: Core, view: View, left_at: Item | None = None, notice: str | None = None) -> None:
+def read(core: Core, view: View, left_at: Item | None = None, notice: str | None = None) -> None:
     """Read the queue of a view in the background.
 
     With a ``notice`` it is the view of the last time, which goes on from its item, unless the
@@ -167,13 +160,17 @@ def _read(core: Core, view: View, left_at: Item | None = None, notice: str | Non
     """
     run = core.session.run
 
-    def work(desk: Desk) -> "tuple[array[int], int]":
+    def work(desk: Desk, _report: Report) -> "tuple[array[int], int]":
         keys = desk.queue(run, view.filter, effective_order(view))
         return keys, queue.kept_back(desk, run, view.filter)
 
-    def there(found: "tuple[array[int], int]") -> None:
+    def ended(found: Any, error: ReviewDeskError | None) -> None:
         session = core.session
-        if session.run.hash != run.hash or session.view.blind is not view.blind:
+        if error is not None and notice is not None:
+            core.say(f"opened without the filter and order you left: {error}")
+        elif error is not None:
+            core.complain(error)
+        if error or session.run.hash != run.hash or session.view.blind is not view.blind:
             return
         keys, left_out = found
         resumes = notice is not None and session.item is left_at
@@ -187,15 +184,7 @@ def _read(core: Core, view: View, left_at: Item | None = None, notice: str | Non
         told = plural(len(keys), "verdict") + " in the queue" + (f"; {lacks}" if lacks else "")
         core.say(opening_text(core.session, view, notice or "") if resumes else told)
 
-    def ended(found: Any, error: ReviewDeskError | None) -> None:
-        if error is None:
-            there(found)
-        elif notice is None:
-            core.complain(error)
-        else:
-            core.say(f"opened without the filter and order you left: {error}")
-
-    core.jobs.runner.start(Job(QUEUE, lambda desk, _report: work(desk), ended, fault="no queue"))
+    core.jobs.runner.start(Job(QUEUE, work, ended, fault="no queue"))
 
 
 def mode_notice(blind: bool, seen: int) -> str:

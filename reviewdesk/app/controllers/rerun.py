@@ -65,8 +65,6 @@ def open_dialog(core: Core) -> None:
 
 _INTERVAL = 0.2
 """Seconds between two reports of the progress of a re-run or a try."""
-
-
 _LOOK = 0.05
 """Seconds between two looks whether a re-run or a try is to stop."""
 
@@ -286,12 +284,8 @@ class RerunForm:
         if self.panel is None:
             self.name_panel()
             return
-        order = RerunOrder(
-            keys=[self.item.row.key],
-            wish=wish,
-            source=self.path,
-            max_cost=self.max_cost,
-        )
+        key = self.item.row.key
+        order = RerunOrder(keys=[key], wish=wish, source=self.path, max_cost=self.max_cost)
         if self.about_shown:
             order = replace(order, keys=self.shown, shown=self.filter)
         try:
@@ -316,7 +310,9 @@ class RerunForm:
             self.problem = show_line(str(error), 400)
         elif isinstance(ready, ReadyRerun):
             self.ready = ready
-            self._consent = consent_of(ready)
+            told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+            # Indented, so that no payload can forge the title above another.
+            self._consent = Document((told, Section("Payload", tuple(_payloads(ready)))))
             self._guard.hide()
 
     def turn(self) -> None:
@@ -456,12 +452,6 @@ def dollars(text: str) -> float | None:
 
 MOST = 200_000
 """The most characters of payloads that the consent page shows."""
-
-
-def consent_of(ready: ReadyRerun) -> Document:
-    """Return what is sent; indented, so that no payload can forge the title above another."""
-    told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
-    return Document((told, Section("Payload", tuple(_payloads(ready)))))
 
 
 def _payloads(ready: ReadyRerun) -> Iterator[Block]:

@@ -135,8 +135,20 @@ def _explain(core: Core) -> None:
             core.ask(one_page(page), lambda _: None)
 
     def took(lines: Sequence[str]) -> None:
-        # Words in the texts of an item are not terms of the screen.
-        terms = _terms_of_item(core) or glossary.mentioned(lines)
+        session = core.session
+        terms = ()
+        if core.where != REVIEW or session.item is None:
+            terms = glossary.mentioned(lines)
+        elif session.hidden:
+            # The terms of a hidden verdict would reveal its answer.
+            terms = (glossary.find("blind"),)
+        else:
+            # Words in the texts of an item are not terms of the screen.
+            found = session.item.assessment
+            numbers = bool(core.reading.open_sections & FIGURES)
+            strip = ("accuracy", "false passes", "flagged", "random check")
+            of_verdict = glossary.of_verdict(found.notes, found.rule.used, numbers=numbers)
+            terms = (*of_verdict, *map(glossary.find, strip))
         if not terms:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
             return
@@ -146,20 +158,6 @@ def _explain(core: Core) -> None:
         core.ask(one_page(page), show)
 
     core.requests.append(Do("lines", took))
-
-
-def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
-    """Return the terms of the item's verdict; those of a hidden one would reveal its answer."""
-    session = core.session
-    if core.where != REVIEW or session.item is None:
-        return ()
-    if session.hidden:
-        return (glossary.find("blind"),)
-    found = session.item.assessment
-    strip = ("accuracy", "false passes", "flagged", "random check")
-    numbers = bool(core.reading.open_sections & FIGURES)
-    terms = glossary.of_verdict(found.notes, found.rule.used, numbers=numbers)
-    return (*terms, *map(glossary.find, strip))
 
 
 def _use_theme(core: Core, name: str) -> None:
@@ -493,7 +491,9 @@ class ReviewController(Core):
         """Ask for the figures, and offer kept edits, once the item is on screen."""
         self.recalibrate()
         self.assess_ahead()
-        queue.read_left(self)
+        if self.left is not None:
+            view, notice = self.left
+            queue.read(self, view, self.session.item, notice)
         self.safely(queue.offer_unsaved, self)
 
     def look_around(self) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.exposure import Exposure, Repeats
-from reviewdesk.app.controllers.jobs import CLAIMS, Job, Outbox, Report, Runner, with_waiting
+from reviewdesk.app.controllers.jobs import CLAIMS, Job, Outbox, Report, Runner
 from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
@@ -231,8 +231,7 @@ class ReviewSession:
         return self._as_shown(self.desk.rows(keys))
 
     def _as_shown(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
-        shown = map(self.claims.shown, self.repeats.rows(rows))
-        return with_waiting(list(shown), self.outbox.waiting)
+        return self.outbox.shown(map(self.claims.shown, self.repeats.rows(rows)))
 
     def listed(self, keys: Sequence[int]) -> list[QueueRow]:
         """Return the queue rows of ``keys`` as they were read last; see ``known``."""
@@ -298,14 +297,14 @@ class ReviewSession:
         return [key for key in near if key not in decided][:_AHEAD]
 
     def _take(self, view: View, keys: "array[int]") -> None:
+        session = self.session
         self._keys = keys
-        self._decided = self.desk.decided(self.session.run)
-        found = self.session.found
+        self._decided = self.desk.decided(session.run)
         self.session = replace(
-            self.session, view=view, keys=keys, index=None, item=None,
-            found=found and found.placed(keys), chosen=frozenset(),
+            session, view=view, keys=keys, index=None, item=None, chosen=frozenset(),
+            found=session.found and session.found.placed(keys),
+            progress=self.desk.progress(session.run, keys),
         )  # fmt: skip
-        self.session = replace(self.session, progress=self.progress())
         self._read_repeats()
 
     def progress(self) -> Progress:
@@ -340,10 +339,18 @@ class ReviewSession:
         if found is not None:
             return found
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
-        if onwards and found is not None and self.claims.open_with:
-            held = self._held(waiting, session.keys[found])
-            found = found if held is None else held
-        return found
+        if found is None or not onwards or not self.claims.open_with:
+            return found
+        # Among others, the item that is claimed as the next one comes before all but a repeat.
+        key = self.claims.next
+        here = None if session.item is None else session.item.row.key
+        if key is None or key == here or self.repeats.of(session.keys[found]) is not None:
+            return found
+        place = place_of(session.keys, key)
+        if place is None:
+            return found
+        nearest = self.desk.next_undecided(session.run, session.keys, place - 1, waiting)
+        return place if nearest == place else found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
         """Return the place of the next item that the open question has drawn, or ``None``.
@@ -387,22 +394,6 @@ class ReviewSession:
             return None
         skipped = {**waiting, **dict.fromkeys(keys)}
         return self.desk.next_undecided(session.run, session.keys, left, skipped)
-
-    def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
-        """Return the place of the item that is claimed as the next one, if it is still undecided.
-
-        An item that came back, which was ``found``, goes before it.
-        """
-        session = self.session
-        key = self.claims.next
-        here = None if session.item is None else session.item.row.key
-        if key is None or key in {found, here} or self.repeats.of(found) is not None:
-            return None
-        place = place_of(session.keys, key)
-        if place is None:
-            return None
-        nearest = self.desk.next_undecided(session.run, session.keys, place - 1, waiting)
-        return place if nearest == place else None
 
     def choose(self, keys: frozenset[int]) -> None:
         self.session = replace(self.session, chosen=keys)
@@ -557,9 +548,7 @@ class ReviewSession:
     def refresh(self) -> None:
         self._read_repeats()
         session = self.session
-        item = self.session.item
-        if item is not None:
-            item = self.item(item.row.key)
+        item = session.item and self.item(session.item.row.key)
         self.session = replace(session, item=item, progress=self.progress())
         # Labels of two others may have ended what a blind session hid of the item.
         self.exposure.opened(self.session)
