@@ -136,7 +136,7 @@ def _explain(core: Core) -> None:
 
     def took(lines: Sequence[str]) -> None:
         session = core.session
-        terms = ()
+        terms: tuple[glossary.GlossaryTerm, ...]
         if core.where != REVIEW or session.item is None:
             terms = glossary.mentioned(lines)
         elif session.hidden:

@@ -5,9 +5,9 @@ import re
 import selectors
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import repeat, takewhile
+from itertools import pairwise, repeat, takewhile
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -221,27 +221,6 @@ def _change(before: str, after: str, *, blank: bool) -> tuple[str, str]:
     return ";".join(new.get(name, _COLOURS[name]) for name in differing), made
 
 
-class CellWriter:
-    """Writes cells, a look only where it changes, starting and ending plain."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._look = PLAIN
-
-    def move(self, row: int, column: int) -> None:
-        self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
-
-    def write(self, cells: Iterable[Cell]) -> None:
-        for text, look in cells:
-            codes = ""
-            if look != self._look:
-                codes, self._look = _change(self._look, look, blank=text == " ")
-            self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
-
-    def written(self) -> str:
-        return "".join(self._pieces) + ("\x1b[0m" if self._look else "")
-
-
 _MODES = re.compile(
     r"(?:\x07|\x1b\[\?(?!1049|1047|47)[\d;]+(?:\$p|[hl])|\x1b\[[<>=]\d*u|\x1b\](?!8;)[^\x07\x1b]*\x07)+"
 )
@@ -257,6 +236,9 @@ class Shown:
         self._rows: dict[int, list[Cell | None]] = {}
         self._cursor: tuple[int, int] | None = None
         self._width: int | None = None
+        self._pieces: list[str] = []
+        """What is written for the drawing at hand, in which ``_look`` is in force."""
+        self._look = PLAIN
 
     def forget(self, width: int | None = None) -> None:
         """Send everything again, to a terminal of ``width`` columns if a width is given."""
@@ -273,22 +255,32 @@ class Shown:
         if first or None in drawn:
             self.forget()
             return data
-        writer = CellWriter()
+        self._pieces = []
+        self._look = PLAIN
         row = column = 0
         for place, run in enumerate(filter(None, drawn)):
             row, column = int(pieces[3 * place]) - 1, int(pieces[3 * place + 1]) - 1
-            self._draw(row, column, run, writer)
+            self._draw(row, column, run)
             column += run.width
             if self._width is not None and column > self._width:
                 # Drawn for a wider terminal: what does not fit lands on the last column.
                 del self._rows[row][self._width - 1 :]
-        written = writer.written()
+        written = "".join(self._pieces) + ("\x1b[0m" if self._look else "")
         if drawn and (written or (row, column) != self._cursor):
             self._cursor = row, column
             written += f"\x1b[{row + 1};{column + 1}H"
         return written
 
-    def _draw(self, at: int, column: int, run: CellRun, writer: CellWriter) -> None:
+    def _write(self, row: int, column: int, cells: Iterable[Cell]) -> None:
+        """Write cells at a place, a look only where it changes."""
+        self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
+        for text, look in cells:
+            codes = ""
+            if look != self._look:
+                codes, self._look = _change(self._look, look, blank=text == " ")
+            self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
+
+    def _draw(self, at: int, column: int, run: CellRun) -> None:
         """Write what a run changes of a row, and keep its cells.
 
         Terminals differ in the columns that a text takes which is not plain. Such a run is written
@@ -299,32 +291,19 @@ class Shown:
         row += [None] * (end - len(row))
         before = tuple(row[column:end])
         if run.plain and before != run.cells:
-            for start, stop in _spans(before, run.cells):
-                writer.move(at, column + start)
-                writer.write(run.cells[start:stop])
+            changed = [at for at, cell in enumerate(run.cells) if cell != before[at]]
+            apart = enumerate(pairwise(changed), 1)
+            breaks = [place for place, (one, other) in apart if other - one > GAP + 1]
+            for first, last in pairwise([0, *breaks, len(changed)]):
+                start = changed[first]
+                stop = changed[last - 1] + 1
+                self._write(at, column + start, run.cells[start:stop])
             row[column:end] = run.cells
         elif not run.plain:
-            writer.move(at, column)
-            writer.write([(" ", run.cells[0][1])] * run.width)
-            writer.move(at, column)
-            writer.write(run.cells)
-            rest = [*takewhile(bool, row[end:])]
-            writer.move(at, end)
-            writer.write(cell for cell in rest if cell)
+            self._write(at, column, [(" ", run.cells[0][1])] * run.width)
+            self._write(at, column, run.cells)
+            self._write(at, end, filter(None, takewhile(bool, row[end:])))
             row[column:end] = [None] * run.width
-
-
-def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
-    """Yield where cells change, with few gaps between."""
-    start = stop = -GAP - 1
-    for at, (old, new) in enumerate(zip(before, after, strict=True)):
-        if old != new:
-            if at - stop > GAP:
-                if stop > 0:
-                    yield start, stop
-                start = at
-            stop = at + 1
-    yield start, stop
 
 
 class GuardedDriver(Driver):

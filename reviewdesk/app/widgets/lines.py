@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from rich.segment import Segment
@@ -95,21 +94,11 @@ class Bar(Widget):
         self._width = -1
 
     def paint(self, painter: Painter) -> None:
-        """Draw another painter's lines, if they differ from those that are drawn.
-
-        A ``partial`` of the same function on equal facts is the same painter.
-        """
+        """Draw the lines of another painter; a ``partial`` on equal facts is the same painter."""
         same = _same(self._painter, painter)
         self._painter = painter
-        if same or self._width < 0:
-            return
-        before = self._lines
-        self._lines = painter(self._width)
-        # Contents with the same text are equal, whatever their inks.
-        inks = [[one.spans for one in lines] for lines in (before, self._lines)]
-        if before != self._lines or inks[0] != inks[1]:
-            self._strips.clear()
-            self.refresh(layout=self.styles.is_auto_height)
+        if not same:
+            self.redraw()
 
     def redraw(self) -> None:
         self._width = -1
@@ -184,46 +173,30 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.repaint()
 
     def repaint(self) -> None:
-        """Paint the text again, and draw the lines in view that differ."""
+        """Paint the text again, and lay the screen out if its width or the scrollbar changes."""
         width = self.scrollable_content_region.width
-        old = self._lines
-        before = self._width, self.scroll_offset.y
         self._width = width
         self._lines = self._painter(max(1, width - 1)) if width else []
+        self._strips.clear()
         if not width:
             # It is painted once it has a place; until then there is nothing to lay out.
-            self._strips.clear()
             return
+        before = self.virtual_size.width
+        total = len(self._lines)
+        height = self.container_size.height
+        shown = self.show_vertical_scrollbar
         self._moving = True
         try:
-            self._hold(Size(width, len(self._lines)))
+            self.virtual_size = Size(width, total)
+            if not height or before != width or shown is not (total > height):
+                self.refresh(layout=True)
+            elif shown:
+                self.vertical_scrollbar.window_virtual_size = total
+                self.vertical_scrollbar.window_size = height
             self._scroll_to_anchor()
         finally:
             self._moving = False
-        top = self.scroll_offset.y
-        if before != (width, top):
-            self._strips.clear()
-            self.refresh()
-            return
-        # Contents with the same text are equal, whatever their inks.
-        pairs = enumerate(zip_longest(old, self._lines, fillvalue=Content("")))
-        new = {at for at, (one, other) in pairs if one != other or one.spans != other.spans}
-        self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in new}
-        shown = [at for at in range(top, top + self.size.height) if at in new] or [top]
-        self.refresh(*(Region(0, at - top, self.size.width, 1) for at in shown))
-
-    def _hold(self, size: Size) -> None:
-        """Set the size of the text; lay the screen out if its width or the scrollbar changes."""
-        before = self.virtual_size
-        self.virtual_size = size
-        height = self.container_size.height
-        shown = self.show_vertical_scrollbar
-        if not height or before.width != size.width or shown is not (size.height > height):
-            self.refresh(layout=True)
-        elif shown:
-            bar = self.vertical_scrollbar
-            bar.window_virtual_size = size.height
-            bar.window_size = height
+        self.refresh()
 
     def _scroll_to_anchor(self) -> None:
         # A pane that has just come into view has no scroll bar yet.
@@ -405,13 +378,14 @@ class ItemPane(Pane):
         self._item_painter = painter
         if not keep:
             self._top = Place()
-        if not same:
-            self.paint(self._item_lines, keep=keep)
 
-    def _item_lines(self, width: int) -> Lines:
-        painted = self._item_painter(width, self.page)
-        self.layout_of_item = painted.layout
-        return painted.lines
+        def lines(width: int) -> Lines:
+            painted = painter(width, self.page)
+            self.layout_of_item = painted.layout
+            return painted.lines
+
+        if not same:
+            self.paint(lines, keep=keep)
 
     def turn(self, top: Place | TextPassage) -> None:
         self._top = top
@@ -443,8 +417,6 @@ class ItemPane(Pane):
         # A pane without a width paints nothing, and so shows nothing.
         self.layout_of_item = ItemLayout()
         super().repaint()
-        # Lines that are as before are in view as well, and count as seen of this item.
-        self.refresh()
 
     # what is on screen
 
