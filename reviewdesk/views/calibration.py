@@ -178,8 +178,8 @@ def _figure(found: _Figures, name: str) -> Estimate:
     return replace(ends, estimate=getattr(found.line, name))
 
 
-def _rates(found: _Figures) -> list[Row]:
-    """Return accuracy, pass rates and rates of errors, each with its interval and its meaning."""
+def _all_rows(found: _Figures) -> list[Row]:
+    """Return the rates and the figures of confidence, each with its interval and its meaning."""
     line = found.line
     rate = found.should_pass
     rows = [_row("accuracy", _figure(found, "accuracy"), "decides as the label says")]
@@ -199,12 +199,6 @@ def _rates(found: _Figures) -> list[Row]:
                 name, _figure(found, figure).complement, f"share of what should {deserved}"
             )
         rows.append(errors)
-    return rows
-
-
-def _all_rows(found: _Figures) -> list[Row]:
-    """Return the rates, and the differences between confidence and accuracy."""
-    line = found.line
     null = found.fit.null if found.fit else None
     chance = "" if null is None else f"chance {number(null.expected)}"
     sure = "confidence less accuracy"
@@ -214,7 +208,7 @@ def _all_rows(found: _Figures) -> list[Row]:
         more = "surer" if gap > 0 else "less sure"
         sure = f"{more} than it is right" if gap else "as sure as it is right"
     return [
-        *_rates(found),
+        *rows,
         _row("gap", _figure(found, "gap"), sure, "+"),
         _row("Brier", _figure(found, "brier"), "error of confidence, lower is better"),
         _row("ECE", Estimate(line.ece), "distance of confidence from accuracy", ends=chance),

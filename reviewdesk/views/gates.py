@@ -129,7 +129,13 @@ def sentence(found: Finding) -> str:
     reading = found.reading
     origin = " ".join(word for word in (reading.origin, reading.metric) if word)
     where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
-    text = f"{where}{found.expected.target} is {value_words(found)}"
+    value = reading.value
+    known = "null" if value is None else str(value).lower()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        known = f"{value:.6g}"
+    elif isinstance(value, str):
+        known = f'"{show_line(value, 120)}"'
+    text = f"{where}{found.expected.target} is {known}"
     text += f" ({origin})" if origin else ""
     if reading.bounded:
         text += f", {reading.low:.4g} to {reading.high:.4g}"
@@ -143,11 +149,3 @@ def sentence(found: Finding) -> str:
     if found.status is GateStatus.PASS or not found.expected.message:
         return text
     return f"{text}: {show_line(found.expected.message)}"
-
-
-def value_words(found: Finding) -> str:
-    """Return the value of a finding as text that fits on a line."""
-    value = found.reading.value
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return f"{value:.6g}" if isinstance(value, int | float) else f'"{show_line(value, 120)}"'

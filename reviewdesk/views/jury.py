@@ -18,7 +18,7 @@ from reviewdesk.domain.assessment.result import (
 from reviewdesk.domain.audit.trail import Trail, remarks, trail
 from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share, stand_in
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Strategy, Verdict
+from reviewdesk.domain.verdict import SLACK, Ballot, Band, Decision, Policy, Strategy
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -37,6 +37,7 @@ from reviewdesk.views.document import (
     Words,
     joined,
     outside,
+    plain,
 )
 from reviewdesk.views.words import number, plural
 
@@ -276,12 +277,18 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
         model = "" if ballot.model in {None, ballot.id} else outside(ballot.model, 200, Tone.MUTED)
         raw = ballot.score is None and ballot.raw_score is not None
         weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
+        tone = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
+        # A label that the juror gave instead of a vote, or that decides, stands for it.
+        vote = outside(ballot.label, 60, tone)
+        if not (ballot.usable and ballot.label and (item.assessment.labels or ballot.vote is None)):
+            none = Text(words.NONE, Tone.MUTED)
+            vote = none if ballot.vote is None else Text(words.VOTES[ballot.vote], tone)
         cells = (
             outside(names[ballot.id], 200, Tone.WARN if lost else quiet),
             *([model] if models else []),
             Text(seat.family.name + "*" * seat.family.extended if seat.family else "?", Tone.MUTED),
             Text(f"raw {ballot.raw_score:g}" if raw else number(ballot.score), quiet),
-            _vote(ballot, quiet, labels=bool(item.assessment.labels)),
+            vote,
             *([Text(weight, quiet)] if weights else []),
             state(seat, whole=lines is None),
         )
@@ -305,16 +312,6 @@ def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
         for text, tone in texts
         if text
     )
-
-
-def _vote(ballot: Ballot, quiet: Tone, *, labels: bool) -> Words:
-    """Return the vote, or the label that the juror gave instead of it or that decides."""
-    if ballot.usable and ballot.label and (labels or ballot.vote is None):
-        tone = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
-        return outside(ballot.label, 60, tone)
-    if ballot.vote is None:
-        return Text(words.NONE, Tone.MUTED)
-    return Text(words.VOTES[ballot.vote], Tone.PASS if ballot.vote else Tone.FAIL)
 
 
 def state(seat: Seat, *, whole: bool = True) -> Words:
@@ -388,7 +385,7 @@ def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | 
 def provenance(item: Item) -> Section:
     """Return the steps from the ballots to the decision that the report states."""
     found = item.assessment
-    facts = [Fact(name, text) for name, text in _steps(item)]
+    facts = [Fact(name, text) for name, text in _steps(item) if plain(text)]
     said = [("note", text, Tone.MUTED) for text in remarks(item.verdict, found)]
     said += [("≠ differs", breach.text, Tone.WARN) for breach in found.breaches]
     facts += [Fact(name, outside(in_short(item, text), 2000), tone) for name, text, tone in said]
@@ -404,9 +401,9 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
     rule: Text | str = why if asked is None else asked.value
     yield "rule", rule if used in {None, asked} else (rule, f", used {used} (", why, ")")
     yield "trim", _trim(item, history)
-    if any(score is not None for score in history.pre_trim):
-        scores = " ".join(map(number, history.pre_trim))
-        yield "scores", f"{scores}; after the trim {number(history.post_trim)}"
+    scores = " ".join(map(number, history.pre_trim))
+    scored = any(score is not None for score in history.pre_trim)
+    yield "scores", f"{scores}; after the trim {number(history.post_trim)}" if scored else ""
     again = (
         history.agreement_reason and f"{history.agreement_reason} from the ballots of one verdict"
     )
@@ -416,29 +413,20 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
         yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
     if label := verdict.text("label"):
         yield "consensus", ("reported ", outside(label, 60))
-    yield from _panel(verdict, history)
-    if verdict.set_by_you:
-        yield "set by you", ", ".join(verdict.set_by_you)
-    if item.assessment.derived:
-        yield "derived", outside(", ".join(item.assessment.derived), 2000)
-
-
-def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
     if history.panel_hash:
         yield "panel hash", (outside(history.panel_hash), f" ({history.panel_hash_status})")
-    if history.committed_at:
-        yield "committed", outside(history.committed_at)
-    if history.span:
-        times = dict.fromkeys(outside(text) for text in history.span)
-        yield "ballots", joined([*times], " to ")
+    yield "committed", outside(history.committed_at or "")
+    times = dict.fromkeys(outside(text) for text in history.span or ())
+    yield "ballots", joined([*times], " to ")
     for ballot in verdict.body["jurors"]:
         if ignored := ballot.get("not_applied"):
             fields = outside(", ".join(ignored), 200)
             yield "not applied", (fields, " of ", outside(ballot["id"], 80))
-    if names := [name for name in (verdict.generator.model, verdict.generator.vendor) if name]:
-        yield "written by", joined([outside(name) for name in names])
-    if verdict.regime:
-        yield "regime", outside(verdict.regime)
+    writer = verdict.generator.model, verdict.generator.vendor
+    yield "written by", joined([outside(name) for name in writer if name])
+    yield "regime", outside(verdict.regime or "")
+    yield "set by you", ", ".join(verdict.set_by_you)
+    yield "derived", outside(", ".join(item.assessment.derived), 2000)
 
 
 def _trim(item: Item, history: Trail) -> Words:

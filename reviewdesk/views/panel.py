@@ -44,6 +44,17 @@ def panel(
     """
     families = ", ".join(found.families) or "none known"
     kinds = words.plural(len(found.families), "family", "families")
+    cost: list[tuple[str, Words]]
+    if (priced := found.cost) is None:
+        names = joined([outside(name, 80) for name in found.unpriced])
+        cost = [("cost", ("unknown: no price for ", *names))]
+    else:
+        about = f"a case of {ITEM_BYTES} bytes: typically {_usd(priced.typical)}, at most "
+        dates = sorted({j.price.as_of for j in found.spec.jurors if j.price and j.price.as_of})
+        source = f"; prices of {', '.join(dates)}" if dates else ""
+        bribe = f"to carry the trimmed mean: {_usd(priced.bribe)} a case at least, what the calls "
+        bribe += f"of the {found.trim.breaks_at} cheapest jurors cost"
+        cost = [("cost", f"{about}{_usd(priced.worst)}{source}"), ("bribe", bribe)]
     facts = [
         Fact("decides", _rule(found)),
         *(
@@ -55,7 +66,7 @@ def panel(
     if found.strategy not in {None, Strategy.TRIMMED_MEAN}:
         borne = found.by_strategy or "no number of seats is known"
         facts.append(Fact("", f"{_name(found.strategy)}: {borne}"))
-    facts += [*_cost(found), Fact("hash", found.hash)]
+    facts += [Fact(name, text) for name, text in (*cost, ("hash", found.hash))]
     facts += [Fact("warning", outside(text, 1000), Tone.WARN) for text in found.warnings]
     facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in missing]
     facts += [
@@ -115,21 +126,6 @@ def _rule(found: Composition) -> str:
 
 def _name(strategy: object) -> str:
     return str(strategy).replace("_", " ")
-
-
-def _cost(found: Composition) -> list[Fact]:
-    cost = found.cost
-    if cost is None:
-        names = joined([outside(name, 80) for name in found.unpriced])
-        return [Fact("cost", ("unknown: no price for ", *names))]
-    about = f"a case of {ITEM_BYTES} bytes: typically {_usd(cost.typical)}, at most "
-    bribe = (
-        f"to carry the trimmed mean: {_usd(cost.bribe)} a case at least, what the calls of the "
-        f"{found.trim.breaks_at} cheapest jurors cost"
-    )
-    dates = sorted({one.price.as_of for one in found.spec.jurors if one.price and one.price.as_of})
-    source = f"; prices of {', '.join(dates)}" if dates else ""
-    return [Fact("cost", f"{about}{_usd(cost.worst)}{source}"), Fact("bribe", bribe)]
 
 
 def _usd(amount: float) -> str:

@@ -175,22 +175,17 @@ def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
 
     The texts are empty until the pace is steady, and when nothing is left.
     """
-    text = duration(progress.left, pace)
-    long = f"about {text} for the {progress.left:,} left"
-    return (long, f"{text} left", text) if text else ("", "", "")
+    left = progress.left
+    if pace is None or not pace.steady or pace.mean_dwell is None or not left:
+        return "", "", ""
+    minutes = max(1, round(left * pace.mean_dwell / 60))
+    text = f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
+    return f"about {text} for the {left:,} left", f"{text} left", text
 
 
 def pace_text(pace: Pace) -> str:
     """Return a steady pace in words."""
     return f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
-
-
-def duration(left: int, pace: Pace | None) -> str:
-    """Return the time for the ``left`` verdicts without a label: their number times the mean."""
-    if pace is None or not pace.steady or pace.mean_dwell is None or not left:
-        return ""
-    minutes = max(1, round(left * pace.mean_dwell / 60))
-    return f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
 
 
 def strata_text(progress: Progress) -> str:

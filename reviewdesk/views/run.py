@@ -174,23 +174,17 @@ def _about(found: RunDetails, *, blind: bool) -> _Pairs:
     # The item pane of a blind session shows no label of the file either.
     if blind:
         return pairs
+    if count := run.human_labels:
+        left = found.unlabelled
+        some = f"{left:,} of {count:,}" if left < count else "it" if count == 1 else "them"
+        none = ", none left to take: every such item has a label"
+        taken = f"; --import-labels takes {some}" if left else none
+        pairs.append(("human labels", f"{words.plural(count, 'human label')} in the file{taken}"))
     return [
         *pairs,
-        *([("human labels", _file_labels_text(found))] if run.human_labels else []),
         ("ballots", ballots + (f", {unknown:,} not understood" if unknown else "")),
         ("skipped rows", f"{run.skipped:,}"),
     ]
-
-
-def _file_labels_text(found: RunDetails) -> str:
-    """Describe the labels that came with the report, and how many could still be imported."""
-    count = found.run.human_labels
-    left = found.unlabelled
-    text = f"{words.plural(count, 'human label')} in the file"
-    if not left:
-        return f"{text}, none left to take: every such item has a label"
-    some = f"{left:,} of {count:,}" if left < count else "it" if count == 1 else "them"
-    return f"{text}; --import-labels takes {some}"
 
 
 def _report(found: RunDetails) -> _Pairs:

@@ -334,7 +334,11 @@ def _rows_of(one: Table, width: int) -> list[Lines]:
         cells = [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
         grid.append([sign.pad_right(marks - sign.cell_length) + cells[0], *cells[1:]])
     heads = [words_line(column.title, Tone.MUTED) for column in one.columns]
-    heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
+    heads[0] = heads[0].pad_left(marks)
+    if one.title:
+        # Our own words are in capitals, a note is unchanged.
+        title = ((inline(span.text), span.tone) for span in spans(one.title))
+        heads[0] = line(*((each, ink) if ink else (each.upper(), Ink.HEAD) for each, ink in title))
     kept, sizes, gap = _fit(one, [heads, *grid], width)
     first = one.columns[0]
     names = [row[0][marks:] for row in grid]
@@ -380,15 +384,6 @@ def _fit(
         room += max(0, sizes[-1] - _FOLDED)
     sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST + marks, sizes[0]))
     return kept, sizes, gap
-
-
-def _title(title: Words) -> Content:
-    """Return a title as the head of a table: our own words in capitals, a note unchanged."""
-    pieces = (
-        (inline(span.text), span.tone) if span.tone else (inline(span.text).upper(), Ink.HEAD)
-        for span in spans(title)
-    )
-    return line(*pieces)
 
 
 def _folded(row: Content, width: int) -> Lines:

@@ -259,19 +259,25 @@ def painted_item(
     ``key`` unfolds them. No line is wider than the width.
     """
     airy = height is None or height >= AIRY
-    parts = [_title(item, width, hidden=hidden), *_texts(item, width)]
+    title = section_lines(Section("", verdict.title(item, blind=hidden)), width)
+    decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
+    parts = [_Part(TITLE, decided, PaintedText.counted(title)), *_texts(item, width)]
     if height is not None:
         parts = _folded(parts, height - airy * (len(parts) - 1), reading, key)
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):
         lines = section_lines(one, width)
         parts.append(_Part(one.title.lower(), lines[:1], PaintedText.counted(lines[1:])))
-    return _stacked(item.read_as, parts, width, reading, airy=airy)
-
-
-def _title(item: Item, width: int, *, hidden: bool) -> _Part:
-    lines = section_lines(Section("", verdict.title(item, blind=hidden)), width)
-    decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
-    return _Part(TITLE, decided, PaintedText.counted(lines))
+    painted: Lines = []
+    placed = []
+    for at, part in enumerate(parts):
+        if part.paired and part.name == RESPONSES[1]:
+            continue
+        painted += [Content("")] if airy and painted else []
+        # Two responses stand side by side where they fit.
+        pair = parts[at : at + 2] if part.paired else [part]
+        placed += [each.placed(len(painted)) for each in pair]
+        painted += beside(pair[0].lines, pair[1].lines, width) if part.paired else part.lines
+    return PaintedItem(highlight(painted, reading.find), ItemLayout(item.read_as, tuple(placed)))
 
 
 def _texts(item: Item, width: int) -> Iterator[_Part]:
@@ -354,26 +360,6 @@ def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
             made.counts + turn.counted_lines,
         )
     return replace(one, text=made)
-
-
-def _stacked(
-    item: str, parts: Sequence[_Part], width: int, reading: ReadingOptions, *, airy: bool
-) -> PaintedItem:
-    """Return the parts below each other, but two responses side by side where they fit."""
-    lines: Lines = []
-    placed = []
-    for at, one in enumerate(parts):
-        if one.paired and one.name == RESPONSES[1]:
-            continue
-        lines += [Content("")] if airy and lines else []
-        if one.paired:
-            other = parts[at + 1]
-            placed += [part.placed(len(lines)) for part in (one, other)]
-            lines += beside(one.lines, other.lines, width)
-        else:
-            placed.append(one.placed(len(lines)))
-            lines += one.lines
-    return PaintedItem(highlight(lines, reading.find), ItemLayout(item, tuple(placed)))
 
 
 def jury_lines(

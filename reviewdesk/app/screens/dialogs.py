@@ -34,7 +34,6 @@ from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
-    Painter,
     Piece,
     clip,
     cut,
@@ -223,9 +222,6 @@ class PageDialog(Dialog[Any]):
             self.show(keep=same)
             self.call_after_refresh(self._form.drawn)
 
-    def _painter(self) -> Painter:
-        return partial(document_lines, self._page.document or _NOTHING)
-
     def _fit(self) -> None:
         """Give list or text the height that they need, within that of the screen."""
         page = self._page
@@ -236,7 +232,8 @@ class PageDialog(Dialog[Any]):
         around = 7 + (foot + 1) * bool(foot) - 2 * self.has_class("-short")
         most = max(1, self.app.size.height - around)
         self.query_one(OptionList).styles.max_height = most
-        self.query_one(Pane).styles.height = min(most, len(self._painter()(width - 1)))
+        text = document_lines(page.document or _NOTHING, width - 1)
+        self.query_one(Pane).styles.height = min(most, len(text))
 
     def show(self, *, keep: bool = False) -> None:
         """Draw the page; ``keep`` leaves its text scrolled."""
@@ -252,7 +249,7 @@ class PageDialog(Dialog[Any]):
         # A hidden list would keep the focus, and act on enter.
         self.set_focus(None if page.document is not None else options)
         if page.document is not None:
-            self.query_one(Pane).paint(self._painter(), keep=keep)
+            self.query_one(Pane).paint(partial(document_lines, page.document), keep=keep)
             return
         kept = options.highlighted if len(options.options) == len(page.choices) else None
         options.clear_options()

@@ -97,7 +97,12 @@ class Bar(Widget):
         """Draw the lines of another painter; a ``partial`` on equal facts is the same painter."""
         same = _same(self._painter, painter)
         self._painter = painter
-        if not same:
+        if same or self._width < 0:
+            return
+        # Contents with the same text are equal, whatever their inks.
+        each = (self._lines, painter(self._width))
+        before, now = ([(one, one.spans) for one in lines] for lines in each)
+        if before != now:
             self.redraw()
 
     def redraw(self) -> None:

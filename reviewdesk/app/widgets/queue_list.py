@@ -1,4 +1,4 @@
-"""Painters for the lines of the queue and of the list of runs, and the legend of all signs."""
+"""The list of the queue, the painter of its lines, and the legend of all signs."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -139,7 +139,11 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
     title = room - flags - column - 2
-    shown = flag_names(row.flags & ~_said(row), flags)
+    # The decision or the band may show a flag; a trimmed dissent shows that votes differ.
+    said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
+    said |= Flag.DERIVED_LOW if low else Flag(0)
+    said |= Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0)
+    shown = flag_names(row.flags & ~said, flags)
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     if not wide and not low:
         # An id takes the cells that the line's agreement and flags leave.
@@ -155,16 +159,6 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     if title >= _TITLE and _says_more(row):
         found.append((f"  {clip(inline(row.test), title)}", Ink.MUTED))
     return found
-
-
-def _said(row: QueueRow) -> Flag:
-    """Return the flags that the line shows without their names.
-
-    The decision or the band may show them; a trimmed dissent shows that votes differ.
-    """
-    said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
-    said |= Flag.DERIVED_LOW if row.agrees[1] == "low" else Flag(0)
-    return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 
 def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
