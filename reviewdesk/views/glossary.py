@@ -61,13 +61,18 @@ _OTHERS = {"rule", "trim"}
 """Short forms of flags that mean something else by themselves."""
 
 
-FLAG_TERMS: dict[Flag, GlossaryTerm] = {}
+def _flag_names(flag: Flag) -> tuple[str, ...]:
+    """Return the other names of a flag: its short form, and its name in filters and JSON."""
+    short = SHORT[flag]
+    every = dict.fromkeys((short, short.rstrip("!"), flag.label.replace("_", " ")))
+    return tuple(name for name in every if name not in _OTHERS | {WORDS[flag]})
+
+
+FLAG_TERMS = {
+    flag: GlossaryTerm(WORDS[flag], FLAGS, text, _flag_names(flag))
+    for flag, text in _FLAG_TEXTS.items()
+}
 """What each flag means in general; the jury pane gives the reason for one verdict."""
-for _flag, _text in _FLAG_TEXTS.items():
-    # Its other names: its short form, and its name in filters and JSON.
-    _names = (SHORT[_flag], SHORT[_flag].rstrip("!"), _flag.label.replace("_", " "))
-    _other = tuple(one for one in dict.fromkeys(_names) if one not in _OTHERS | {WORDS[_flag]})
-    FLAG_TERMS[_flag] = GlossaryTerm(WORDS[_flag], FLAGS, _text, _other)
 
 _PANELS = _terms(
     PANELS,

@@ -244,7 +244,7 @@ class Review:
 
     def hint(self, action: str) -> object:
         """What the footer offers of an action."""
-        return self.state.hints[action]
+        return self.state.hints.get(action, False)
 
     def _done(self, what: str) -> list[Any]:
         return [one.given for one in self.requests if isinstance(one, Do) and one.what == what]

@@ -7,7 +7,6 @@ It uses no widget. A front end passes events to the controller, carries out ``ta
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -287,33 +286,29 @@ def _export(core: Core, argument: str) -> None:
         problem = "the file would hold what the panel said, which blind review hides"
         raise UsageError(problem, "Leave blind review first.")
     files.check_target(core.desk.path, path, force=True)
-    write = _export_labels if files.run_kind(path) is None else _export_run
-    if not files.is_taken(path):
-        write(core, path, force=False)
-        return
-    question = f"{show_line(str(path))} already exists. Replace it?"
-    core.ask_yes(question, "Its present content is lost.", lambda: write(core, path, force=True))
-
-
-def _export_labels(core: Core, path: Path, *, force: bool) -> None:
-    full = path.name.endswith("full.jsonl")
-    kind = "full" if full else _LABEL_KINDS[path.suffix]
-    text, exported = files.export(core.desk, core.session.run, kind)
-    files.write(core.desk, path, [text], force=force)
-    written = f"{len(exported.rows)} rows written to {path}"
-    core.say(" · ".join([written, *exported.warnings]), Tone.NOTE)
-
-
-def _export_run(core: Core, path: Path, *, force: bool) -> None:
-    run = core.session.run
     name = show_line(str(path))
+    taken = files.is_taken(path)
 
     def work(desk: Desk, report: Report) -> None:
-        files.write_run(desk, run, path, lambda share, _count: report(share), force=force)
+        files.write_run(desk, session.run, path, lambda share, _count: report(share), force=taken)
 
-    written = core.unless(lambda _: core.say(f"{name}: written", Tone.NOTE))
-    core.jobs.start(EXPORT, work, written, what="a run is being written")
-    core.say(f"writing {name}", Tone.NOTE)
+    def write() -> None:
+        if files.run_kind(path) is not None:
+            written = core.unless(lambda _: core.say(f"{name}: written", Tone.NOTE))
+            core.jobs.start(EXPORT, work, written, what="a run is being written")
+            core.say(f"writing {name}", Tone.NOTE)
+            return
+        full = path.name.endswith("full.jsonl")
+        kind = "full" if full else _LABEL_KINDS[path.suffix]
+        text, exported = files.export(core.desk, session.run, kind)
+        files.write(core.desk, path, [text], force=taken)
+        told = f"{len(exported.rows)} rows written to {path}"
+        core.say(" · ".join([told, *exported.warnings]), Tone.NOTE)
+
+    if taken:
+        core.ask_yes(f"{name} already exists. Replace it?", "Its present content is lost.", write)
+    else:
+        write()
 
 
 def _load(core: Core, path: str) -> None:
@@ -410,7 +405,11 @@ class ReviewController(Core):
         # A notice about one item would seem to be about the next one that is shown.
         if self.notices[where].about not in {None, self.shown}:
             self.notices[where] = Notice()
-        hints = _hints(self) if self.page is None else self.page.hints()
+        hints = {
+            name: word if isinstance(word, str) else ACTIONS[name].hint
+            for name, word in (_hints(self) if self.page is None else self.page.hints()).items()
+            if word and name not in self.keys.withheld
+        }
         return ViewState(
             where,
             self.session,
@@ -422,7 +421,7 @@ class ReviewController(Core):
             self.figures,
             self.reading,
             self.reruns,
-            {name: word for name, word in hints.items() if name not in self.keys.withheld},
+            hints,
             self.start,
             self.fetches,
             self.seek,
@@ -535,7 +534,10 @@ class ReviewController(Core):
 
 
 def _hints(core: Core) -> Mapping[str, object]:
-    """Return the review screen's actions for the footer, the most important first."""
+    """Return the review screen's actions for the footer, the most important first.
+
+    A false one is left out; a text replaces the registry's word.
+    """
     session = core.session
     item = session.item
     panes = core.panes

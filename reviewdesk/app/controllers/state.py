@@ -258,10 +258,6 @@ class Session(Struct, frozen=True, eq=False):
         return self.feedback is Feedback.NEVER or not self.told
 
     @property
-    def order(self) -> str:
-        return effective_order(self.view)
-
-    @property
     def hidden_query(self) -> bool:
         return uses_hidden(self.view.filter, self.view.order)
 
@@ -464,7 +460,8 @@ class ViewState(Struct, frozen=True):
     figures: Figures
     reading: ReadingOptions
     reruns: RerunHistory
-    hints: Mapping[str, object]
+    hints: Mapping[str, str]
+    """The words of the footer by their action, the most important first."""
     start: int
     rows: int
     seek: int

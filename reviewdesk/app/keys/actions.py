@@ -196,22 +196,6 @@ GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 
-class Hint(Struct, frozen=True):
-    """One hint of the footer: an action and the word for what it does now."""
-
-    action: str
-    word: str
-
-
-def hints(wanted: Mapping[str, object]) -> list[Hint]:
-    """Return a hint for each true value of ``wanted``; a string replaces the registry's word."""
-    return [
-        Hint(name, word if isinstance(word, str) else ACTIONS[name].hint)
-        for name, word in wanted.items()
-        if word
-    ]
-
-
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
     """Return the actions by group, in the order in which the groups first appear."""
     found: dict[str, list[Action]] = {}

@@ -1,13 +1,13 @@
 """Painters for the lines around the panes, and for pages in the place of an item."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Criterion, Figures, ReasonsLine, Session
-from reviewdesk.app.keys.actions import Hint, Keymap
+from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -176,27 +176,27 @@ def _words_line(text: str, width: int) -> Content:
     return cut(line((f" {text}", Ink.MUTED)), width)
 
 
-def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
+def footer_line(hints: Mapping[str, str], key: Callable[[str], str], width: int) -> Content:
     """Return the most important keys that fit, and help; a click does what a key does."""
-    shown = [hint for hint in hints if hint.action != "help" and key(hint.action)][:_MOST]
-    helps = [hint for hint in hints if hint.action == "help"]
-    wide = [_hint(hint, key, f" {hint.word} ") for hint in (*shown, *helps)]
+
+    def hint(name: str, shown: str, word: str) -> Content:
+        return clickable(line((f" {shown}", Ink.KEY), (word, Ink.MUTED)), name)
+
+    shown = [name for name in hints if name != "help" and key(name)][:_MOST]
+    helps = ["help"] if "help" in hints else []
+    wide = [hint(name, key(name), f" {hints[name]} ") for name in (*shown, *helps)]
     if sum(one.cell_length for one in wide) <= width:
         return Content("").join(wide)
-    rest = [_hint(hint, key, "") for hint in helps]
+    rest = [hint(name, key(name), "") for name in helps]
     room = width + 1 - sum(one.cell_length for one in rest)
-    for named in (key, lambda action: key(action).replace("enter", "↵")):
-        kept = [_hint(hint, named, f" {hint.word}") for hint in shown]
+    for enter in ("enter", "↵"):
+        names = {name: key(name).replace("enter", enter) for name in shown}
+        kept = [hint(name, text, f" {hints[name]}") for name, text in names.items()]
         if sum(one.cell_length for one in kept) <= room:
             break
     while kept and sum(one.cell_length for one in kept) > room:
         kept.pop()
     return cut(Content("").join([*kept, *rest])[1:], width)
-
-
-def _hint(hint: Hint, key: Callable[[str], str], word: str) -> Content:
-    found = line((f" {key(hint.action)}", Ink.KEY), (word, Ink.MUTED))
-    return clickable(found, hint.action)
 
 
 _MOST = 5

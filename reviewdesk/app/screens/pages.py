@@ -77,14 +77,6 @@ class RunsScreen(DeskScreen):
             yield Pane(id="list")
             yield Pane(id="details")
 
-    @property
-    def _list(self) -> Pane:
-        return self.query_one("#list", Pane)
-
-    @property
-    def _details(self) -> Pane:
-        return self.query_one("#details", Pane)
-
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         page: RunsController | None = state.page
         if page is None:
@@ -92,31 +84,32 @@ class RunsScreen(DeskScreen):
         last: RunsController | None = None if before is None else before.page
         wide = state.panes.width >= WIDE
         self.set_class(wide, "-wide")
+        panes = self.query(Pane)
+        runs = panes.first()
         # Below each other, the list leaves the details what it does not need.
-        self._list.styles.height = "1fr" if wide else len(page.runs) + 2
+        runs.styles.height = "1fr" if wide else len(page.runs) + 2
         if self.focused is None:
-            self.set_focus(self._list)
+            self.set_focus(runs)
         if last is None or last.drawn != page.drawn:
-            for pane, document in zip((self._list, self._details), page.documents(), strict=True):
+            for pane, document in zip(panes, page.documents(), strict=True):
                 pane.paint(partial(document_lines, document), keep=True)
-            self._follow(page.cursor + 1)
-
-    def _follow(self, line: int) -> None:
-        top = self._list.scroll_offset.y
-        height = self._list.page
-        if line <= top:
-            self._list.go(line - 1)
-        elif line >= top + height:
-            self._list.go(line - height + 1)
+            # The line of the cursor stays in view; the first line is the head.
+            line = page.cursor + 1
+            top = runs.scroll_offset.y
+            if line <= top:
+                runs.go(line - 1)
+            elif line >= top + runs.page:
+                runs.go(line - runs.page + 1)
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the runs by lines, and scroll the details by pages."""
         if pages:
-            self._details.move(int(by * self._details.page))
+            details = self.query_one("#details", Pane)
+            details.move(int(by * details.page))
         else:
             self.front.act(self.front.controller.step, int(by))
 
     def on_click(self, event: events.Click) -> None:
-        if event.widget is self._list:
-            index = event.y + self._list.scroll_offset.y - 1
+        if isinstance(event.widget, Pane) and event.widget.id == "list":
+            index = event.y + event.widget.scroll_offset.y - 1
             self.front.act(self.front.controller.choose_row, index)

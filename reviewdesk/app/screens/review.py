@@ -16,7 +16,7 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.item import REASON_KEYS, drag, enter_pane, press_reason
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
-from reviewdesk.app.keys.actions import Keymap, hints
+from reviewdesk.app.keys.actions import Keymap
 from reviewdesk.app.paint.frame import (
     Header,
     asking_lines,
@@ -149,7 +149,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.draw_body(state, before)
         text = inline(state.notice.text, 1000)
         tone = state.notice.tone
-        wanted = hints(state.hints)
         keys = self.front.keymap.first
         pace = state.figures.pace
         page = "" if state.page is None else state.page.name
@@ -165,7 +164,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         if rows > 1 or (before is not None and before.notice.tone is Tone.FAIL):
             status.styles.height = len(status_painter(state.panes.width))
         status.paint(status_painter)
-        self.bar("footer").paint(partial(one_line, footer_line, wanted, keys))
+        self.bar("footer").paint(partial(one_line, footer_line, state.hints, keys))
 
     def bar(self, name: str) -> Bar:
         return self.query_one(f"#{name}", Bar)

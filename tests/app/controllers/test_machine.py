@@ -138,7 +138,7 @@ class ReviewMachine(RuleBasedStateMachine):
         state = self.review.state
         if state.session.hidden:
             assert state.reruns.reruns == ()
-            assert state.page is not None or state.hints["deeper"] != "in full"
+            assert state.page is not None or state.hints.get("deeper") != "in full"
 
     def _labels(self) -> list[tuple[str, str, str]]:
         """The labels of this reviewer on either run, undone or not, in the order of the log."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Figures, Session
-from reviewdesk.app.keys.actions import ACTIONS, Keymap, hints
+from reviewdesk.app.keys.actions import ACTIONS, Keymap
 from reviewdesk.app.paint import frame, styled
 from reviewdesk.app.paint.document import document_lines, strip_plot
 from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
@@ -82,7 +82,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
     item, session = hostile_item(tmp_path)
     rude = replace(session.view, filter=HOSTILE, order=HOSTILE[:20])
     rude_session = replace(session, view=rude, run=replace(session.run, name=HOSTILE))
-    keymap, everything = Keymap.of(ACTIONS), hints(dict.fromkeys(ACTIONS, True))
+    keymap, everything = Keymap.of(ACTIONS), {name: one.hint for name, one in ACTIONS.items()}
     blind = replace(rude_session, view=replace(rude, blind=True))
     pace = Pace(120.0, 4)
     for width in WIDTHS:
