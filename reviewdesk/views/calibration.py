@@ -526,10 +526,7 @@ _LEGEND = (
 
 
 def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = False) -> Document:
-    """Return the diagram with its table, or the table alone.
-
-    A blind document uses the labelled verdicts alone.
-    """
+    """Return the diagram with its table, or the table alone; if ``blind``, of labelled verdicts."""
     metrics = page.alone.metrics if blind else page.calibration.headline
     fit = page.alone.fit if blind else page.fit
     design = Design.AD_HOC if blind else page.calibration.design

@@ -173,10 +173,7 @@ def _answer(found: _Evidence) -> str:
 
 
 def _false_passes(found: _Evidence) -> tuple[str, bool]:
-    """Return how many bad answers the judge passes, and whether they are shown to be few enough.
-
-    The text is empty without a fail label; ``_doubts`` reports that.
-    """
+    """Return how many bad answers pass, if a label says fail, and whether that is few enough."""
     fp = found.line.fp
     tn = found.line.tn
     if fp is None or tn is None:

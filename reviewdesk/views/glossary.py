@@ -56,7 +56,6 @@ _FLAG_TEXTS = {
     Flag.POSITION_FLIP: "a juror's vote follows the order of the pair",
 }
 
-
 _OTHERS = {"rule", "trim"}
 """Short forms of flags that mean something else by themselves."""
 
@@ -174,7 +173,6 @@ _FIGURES = _terms(
     ("gate", "a limit that a figure must keep, checked in CI; a suite is a file of gates",
      "gates", "suite"),
 )  # fmt: skip
-
 
 TERMS = (*_PANELS, *_DECISION, *FLAG_TERMS.values(), *_REVIEW, *_DESIGN, *_FIGURES)
 SIGNS = {

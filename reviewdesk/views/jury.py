@@ -84,10 +84,7 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
-    """Return the agreement from 0 to 1 with its band, and ours in words if its band differs.
-
-    A figure of the report without a band gives way to ours.
-    """
+    """Return the agreement with its band, and ours if that differs or the stated has none."""
     spread = found.agreement.spread
     pair = found.pair
     ours = _agreement_words(spread.band, spread.raw)
@@ -250,10 +247,7 @@ def ranked(item: Item) -> list[Seat]:
 
 
 def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
-    """Return the table of jurors in reading order, each with its reason, or its error, below it.
-
-    ``lines`` limits the lines of each seat's reason; without it, reasons are not cut.
-    """
+    """Return the table of jurors in reading order, with reasons or errors of at most ``lines``."""
     seats = ranked(item)
     names = short_names(item)
     if not seats:
@@ -315,10 +309,7 @@ def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
 
 
 def state(seat: Seat, *, whole: bool = True) -> Words:
-    """Return the state in words, so that dissent and contradiction need no colour to be seen.
-
-    Unless ``whole``, the effect of a trimmed mean is left out.
-    """
+    """Return the state in words, without colour; ``whole`` adds the effect of a trimmed mean."""
     text = seat.words
     tone = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     if seat.dissent:

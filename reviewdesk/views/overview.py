@@ -193,10 +193,7 @@ def _row(row: QueueRow, truth: Truth | None, why: Words) -> Row:
 
 
 def _why(item: Item) -> Words:
-    """Return how many jurors voted for the decision, why, who disagreed, and the reviewer's note.
-
-    Each side has the reason of its surest juror.
-    """
+    """Return the votes, each side with its surest juror's reason, and the reviewer's note."""
     passed = item.assessment.decision is Decision.PASS
     seats = item.assessment.seats
     sides = [one for one in seats if one.ballot.vote is passed]

@@ -218,10 +218,7 @@ def _host(host: Host) -> Fact:
 
 
 def turnout(found: Turnouts) -> tuple[Block, ...]:
-    """Return the turnout of each juror, then the message of the first fault of each kind.
-
-    A juror's line gives the reason why it was stopped or set aside.
-    """
+    """Return each juror's turnout and why it was stopped, then the first fault of each kind."""
     own = {STOPPED, RATE_LIMITED}
     messages = (
         (kind, found.messages[kind]) for kind, _ in found.why.most_common() if kind not in own

@@ -171,10 +171,7 @@ def done_texts(progress: Progress) -> tuple[str, str]:
 
 
 def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
-    """Return the time that the rest of the queue takes, in words, from long to short.
-
-    The texts are empty until the pace is steady, and when nothing is left.
-    """
+    """Return the time for the rest of the queue, long to short; empty until the pace is steady."""
     left = progress.left
     if pace is None or not pace.steady or pace.mean_dwell is None or not left:
         return "", "", ""

@@ -37,10 +37,7 @@ _ALONE = (
 
 
 def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = False) -> Document:
-    """Return how far the people of a run agree, where they differ, and how each of them works.
-
-    A blind session does not show the panel's decisions.
-    """
+    """Return how people agree, differ and work; if ``blind``, without the panel's decisions."""
     differing = (_disagreements(found, blind=blind),) if found else ()
     stand_in = () if blind else _stand_in(page.alternative)
     return Document((_agreement(page), *stand_in, *differing, _members(page.members)))

@@ -187,10 +187,7 @@ def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
 
 
 def _marks(item: Item, *, blind: bool) -> list[Words]:
-    """Return the item's signs: tags of the case, twins, hidden characters, the mark, and tags.
-
-    A blind session shows no tags of other reviewers.
-    """
+    """Return the item's signs; a blind session shows no notes and tags of other reviewers."""
     case = item.verdict.body["case"]
     groups: list[Words] = [
         (Text("#", Tone.NOTE), outside(tag, 500, Tone.NOTE)) for tag in case.get("tags") or ()
@@ -320,10 +317,7 @@ def running(found: OpenRerun | None) -> tuple[Section, ...]:
 
 
 def reruns(item: Item, found: RerunHistory, *, whole: bool = True) -> tuple[Section, ...]:
-    """Return every re-run, the newest first, then how often each juror turned its vote.
-
-    Unless ``whole``, the reasons of jurors are cut to their first line.
-    """
+    """Return every re-run, the newest first, reasons cut unless ``whole``, and each flip rate."""
     if not found.reruns:
         return ()
     count = len(found.reruns)

@@ -42,7 +42,6 @@ _PASSED_ON = {"exit", "deliver_file_start"}
 """The messages of a console that reach its page; none can make a browser open an address."""
 DRIVER = "reviewdesk.app.terminal.browser:BrowserDriver"
 
-
 LARGEST = 1_000
 """The most columns or rows that are accepted from a page."""
 _SENSELESS = re.compile(r"\x1b\[[<=>?]?[\d;:]*\d{6}[\d;:]*[ -/]*[@-~]?")
@@ -61,10 +60,7 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
 def environment(
     size: tuple[int, int], inherited: Mapping[str, str] = os.environ, reviewer: str | None = None
 ) -> dict[str, str]:
-    """Return the environment of a console that draws for a page of a size.
-
-    ``reviewer`` is the person who signed on, if known.
-    """
+    """Return the environment of a console for a page of a size and, if known, a reviewer."""
     kept = {name: text for name, text in inherited.items() if name not in {"LINES", "TEXTUAL"}}
     kept |= {} if reviewer is None else {"REVIEWDESK_REVIEWER": reviewer}
     return kept | {

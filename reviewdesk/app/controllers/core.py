@@ -58,10 +58,8 @@ REVIEW = "review"
 CALIBRATION = "calibration"
 RUNS = "runs"
 
-
 Verb: TypeAlias = "Callable[[Core], object]"
 """Carries out an action; a table has it by the action's id."""
-
 
 FILTERED_AT_ONCE = 20_000
 """The verdicts of a run whose filter of last time is read before the first screen."""
@@ -104,10 +102,7 @@ class Core:
         self, desk: Desk, run: Run, view: View, *, settings: Settings, keys: Keymap, runner: Runner,
         clock: Callable[[], float], notice: str = "",
     ) -> None:  # fmt: skip
-        """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line.
-
-        ``clock`` returns monotonic seconds, for the label guard.
-        """
+        """Open ``run`` where ``view`` left it; ``clock`` returns monotonic seconds."""
         self.desk = desk
         self.settings = settings
         self.keys = keys
@@ -363,10 +358,7 @@ class Core:
         self.saved = f"saved ✓ {name}"
 
     def recalibrate(self, done: Sequence[Applied] = ()) -> None:
-        """Read the figures of the strip in the background.
-
-        ``done`` are actions of the reviewer, possibly the only changes since the last time.
-        """
+        """Read the strip's figures in the background; ``done`` may be all that changed since."""
         session = self.session
 
         def read(desk: Desk) -> Figures:

@@ -51,10 +51,7 @@ class _Read(Struct, frozen=True):
 
 
 def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
-    """Read the page of the run and a panel file, and open it.
-
-    The file is asked for if none was chosen, or if the chosen one is gone.
-    """
+    """Read and open the page of a panel file, which is asked for unless one is chosen and there."""
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return

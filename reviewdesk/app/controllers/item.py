@@ -463,10 +463,7 @@ def what_if(core: Core) -> None:
 
 
 def _unfold_texts(core: Core) -> None:
-    """Show the kinds of text that are folded in view whole, or fold all kinds again.
-
-    A kind that is short here still folds elsewhere: one long input must not open every rubric.
-    """
+    """Show the kinds of text whole that are folded in view, here and elsewhere, or fold all."""
     item = core.session.item
     opened = core.reading.open_sections
     found = frozenset() if item is None else core.seen.folded(item)

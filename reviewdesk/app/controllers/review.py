@@ -56,7 +56,6 @@ SETTINGS = ("theme", "panel")
 WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
 """The kept shares of the screen's width, and the panes that they size."""
 
-
 _USABLE: Mapping[str, Callable[[Any], bool]] = {
     "theme": lambda value: isinstance(value, str) and value in THEMES,
     **dict.fromkeys(WIDTHS, lambda value: isinstance(value, float) and 0 < value < 1),
@@ -378,7 +377,6 @@ _NAMED = {
 }  # fmt: skip
 """The commands that carry out an action."""
 _ON_REVIEW = {**queue.COMMANDS, "team": labels.show_agreement}
-
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
 _VERBS = queue.VERBS | item.VERBS | labels.VERBS

@@ -28,7 +28,6 @@ _AHEAD = 16
 _NEAR = 200
 """How many verdicts are assessed ahead, and how far ahead these are looked for."""
 
-
 _REST = 0.1
 """The fewest seconds between the starts of two jobs."""
 _PATIENCE = 1
@@ -271,10 +270,7 @@ class ReviewSession:
         )
 
     def ahead(self) -> tuple[int, ...]:
-        """Return the verdict that comes after a label of the current item, and the one after it.
-
-        They are to be claimed with the label.
-        """
+        """Return the verdicts to claim with a label: the one that follows it, and the next."""
         session = self.session
         if session.item is None or session.index is None:
             return ()
@@ -353,10 +349,7 @@ class ReviewSession:
         return place if nearest == place else found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
-        """Return the place of the next item that the open question has drawn, or ``None``.
-
-        The drawn items may come in any order, so the criteria of one response come together.
-        """
+        """Return the place of the open question's next item; a response's criteria are together."""
         session = self.session
         if not self.asked or session.view.filter or session.view.order != "draw":
             return None
@@ -414,10 +407,7 @@ class ReviewSession:
         self._land(item, stay=stay)
 
     def arrive(self, view: View, keys: "array[int]", *, resumes: bool = False) -> None:
-        """Take the queue of another view, or of the one that the session ``resumes``.
-
-        The item stays if the queue has it; another order begins at its first undecided item.
-        """
+        """Take the queue of another view; if it ``resumes``, go on where that view was left."""
         old = self.session.view
         left = self.session.item
         self._take(view, keys)

@@ -282,7 +282,6 @@ LEAST = {"queue": 20, "item": 44, "jury": 32}
 SMALLEST = (40, 10)
 """The columns and lines below which nothing is shown but a note that says so."""
 
-
 PANES = ("queue", "item", "jury")
 
 

@@ -25,7 +25,6 @@ THEMES = {
 }
 """The themes, with a description of each. The default comes first."""
 
-
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})
 RUNS = frozenset({"runs"})

@@ -48,10 +48,6 @@ class Command(Struct, frozen=True):
     argument: str
     note: str
 
-    @property
-    def must(self) -> bool:
-        return bool(self.argument) and not self.argument.startswith("[")
-
 
 COMMANDS = {
     command.name: command
@@ -100,7 +96,7 @@ def parse_command(text: str) -> TypedCommand:
         near = difflib.get_close_matches(name, COMMANDS, 3, 0.5)
         hint = f"Did you mean {', '.join(near)}?" if near else "tab lists the commands."
         raise UsageError(f"no command {name!r}" if name else "no command was typed", hint)
-    if command.must and not argument:
+    if command.argument and not command.argument.startswith("[") and not argument:
         raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
     if argument and not command.argument:
         raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")

@@ -143,7 +143,6 @@ BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN
 BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
 FAINT = frozenset({Ink.MUTED, Ink.RULE})
 
-
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
 """The themes to register. Two of them replace Textual's themes of the same name."""
 

@@ -183,10 +183,7 @@ def text_lines(text: str, width: int) -> PaintedText:
 
 
 def _folded_lines(text: str, width: int, hang: int) -> Iterator[tuple[int, Content]]:
-    """Fold a line under its own indentation, which takes at most a third of the width.
-
-    Each piece comes with its first character.
-    """
+    """Yield the pieces of a line, folded under its indentation, each with its first character."""
     if cells(text) <= width:
         yield 0, Content(text)
         return

@@ -188,7 +188,6 @@ _UNSTEADY = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?![\x00-\u1fff]|\\Z)"
 """Characters whose width differs between terminals: emoji styles, skin tones and joiners. Painted
 lines leave them out, so that columns align; the emoji themselves stay."""
 
-
 _SARA_AM = str.maketrans({"\u0e33": "\u0e4d\u0e32", "\u0eb3": "\u0ecd\u0eb2"})
 """Thai and Lao vowels of two parts. Some terminals give them one column, others two."""
 
@@ -296,10 +295,7 @@ def cut_below(rows: Lines, most: int, width: int) -> Lines:
 
 
 def cut_apart(names: Sequence[Content], width: int, *, tail: bool) -> list[Content]:
-    """Cut names so that they stay different: at one end, the other or the middle, or else numbered.
-
-    With ``tail``, the start is cut first.
-    """
+    """Cut names so that they stay different, first at the end or, with ``tail``, at the start."""
     apart = {name.plain for name in names}
     for lead in (not tail, tail, 1 / 3):
         made = [cut(name, width, lead=lead) for name in names]

@@ -187,7 +187,6 @@ FRAME = 5
 SOON = 0.15
 """Seconds within which an item follows the one before while a key is held."""
 
-
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
 

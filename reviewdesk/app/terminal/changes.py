@@ -33,7 +33,6 @@ most ``LONGEST``."""
 APART = 0.050
 """Seconds: keys that would have to be closer than this were not pressed one after the other."""
 
-
 _LARGEST = 5_000
 """The most columns or rows that a terminal may report."""
 
@@ -144,7 +143,6 @@ class TerminalInput:
 _MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
 _TOKEN = re.compile(r"\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)|(?P<text>[^\x00-\x1f\x7f-\x9f]+)")
 
-
 Cell: TypeAlias = tuple[str, str]
 """A character of one column, or a text whose characters are not all, and its look."""
 
@@ -197,16 +195,12 @@ _PART = re.compile(
     r"|(?P<ground>48;2;\d+;\d+;\d+|48;5;\d+|(?:4|10)[0-7](?!\d))|(?P<attribute>\d+)"
 )
 
-
 _COLOURS = {"ink": "39", "ground": "49"}
 
 
 @lru_cache(4096)
 def _change(before: str, after: str, *, blank: bool) -> tuple[str, str]:
-    """Return the parameters that turn one look into another, and the resulting look.
-
-    The ink of a blank without attributes is invisible, so it is not changed.
-    """
+    """Return the parameters for another look, and that look; a blank keeps its invisible ink."""
     old, new = (
         {one[0] if one["attribute"] else str(one.lastgroup): one[0] for one in found}
         for found in (_PART.finditer(before), _PART.finditer(after))

@@ -32,10 +32,7 @@ def harmless(strip: Strip) -> Strip:
 def to_strip(
     widget: Widget, content: Content, width: int, under: Style | None = None, *, margin: int = 0
 ) -> Strip:
-    """Return a line of exactly ``width`` cells; a reversed one loses its inks.
-
-    ``margin`` counts the blanks before it.
-    """
+    """Return a line of ``width`` cells behind ``margin`` blanks; a reversed one loses its inks."""
     app: Any = widget.app
     base = widget.visual_style if under is None else under
     if base.reverse:

@@ -419,10 +419,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
 
 
 def figures(found: BatchSummary) -> dict[str, Any]:
-    """Return the figures of a finished run, without its problem and its jurors.
-
-    The savings of stopping early are included only if a call was saved.
-    """
+    """Return a finished run's figures; savings of stopping early only if a call was saved."""
     made = shape(found, _FIGURES, seconds=round(found.seconds, 3), rate=round(found.rate, 2))
     return made | (shape(found, "stopped_early calls_saved=spared") if found.spared else {})
 
