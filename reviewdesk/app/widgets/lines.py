@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from rich.segment import Segment
@@ -177,9 +178,13 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def repaint(self) -> None:
         """Paint the text again, and lay the screen out if its width or the scrollbar changes."""
         width = self.scrollable_content_region.width
+        old = self._lines
         self._width = width
         self._lines = self._painter(max(1, width - 1)) if width else []
-        self._strips.clear()
+        # Contents with the same text are equal, whatever their inks.
+        pairs = enumerate(zip_longest(old, self._lines, fillvalue=Content("")))
+        new = {at for at, (one, other) in pairs if one != other or one.spans != other.spans}
+        self._strips = {key: strip for key, strip in self._strips.items() if key[0] not in new}
         if not width:
             # It is painted once it has a place; until then there is nothing to lay out.
             return
