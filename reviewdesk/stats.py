@@ -55,18 +55,8 @@ from reviewdesk.domain.stats.figures import Fit, Part
 from reviewdesk.domain.stats.rates import cohen_kappa, rate_difference, wilson
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import stratified_rate
-from reviewdesk.domain.values import LabelRules, label_decision
-from reviewdesk.domain.verdict import (
-    Band,
-    Generator,
-    Policy,
-    Regime,
-    Rounding,
-    Status,
-    Strategy,
-    Verdict,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import LabelRules, Regime, Rounding, Status, label_decision
+from reviewdesk.domain.verdict import Band, Generator, Policy, Strategy, Verdict, verdict_from_body
 
 __all__ = [
     "STRATEGIES", "AlphaState", "Band", "Breakdown", "Fit", "Generator", "LabelRules",

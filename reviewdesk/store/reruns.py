@@ -12,13 +12,8 @@ from msgspec import Struct
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
-from reviewdesk.domain.verdict import (
-    Decision,
-    Policy,
-    canonical_json,
-    stored_body,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import Decision
+from reviewdesk.domain.verdict import Policy, canonical_json, stored_body, verdict_from_body
 from reviewdesk.store import events, runs
 from reviewdesk.store.connect import decision, first_column, in_pages, insert, record
 from reviewdesk.store.events import NewEvent

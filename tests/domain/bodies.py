@@ -13,13 +13,11 @@ from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import Columns, unpacked
 from reviewdesk.domain.run.packing import COLUMNS, Names, PackedRun
 from reviewdesk.domain.run.window import packed_columns
+from reviewdesk.domain.values import Rounding, Status, Strategy
 from reviewdesk.domain.verdict import (
     Ballot,
     Generator,
     Policy,
-    Rounding,
-    Status,
-    Strategy,
     Verdict,
     content_digest,
     item_digest,

@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, LabelRules
-from reviewdesk.domain.verdict import (
-    Ballot,
-    Decision,
-    Rounding,
-    Status,
-    Strategy,
-    Verdict,
-    folded,
-    labelled,
-)
+from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, Decision, LabelRules
+from reviewdesk.domain.verdict import Ballot, Rounding, Status, Strategy, Verdict, folded, labelled
 
 SLACK = 1e-9
 PASS, FAIL, OPEN, ERROR = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR

@@ -16,16 +16,12 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
-from reviewdesk.domain.values import Aggregate
+from reviewdesk.domain.values import Aggregate, Decision, Regime, Rounding, Strategy
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
     CanonicalVerdict,
-    Decision,
     Generator,
-    Regime,
-    Rounding,
-    Strategy,
     verdict_from_body,
 )
 from reviewdesk.errors import UsageError

@@ -28,18 +28,11 @@ from reviewdesk.domain.run.columns import Bools, Ints, rows_of
 from reviewdesk.domain.run.packing import DECISION_OF, NOTHING, STRATEGY_OF
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.dense import cases
-from reviewdesk.domain.values import (
-    LABEL_RULES,
-    Band,
-    Decision,
-    Regime,
-    Rounding,
-    Status,
-    label_decision,
-)
+from reviewdesk.domain.values import LABEL_RULES, Band, Decision, Regime, Rounding, label_decision
 from reviewdesk.domain.verdict import (
     SLACK,
     StatedTrim,
+    Status,
     Strategy,
     Verdict,
     folded,

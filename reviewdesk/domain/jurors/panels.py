@@ -183,13 +183,9 @@ def compare_panels(
 
 
 RULES = (
-    Strategy.QUORUM,
-    Strategy.MAJORITY,
-    Strategy.UNANIMOUS,
-    Strategy.MEAN,
-    Strategy.MEDIAN,
+    Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.MEAN, Strategy.MEDIAN,
     Strategy.TRIMMED_MEAN,
-)
+)  # fmt: skip
 """The rules that every smaller panel is tried with."""
 MOST = 9
 """The most jurors for which every smaller panel is tried."""

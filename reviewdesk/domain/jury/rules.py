@@ -11,16 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain import values
-from reviewdesk.domain.values import BY_REGIME, FAILED_LABELS, Band, Regime, folded
+from reviewdesk.domain.values import BY_REGIME, Band, Decision, Regime, Rounding, Strategy, folded
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
+    FAILED_LABELS,
     SLACK,
     UNCLEAR,
     Ballot,
-    Decision,
     Policy,
-    Rounding,
-    Strategy,
 )
 from reviewdesk.errors import UsageError
 

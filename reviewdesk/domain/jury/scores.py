@@ -11,8 +11,7 @@ from reviewdesk.domain import values
 from reviewdesk.domain.jury.rules import Spread, Trim, trim_count
 from reviewdesk.domain.run.packing import NOTHING, ROUNDINGS
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, cases, dense, given, parts
-from reviewdesk.domain.values import Rounding, Strategy
-from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, SLACK, Band
+from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, SLACK, Band, Rounding, Strategy
 from reviewdesk.errors import UsageError
 
 HIGH_FROM = 0.8

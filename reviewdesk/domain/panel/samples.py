@@ -10,15 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from reviewdesk.domain.verdict import (
-    CanonicalBallot,
-    Free,
-    Status,
-    answer,
-    folded,
-    number,
-    without_nulls,
-)
+from reviewdesk.domain.values import Status
+from reviewdesk.domain.verdict import CanonicalBallot, Free, answer, folded, number, without_nulls
 
 Choice = bool | str | None
 """The choice in one answer: a vote, else a label in lower case, else ``None`` for an abstention."""

@@ -19,9 +19,8 @@ from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
-from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules, checked_rules
+from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
-    BY_REGIME,
     DEFAULT_TRIM_FRACTION,
     UNCLEAR,
     Ballot,

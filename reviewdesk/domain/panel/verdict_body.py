@@ -9,13 +9,11 @@ from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.run.packing import DECISION_OF
+from reviewdesk.domain.values import Decision, Status, Strategy
 from reviewdesk.domain.verdict import (
     CanonicalBallot,
     CanonicalCheck,
     CanonicalVerdict,
-    Decision,
-    Status,
-    Strategy,
     own_facts,
     verdict_from_body,
     without_nulls,

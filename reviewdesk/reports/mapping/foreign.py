@@ -12,8 +12,7 @@ from typing import Any
 
 from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.values import label_decision
-from reviewdesk.domain.verdict import Decision, Status, folded
+from reviewdesk.domain.values import Decision, Status, folded, label_decision
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.secrets import is_setting

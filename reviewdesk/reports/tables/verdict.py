@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.values import Strategy
-from reviewdesk.domain.verdict import folded
+from reviewdesk.domain.verdict import Strategy, folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question

@@ -28,7 +28,7 @@ from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import VENDORS, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.domain.verdict import Generator, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Response
 from reviewdesk.stats import PanelSpec, Strategy, aggregate
@@ -163,7 +163,7 @@ async def test_a_panel_is_asked() -> None:
     assert line.closed == 0
     body: Any = found.verdict
     assert (body["decision"], body["rubric"], len(body["jurors"])) == ("pass", "Be right.", 3)
-    verdict = verdict_from_body(body, Policy(), Generator())
+    verdict = verdict_from_body(body)
     assert panel_hash_status(verdict) is HashStatus.VERIFIED
     assert body["provenance"]["panel_hash"] == panel.hash("Be right.")
 
@@ -298,7 +298,7 @@ def judged(room: Room, jurors: Jurors, **how: Any) -> dict[str, Any]:
 
 def checked(body: Any) -> Any:
     """The verdict read back; its panel hash has to be the committed one."""
-    verdict = verdict_from_body(body, Policy(), Generator())
+    verdict = verdict_from_body(body)
     assert panel_hash_status(verdict) is HashStatus.VERIFIED
     return assess(verdict)
 
@@ -394,7 +394,7 @@ def test_samples_that_nobody_can_read_are_passed_over() -> None:
         "quorum": 0.5,
         "jurors": [{"id": "j", "score": 0.9, "samples": [*odd, {"score": "9", "swapped": True}]}],
     }
-    found = assess(verdict_from_body(body, Policy(), Generator()))
+    found = assess(verdict_from_body(body))
     assert found.decision == "pass"
     assert answers(body["jurors"][0], 0.7).startswith("2 answers: ")
 

@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.desk.live import panel_new
 from reviewdesk.desk.live.panel_new import PanelDraft
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.domain.verdict import verdict_from_body
 from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.reports.panels.panel_file import read_panel
@@ -150,7 +150,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
 
 def verdict(*jurors: dict[str, Any]) -> Any:
     body: Any = {"id": "v", "case": {"test": "t"}, "strategy": "median", "jurors": list(jurors)}
-    return verdict_from_body(body, Policy(), Generator())
+    return verdict_from_body(body)
 
 
 def test_the_jurors_of_a_verdict_are_asked_where_a_key_reaches() -> None:

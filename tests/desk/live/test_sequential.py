@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
+from reviewdesk.domain.verdict import Decision, Status, verdict_from_body
 from reviewdesk.live.records import Response
 from reviewdesk.store.load.rederive import differences
 from reviewdesk.views import jury
@@ -107,12 +107,12 @@ def test_a_verdict_of_a_panel_that_stopped_reads_back_the_same(room: Room) -> No
     assert body["decision"] == "pass"
     for key in ("agreement", "band", "escalate_for_review", "escalation_reasons"):
         assert key not in body
-    verdict = verdict_from_body(body, Policy(), Generator())
+    verdict = verdict_from_body(body)
     assert panel_hash_status(verdict) is HashStatus.VERIFIED
     # Taken alone, the key changes the hash, because another panel would have been asked.
     own = {**body["meta"]["reviewdesk"], "stop_when_decided": None}
     other: Any = {**body, "meta": {"reviewdesk": own}}
-    read = verdict_from_body(other, Policy(), Generator())
+    read = verdict_from_body(other)
     assert panel_hash_status(read) is HashStatus.UNVERIFIED
 
 
@@ -216,7 +216,7 @@ def test_labels_are_asked_counted_and_read_back(desk: Desk, room: Room) -> None:
     assert [one["label"] for one in bodies["mixed"]["jurors"]] == ["KEEP", "SPLIT", "KEEP"]
     assert [one.get("pass") for one in bodies["mixed"]["jurors"]] == [True, None, True]
     for body in bodies.values():
-        verdict = verdict_from_body(body, Policy(), Generator())
+        verdict = verdict_from_body(body)
         assert panel_hash_status(verdict) is HashStatus.VERIFIED
     run = load(desk, room.report.read_bytes(), "report.jsonl")
     found = {row.id: desk.item(row.key).assessment for row in desk.rows(desk.queue(run))}
@@ -278,10 +278,7 @@ def test_a_panel_stops_when_no_label_can_catch_up(room: Room) -> None:
     assert {name: body.get("decision") for name, body in bodies.items()} == DECIDED
     # Two alike of three seats are enough: in three cases the first two agree.
     assert jurors.asked.total() == 3 * 4 - 3
-    assert not any(
-        verdict_from_body(one, Policy(), Generator()).policy.counting is None
-        for one in bodies.values()
-    )
+    assert not any(verdict_from_body(one).policy.counting is None for one in bodies.values())
 
 
 def test_a_rerun_asks_for_the_labels_again(desk: Desk, room: Room) -> None:

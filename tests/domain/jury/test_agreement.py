@@ -16,8 +16,7 @@ from reviewdesk.domain.jury.scores import (
     r_wg,
     unit_alpha,
 )
-from reviewdesk.domain.values import AgreementSource
-from reviewdesk.domain.verdict import Band
+from reviewdesk.domain.values import AgreementSource, Band
 from tests.domain.bodies import bodies, panel, read
 
 

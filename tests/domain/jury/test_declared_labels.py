@@ -12,13 +12,11 @@ from reviewdesk.domain.jury.panels import reachable
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.run.packing import DECISIONS
+from reviewdesk.domain.values import Decision, Status, Strategy
 from reviewdesk.domain.verdict import (
     Ballot,
-    Decision,
     Generator,
     Policy,
-    Status,
-    Strategy,
     Verdict,
     as_juror,
     verdict_from_body,
@@ -111,7 +109,7 @@ def labelled(*said: str, strategy: str | None = "majority", **more: Any) -> Asse
     jurors = [{"id": f"c{seat}", "label": word} for seat, word in enumerate(said)]
     body: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": strategy, **more}
     made = {key: value for key, value in body.items() if value is not None}
-    return assess(verdict_from_body(made, Policy(), Generator()), escalation_stated=False)
+    return assess(verdict_from_body(made), escalation_stated=False)
 
 
 def test_a_split_of_labels_without_votes_is_flagged() -> None:
@@ -204,7 +202,7 @@ def test_labels_enter_the_panel_hash_only_where_they_are_set() -> None:
 
 def verdict_of(panel: Panel, ballots: list[Ballot]) -> Verdict:
     body = panel.body(Case("case", ""), [as_juror(one) for one in ballots])
-    read = verdict_from_body(body, Policy(), Generator())
+    read = verdict_from_body(body)
     return replace(read, policy=replace(read.policy, counting=panel.counting_for(())))
 
 

@@ -10,16 +10,8 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.panels import can_turn
 from reviewdesk.domain.jury.rules import STOPPED_EARLY, STRATEGIES
-from reviewdesk.domain.verdict import (
-    Decision,
-    Generator,
-    Policy,
-    Regime,
-    Rounding,
-    Strategy,
-    Verdict,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import Decision, Regime, Rounding
+from reviewdesk.domain.verdict import Strategy, Verdict, verdict_from_body
 from tests.domain import reference
 
 PASS, FAIL = Decision.PASS, Decision.FAIL
@@ -95,7 +87,7 @@ def asked(body: dict[str, Any], jurors: list[dict[str, Any]], count: int) -> Ver
         for one in jurors[count:]
     ]
     made: Any = {**body, "jurors": [*jurors[:count], *rest]}
-    return verdict_from_body(made, Policy(), Generator())
+    return verdict_from_body(made)
 
 
 @given(panels())

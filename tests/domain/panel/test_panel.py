@@ -12,17 +12,8 @@ from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.spec import PanelRule, panel_of
-from reviewdesk.domain.verdict import (
-    Ballot,
-    Decision,
-    Generator,
-    Policy,
-    Regime,
-    Strategy,
-    Verdict,
-    ballot,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import Decision, Regime, Strategy
+from reviewdesk.domain.verdict import Ballot, Generator, Verdict, ballot, verdict_from_body
 from reviewdesk.errors import NoJurorsError, UsageError
 from tests.domain.bodies import GRID, panel, read
 
@@ -238,7 +229,7 @@ def made(**juror: Any) -> Verdict:
         "strategy": "median",
         "jurors": [{"id": "a", "score": 0.5, "model": "gpt-5-mini", **juror}],
     }
-    return verdict_from_body(body, Policy(), Generator())
+    return verdict_from_body(body)
 
 
 def told(**juror: Any) -> Any:
@@ -283,7 +274,7 @@ def test_a_report_never_says_where_a_key_goes() -> None:
             {},
             "'a' was asked with request keys of its panel",
         ),
-        (verdict_from_body(EMPTY, Policy(), Generator()), {}, "v: has no jurors"),
+        (verdict_from_body(EMPTY), {}, "v: has no jurors"),
     ],
 )
 def test_what_cannot_be_asked_again_names_the_way_out(
@@ -297,7 +288,7 @@ def test_what_cannot_be_asked_again_names_the_way_out(
 def test_only_who_is_asked_has_to_be_known() -> None:
     body = made().body
     both: Any = {**body, "jurors": [*body["jurors"], {"id": "b", "score": 0.1, "model": "own"}]}
-    verdict = verdict_from_body(both, Policy(), Generator())
+    verdict = verdict_from_body(both)
     assert [juror.name for juror in panel_of(verdict, {}, VENDORS, {"a"}).jurors] == ["a"]
     for wanted in (None, {"b"}):
         with pytest.raises(UsageError, match="where 'b'"):

@@ -14,7 +14,7 @@ from reviewdesk.domain.panel.rerun import (
     flipped,
 )
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, seating
-from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.domain.verdict import Decision, Verdict, verdict_from_body
 from reviewdesk.errors import UsageError
 
 PANEL = PanelSpec(
@@ -32,7 +32,7 @@ def made(*ballots: Any, **more: Any) -> Verdict:
         "threshold": 0.6,
         **more,
     }
-    return verdict_from_body(body, Policy(), Generator())
+    return verdict_from_body(body)
 
 
 def ballot(name: str, score: float | None) -> Any:

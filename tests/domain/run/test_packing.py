@@ -12,15 +12,8 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.run.columns import unpacked
 from reviewdesk.domain.run.packing import DECISIONS, ROUNDINGS, STRATEGIES, PackedRun, seat_names
-from reviewdesk.domain.verdict import (
-    Decision,
-    Generator,
-    Policy,
-    Rounding,
-    Strategy,
-    Verdict,
-    verdict_from_body,
-)
+from reviewdesk.domain.values import Decision, Rounding
+from reviewdesk.domain.verdict import Generator, Policy, Strategy, Verdict, verdict_from_body
 from tests.domain.bodies import MODELS, STATUSES, UNIT, body, columns, juror, packed
 
 RULE = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.MEAN)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.jury.family import same_family
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.domain.verdict import verdict_from_body
 from reviewdesk.reports import Source, read
 from tests.helpers import SHARED
 
@@ -32,7 +32,7 @@ def _lines(path: Path) -> list[Any]:
 
 
 def _families(bodies: list[Any]) -> set[bool | None]:
-    read = [verdict_from_body(body, Policy(), Generator()) for body in bodies]
+    read = [verdict_from_body(body) for body in bodies]
     return {same_family(verdict.ballots, verdict.generator) for verdict in read}
 
 

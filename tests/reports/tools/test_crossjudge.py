@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.jury.family import same_family
-from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.domain.verdict import Status, verdict_from_body
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.foreignkit import only, opened, refusal
 
@@ -153,7 +153,7 @@ def test_without_a_model_the_family_is_unknown_until_a_person_names_it() -> None
     for models, expected in (({}, None), ({"c": "gpt-5"}, True), ({"c": "claude-4"}, False)):
         report, (body,) = opened(document, models=models)
         assert "same_family" not in body
-        verdict = verdict_from_body(body, Policy(), Generator())
+        verdict = verdict_from_body(body)
         assert same_family(verdict.ballots, verdict.generator) is expected
         assert not report.notes
     notes = opened(document, models={"c": "gpt-5", "typo": "x"})[0].notes
@@ -192,7 +192,7 @@ def test_a_panel_that_failed_as_a_whole_is_an_error() -> None:
     assert (body["decision"], body["label"]) == ("error", "UNCLEAR")
     # Nobody agreed with anybody: the zeros of the file say nothing.
     assert not {"agreement", "meta"} & body.keys()
-    read = verdict_from_body(body, Policy(), Generator())
+    read = verdict_from_body(body)
     assert [ballot.status for ballot in read.ballots] == [Status.ERROR, Status.ERROR]
 
 
