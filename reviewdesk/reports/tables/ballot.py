@@ -191,10 +191,7 @@ class TableSurvey:
         return hash(item) in self._several
 
     def panel_note(self) -> tuple[str, ...]:
-        """Return a note that a tool's scores by name are read as one panel; empty for one judge.
-
-        The scores may answer different questions, which the table does not show.
-        """
+        """Return a note that a tool's scores by name are read as one panel; empty for one judge."""
         if not self._by_judge or self._panel or len(self._panel_judges) < 2:
             return ()
         named = ", ".join(show_line(name, 40) for name in [*self._panel_judges][:_MOST_NAMED])
@@ -203,10 +200,7 @@ class TableSurvey:
         return (f"read as one panel: {named}{more}; {advice}",)
 
     def off_scale(self, judge: str, dimension: str = "") -> bool:
-        """Return True if the scale is not 0..1, because some score is outside.
-
-        Each question has a scale or, in a tool's table, each judge.
-        """
+        """Return True if some score of the question or, for a tool, judge is outside 0..1."""
         return self._off.holds(judge if self._by_judge else dimension)
 
     def is_scored(self, judge: str, dimension: str) -> bool:
@@ -216,10 +210,7 @@ class TableSurvey:
 
 
 class BallotMaker:
-    """Makes the ballots of one file; ``seen`` holds the facts of the whole file.
-
-    If ``keeps_outside``, a score outside the given scale is kept raw beside the stated vote.
-    """
+    """Makes the ballots of one file; ``keeps_outside`` keeps a score outside the scale as raw."""
 
     def __init__(
         self,
@@ -243,10 +234,7 @@ class BallotMaker:
         self._remarks: list[tuple[str, Any]] = []
 
     def ballot(self, vote: Vote, own: JsonObject, row: TableRow) -> JsonObject:
-        """Return the canonical ballot of a vote, without its ``own`` fields; its id is the judge.
-
-        An own field that the vote has too is taken out of ``own``.
-        """
+        """Return a vote's ballot with the judge as id; its fields are taken out of ``own``."""
         made = vote.made or self._make(vote)
         for kind, what in vote.remarks:
             self._notes.remark(kind, what, row.at)
@@ -265,11 +253,7 @@ class BallotMaker:
             return None
 
     def _make(self, vote: Vote) -> JsonObject:
-        """Make the canonical ballot of a vote; store it and its remarks there.
-
-        A score that cannot be read, or is outside the given scale, gives a ballot that is not
-        understood.
-        """
+        """Store a vote's ballot and remarks there; one that cannot be read is not understood."""
         self._remarks = []
         body: JsonObject = {"raw": vote.cells["raw"]} if "raw" in vote.cells else {}
         stated = _text(vote.cells.get("model"))
@@ -445,10 +429,7 @@ class BallotMaker:
 
 
 def _message(stated: Any) -> tuple[str, str]:
-    """Return the reason why a ballot failed, and the type of the error.
-
-    The reason is empty for false, null and the like, which mean no failure.
-    """
+    """Return why a ballot failed and the error's type; empty texts for false, null and the like."""
     if blank(stated) or stated in (False, 0, [], {}):
         return "", ""
     if isinstance(stated, str) and stated.strip().lower() in _NO_ERROR:

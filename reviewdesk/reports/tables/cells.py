@@ -328,10 +328,7 @@ def number(value: Any, column: str) -> float | int | None:
 
 
 def part_of_whole(value: Any) -> tuple[float, float] | None:
-    """Return 85 and 100 for ``85%``, 4 and 5 for ``4/5`` and ``★★★★☆``; None for anything else.
-
-    Stars are out of five, unless the text shows how many they are out of.
-    """
+    """Return 85 and 100 for ``85%``, 4 and 5 for ``4/5``, ``★★★★☆`` and ``★★★★``; else None."""
     text = value.strip() if isinstance(value, str) else ""
     if text and (stars := _STARS.match(text)):
         full, empty, said = stars.groups()
@@ -439,10 +436,7 @@ def _decoded(value: str) -> Any:
 
 
 def _listed(text: str) -> Any:
-    """Return the list of the votes in ``pass; fail``, the object in ``ann: pass, ben: 4``, or None.
-
-    Anything else, such as a text, is neither.
-    """
+    """Return the list in ``pass; fail``, the object in ``ann: pass, ben: 4``, else None."""
     parts = _BETWEEN_VOTES.split(text.strip())
     if len(parts) < 2:
         return None

@@ -49,10 +49,7 @@ _KEY = re.compile(r"#?\s*([^:=]{2,40}?)\s*[:=]\s*(\S.*)")
 
 
 def is_header(record: Sequence[str], most: int) -> bool:
-    """Return True unless a record is a title above a table, or a key and its value.
-
-    ``most`` is the number of filled cells in the record that has most of them.
-    """
+    """Return True unless a record is a title or a key and its value; ``most`` is the most cells."""
     return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
 
 
@@ -101,10 +98,7 @@ def column_names(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int]:
 
 
 def _of_levels(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int] | None:
-    """Return the names of columns with several levels of names, and the number of their records.
-
-    Pandas writes the names of the index below the levels, on a line of their own.
-    """
+    """Return the names that pandas wrote on several levels, and the number of their records."""
     for at, record in enumerate(start[2:4], 2):
         if record[0].startswith('{"ImportId"'):
             return tuple(start[0]), at + 1  # Qualtrics writes its questions and ids there

@@ -51,10 +51,7 @@ _NORM = re.compile(
 
 
 def raw_forms(columns: Iterable[str]) -> dict[str, str]:
-    """Return the columns of numbers that hold a score in another form than as it was given.
-
-    Each has the column of the score as it was given, such as ``score.raw`` for ``score.norm``.
-    """
+    """Return by column, such as ``score.norm``, that of the scores as the judge gave them."""
     columns = [*columns]
     other = {_NORM.sub("", one).strip("_ ."): one for one in columns if not _RAW.search(one)}
     given = {_RAW.sub("", one).strip("_ ."): one for one in columns if _RAW.search(one)}

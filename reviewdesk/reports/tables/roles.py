@@ -300,10 +300,7 @@ class TableRoles(TableSample):
                 return
 
     def find_beside(self) -> None:
-        """Find the judge in a column ``name`` or ``model``, and the question in one ``rubric``.
-
-        Each must tell apart the rows of an item, and the items have one response each.
-        """
+        """Find the judge in a column ``name`` or ``model``, and the question in ``rubric``."""
         item, output, judge, asked, rubric = (
             self.roles.get(one, "") for one in ("item", "output", "judge", "dimension", "rubric")
         )
@@ -394,10 +391,7 @@ class TableRoles(TableSample):
         return {role: f"^.{roles[role]}" for role in named}
 
     def inner_roles(self) -> dict[str, str]:
-        """Return the facts on an item that are inside objects, such as ``sample.id``.
-
-        An object under the name of a fact is that fact only if none of its keys is.
-        """
+        """Return the facts on an item that are inside objects, such as ``sample.id``."""
         found: dict[str, str] = {}
         known = {*self.roles.values()}
         row = self.sample[0].cells if self.sample else {}
@@ -477,7 +471,10 @@ class TableRoles(TableSample):
         named = all(isinstance(one, str) and len(one) <= _SHORT for one in cells)
         whole = len(cells) == len({*map(str, cells)}) == len(self.sample) > 1
         names_rows = named and whole and not any(map(is_answer, cells))
-        if first in free and (names_rows or self.counts_rows(first)):
+        numbers = [likely_number(one) for one in cells]
+        counted = any(numbers == [*range(at, at + len(numbers))] for at in (0, 1))
+        counts_rows = counted and len(numbers) > 2 and first not in self.said
+        if first in free and (names_rows or counts_rows):
             return first
         ids = [one for one in free if _ID.search(one) and not _OTHER_ID.search(one)]
         return max(ids, key=lambda one: len({*map(str, self.cells(one))}), default="")
@@ -510,12 +507,6 @@ class TableRoles(TableSample):
         cells = self.cells(column)
         empty = all(parsed(one) in ({}, []) for one in cells)
         return not (empty or all(map(is_answer, cells)) or self.has_words(cells))
-
-    def counts_rows(self, column: str) -> bool:
-        """Return True if a column, whatever its name, holds the numbers of at least three rows."""
-        filled = [likely_number(one) for one in self.cells(column)]
-        counted = any(filled == [*range(start, start + len(filled))] for start in (0, 1))
-        return counted and len(filled) > 2 and column not in self.said
 
     def has_words(self, filled: Sequence[Any]) -> bool:
         """Return True if cells hold only a few words, which are not votes."""

@@ -214,10 +214,7 @@ def _without_types(value: Any) -> Any:
 
 
 def layout_of(look: FirstLook) -> Layout | None:
-    """Return the layout that a file's start shows, or None if it is not a table.
-
-    The columns of JSON are the keys of its first row.
-    """
+    """Return the layout that a file's start shows, by its first row, or None if it is no table."""
     if look.kind in binary.KINDS:
         return Layout(look.columns, kind=look.kind)
     if look.kind == "text":

@@ -80,10 +80,7 @@ class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
 
     def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
-        """Add columns to the item's id if rows of one id differ in none of other paths.
-
-        Return the column if it has no known role.
-        """
+        """Add columns to the item's id if its rows recur; return one that has no known role."""
         said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
         if not made["item"] or not self.recurs(said):
             return ""
@@ -98,7 +95,12 @@ class TableShapes(TableRoles):
         more = next((one for one in (*parts, *rest) if not self.recurs([*said, one])), "")
         chosen = [more] if more else parts
         if chosen and not self.recurs([*said, *chosen]):
-            if chosen[0] in again and self.is_repeat(made, chosen[0]):
+            # A repeat numbers the runs of judges on the same output.
+            paths = [made["item"], made.get("output", "")]
+            found = {tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample}
+            same = len(found) == len({item for item, _ in found})
+            counted = all(str(one).isdecimal() for one in self.cells(chosen[0]))
+            if chosen[0] in again and same and counted:
                 made["epoch"] = chosen[0]
                 return ""
             made["item"] = " + ".join([made["item"], *chosen])
@@ -108,13 +110,6 @@ class TableShapes(TableRoles):
             # Rows of one id that nothing tells apart are items of their own.
             made |= {"title": made["item"], "item": ""}
         return more if more in rest else ""
-
-    def is_repeat(self, made: JsonObject, column: str) -> bool:
-        """Return True if a column numbers the runs of judges on the same output."""
-        paths = [made["item"], made.get("output", "")]
-        found = {tuple(name(at_path(row.cells, one)) for one in paths) for row in self.sample}
-        same = len(found) == len({item for item, _ in found})
-        return same and all(str(one).isdecimal() for one in self.cells(column))
 
     def shapes(self, judges: Sequence[str]) -> Iterator[tuple[str, list[JsonObject], list[str]]]:
         """Yield what is likely about the columns, with their rules and names."""
@@ -257,10 +252,7 @@ class TableShapes(TableRoles):
         return found
 
     def counts(self) -> list[JsonObject]:
-        """Return the rules of columns that count votes, such as ``votes_for``; else an empty list.
-
-        They are the passing votes, and the failing ones or all of them.
-        """
+        """Return the rules of columns that count passing votes, and failing ones or all."""
         found: dict[str, list[str]] = {}
         for column in self.columns:
             words = {*_WORDS.split(column.casefold())}

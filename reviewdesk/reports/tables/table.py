@@ -144,10 +144,7 @@ _SHOWN = 3
 def open_table(
     source: Source, layout: Layout, options: ReadOptions, made: TableMap, *, streamed: bool = False
 ) -> Report:
-    """Open the rows of a table as a report, by a map.
-
-    Unless it is ``streamed``, a first pass finds every syntax error.
-    """
+    """Open a table as a report, by a map; unless ``streamed``, a first pass finds syntax errors."""
     fail = failing(source)
     # The words of the map are added to those that a person gives.
     given = {*options.pass_labels, *options.fail_labels}
@@ -372,10 +369,7 @@ def unclear(source: Source, look: FirstLook) -> InputFileError | None:
 
 
 def propose(source: Source, look: FirstLook, options: ReadOptions) -> ProposedMap:
-    """Return a map for a table, with its first verdicts as the map reads them.
-
-    If no column can hold answers, the map lists the columns for a person to choose from.
-    """
+    """Return a map for a table with its first verdicts, or one with its columns to choose from."""
     fail = failing(source)
     layout, found = _read_by(source, look, options, None, fail)
     if found.elsewhere:
