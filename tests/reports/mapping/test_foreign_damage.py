@@ -1,5 +1,6 @@
 """Whatever stands in a file of another tool, it is read to its end or refused in one line."""
 
+import random
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.report import ReportVerdict
 from tests.helpers import mostly_slow, verdict_problem
 from tests.reports.foreignkit import mutations, packed
+from tests.reports.inspectai import test_inspect_hostile
+from tests.reports.promptfoo import test_promptfoo_hostile
 from tests.reports.tools import test_crossjudge, test_deepeval, test_juried, test_lmcouncil
 
 ATTEMPTS = test_juried.report(
@@ -31,6 +34,8 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
     "cross-judge lines": ([test_crossjudge.WHOLE, test_crossjudge.WHOLE], True),
     "deepeval": (test_deepeval.WHOLE | {"conversationalTestCases": [TALK]}, False),
     "deepeval lines": ([TALK, TALK], True),
+    "inspect": (test_inspect_hostile.document(), False),
+    "promptfoo": (test_promptfoo_hostile.whole_result(), False),
     "juried": (ATTEMPTS, False),
     "juried-queue lines": (
         [test_juried.entry(checks=[test_juried.CHECK]), test_juried.entry()],
@@ -80,6 +85,19 @@ def test_wrong_types_are_read_or_refused(name: str, count: int) -> None:
     refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
     assert all(refusal.isprintable() for refusal in refusals)
     assert len(outcomes) - len(refusals) > count / 4
+
+
+@pytest.mark.parametrize("name", mostly_slow(DOCUMENTS))
+def test_bytes_that_changed_are_read_or_refused(name: str) -> None:
+    document, lines = DOCUMENTS[name]
+    chance = random.Random(3)  # noqa: S311 - a fixed sequence, not a secret
+    for at in range(200):
+        broken = bytearray(packed(document, lines=lines))
+        for _ in range(chance.randint(1, 3)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        form = name.split(maxsplit=1)[0]
+        outcome = _outcome(bytes(broken), ReadOptions(format=form, skip_bad=at % 2 == 0))
+        assert isinstance(outcome, int) or outcome.isprintable()
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,7 +1,4 @@
-import copy
 import json
-import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ JUNK: tuple[Any, ...] = (
 )
 
 
-def _whole() -> Any:
+def whole_result() -> Any:
     """A result with something of everything."""
     human = {"pass": True, "score": 1, "reason": "ok", "assertion": {"type": "human"}}
     script = {**graded("python", "f", 1, True), "componentResults": [{"pass": True, "score": 1}]}
@@ -42,22 +39,8 @@ def _whole() -> Any:
     )
 
 
-def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    inner = node.items() if isinstance(node, dict) else enumerate(node)
-    for key, child in inner:
-        yield (*path, key)
-        if isinstance(child, dict | list):
-            yield from _places(child, (*path, key))
-
-
-def _set(document: Any, path: tuple[Any, ...], value: Any) -> None:
-    for step in path[:-1]:
-        document = document[step]
-    document[path[-1]] = value
-
-
-def _settles(document: Any) -> bool:
-    """Whether it opens; the one other way to end is an error of one line."""
+def _settles(document: Any) -> None:
+    """It opens; the one other way to end is an error of one line."""
     options = ReadOptions(format="promptfoo")
     try:
         report = read(Source.from_bytes("r", json.dumps(document).encode()), options)
@@ -65,26 +48,6 @@ def _settles(document: Any) -> bool:
     except ReportError as error:
         if "\n" in str(error):
             raise
-        return False
-    return True
-
-
-@pytest.mark.slow
-def test_any_value_of_another_type_is_read_or_named() -> None:
-    whole = _whole()
-    assert _settles(whole)
-    places = list(_places(whole))
-    # Each of some hundred places takes three kinds of junk, the same ones on every run.
-    chance = random.Random(7)  # noqa: S311 - for choosing, not for hiding
-    ends = []
-    for path in places:
-        for junk in chance.sample(JUNK, 3):
-            document = copy.deepcopy(whole)
-            _set(document, path, junk)
-            ends.append(_settles(document))
-    assert len(ends) > 300
-    # Most junk stands where nothing is read, or where it is left out.
-    assert ends.count(True) > ends.count(False) > 10
 
 
 def test_a_row_full_of_junk_is_read_or_named() -> None:
@@ -158,7 +121,7 @@ def _yaml(document: Any) -> bytes:
 
 
 def test_yaml_says_what_json_says() -> None:
-    whole = _whole()
+    whole = whole_result()
     assert opened(_yaml(whole))[1] == opened(whole)[1]
 
 
