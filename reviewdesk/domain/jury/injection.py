@@ -248,33 +248,26 @@ def passages(text: str, signs: Sequence[Sign] = SIGNS) -> tuple[Passage, ...]:
     return tuple(ordered[:MAX_PASSAGES])
 
 
-def _invisible(text: str) -> tuple[bool, bool]:
-    """Return whether a text holds invisible characters, and whether tags or selectors."""
-    data = b"" if text.isascii() else text.encode(errors="replace")
-    return bool(data) and any(map(data.__contains__, _UNSEEN_BYTES)), TAGS in data
-
-
-def _hinted(lower: str, signs: Sequence[Sign]) -> list[Sign]:
-    """Return the signs that a text in lower case has a hint of in every group."""
-    return [one for one in signs if all(any(map(lower.__contains__, group)) for group in one.hints)]
-
-
 def _search(text: str, offset: int, signs: Sequence[Sign]) -> Iterator[Passage]:
-    unseen, tags = _invisible(text)
+    data = b"" if text.isascii() else text.encode(errors="replace")
+    unseen = any(map(data.__contains__, _UNSEEN_BYTES))
     places: Sequence[int] = range(len(text))
     visible = text
     if unseen:
         # Invisible characters inside a word would hide the word from the patterns.
         places = [at for at, char in enumerate(text) if char not in UNSEEN]
         visible = _UNSEEN.sub("", text)
-    for sign in _hinted(visible.lower(), signs) if signs else ():
+    lower = visible.lower() if signs else ""
+    for sign in signs:
+        if not all(any(map(lower.__contains__, group)) for group in sign.hints):
+            continue
         # Compiled at the first need, because that takes long; ``re`` keeps what it compiled.
         pattern = re.compile(sign.expression, re.IGNORECASE | re.MULTILINE)
         for start, end in _matches(sign.kind, pattern, visible):
             first = places[start]
             last = places[end - 1] + 1
             yield Passage(offset + first, offset + last, sign.kind, text[first:last])
-    if unseen or tags:
+    if unseen or TAGS in data:
         for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
             yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
 

@@ -37,16 +37,11 @@ _NEAR = 300
 
 
 @cache
-def _then(sign: int) -> re.Pattern[bytes]:
-    """Return what follows a hint."""
-    return re.compile(SIGNS[sign].then.replace(r"\s", _BLANK).encode())
-
-
-@cache
-def _before(sign: int) -> re.Pattern[bytes] | None:
-    """Return what precedes a hint, with a hyphen as a blank."""
-    pattern = SIGNS[sign].before.replace(" ", f"(?:{_BLANK}|-)+")
-    return re.compile(pattern.encode()) if pattern else None
+def _around(sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
+    """Return what follows a hint, and what else may precede it, with a hyphen as a blank."""
+    then = re.compile(SIGNS[sign].then.replace(r"\s", _BLANK).encode())
+    before = SIGNS[sign].before.replace(" ", f"(?:{_BLANK}|-)+")
+    return then, re.compile(before.encode()) if before else None
 
 
 def _follows(before: re.Pattern[bytes], data: bytes, start: int) -> bool:
@@ -98,7 +93,7 @@ def _hinted(texts: Sequence[str]) -> list[int]:
     data = _END.join((*encoded, b"\n" * 7)).lower()
     if not data.isascii():
         data = _seen(data, found)
-    ends = _ends(data)
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _END[0]).tolist()
     for start in range(4):
         fours = np.frombuffer(data, "<u4", (len(data) - start) // 4, start)
         near = [
@@ -111,27 +106,20 @@ def _hinted(texts: Sequence[str]) -> list[int]:
             here = (4 * places[codes == code] + start).tolist()
             for hint, middle, sign in hints if here else ():
                 size = len(hint)
-                then = _then(sign).match
-                before = _before(sign)
+                then, before = _around(sign)
                 for at in here:
                     begin = at - middle
                     if data.startswith(hint, begin) and (
-                        then(data, begin + size) or (before and _follows(before, data, begin))
+                        then.match(data, begin + size) or (before and _follows(before, data, begin))
                     ):
                         found[bisect(ends, at)] |= 1 << sign
     return found
 
 
-def _ends(data: bytes) -> list[int]:
-    """Return the places where the texts end."""
-    letters = np.frombuffer(data, np.uint8)
-    return np.flatnonzero(letters == _END[0]).tolist()
-
-
 def _seen(data: bytes, found: list[int]) -> bytes:
     """Return the texts as the patterns see them, and mark those with hidden passages."""
     letters = np.frombuffer(data, np.uint8)
-    ends = _ends(data)
+    ends = np.flatnonzero(letters == _END[0]).tolist()
     unseen = []
     present: set[int] = set()
     for first in range(0, len(letters), _AT_ONCE):
