@@ -36,7 +36,6 @@ from reviewdesk.domain.verdict import (
     Strategy,
     Verdict,
     folded,
-    labelled,
     number,
     own_facts,
     read_ballot,
@@ -204,27 +203,14 @@ class AuditedVerdict:
         return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
 
     def label(self) -> str | None:
-        """Compare the reported consensus label with what the stated strategy gives.
-
-        Any tied label is allowed. So is a fallback label of the producer if the jurors differ, and
-        a weighted vote without the confidences. A weighted vote needs every weight.
-        """
+        """Compare the reported consensus label with what the stated strategy gives."""
         stated = self.model.label
-        # Labels count only under the stated rule, not under one that replaces it.
-        counts = self.strategy is self.used and bool(self.found.counts[self.at])
-        if not stated or not counts or "strategy" in self.set_by_you:
+        if not stated or not self.found.counts[self.at] or "strategy" in self.set_by_you:
             return None
-        ballots = self.verdict.ballots
-        weights = [one.weight for one in labelled(ballots)]
-        if self.strategy is Strategy.WEIGHTED_VOTE and None in weights:
+        if not _mislabelled(self.found, np.arange(len(self.found.sheet)) == self.at)[self.at]:
             return None
         how = self.facts.rules.aggregate or self.strategy or Strategy.MAJORITY
-        found = label_vote(ballots, how, self.facts.rules)
-        bare = label_vote(ballots, how, replace(self.facts.rules, use_confidence=False))
-        allowed = {found.label, bare.label, *found.tied, *bare.tied}
-        unsaid = not {folded(found.label), folded(stated)} & set(self.labels)
-        if unsaid or folded(stated) in map(folded, allowed):
-            return None
+        found = label_vote(self.verdict.ballots, how, self.facts.rules)
         return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
     @property
@@ -488,16 +474,18 @@ def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
 def _mislabelled(found: Verdicts, doubts: Bools) -> Bools:
     """Return which of the doubtful verdicts state a label that their strategy does not give.
 
-    The same is allowed as by ``AuditedVerdict.label``. No report holds a caller's own rule.
+    Any tied label is allowed. So is a fallback label of the producer if the jurors differ, and
+    a weighted vote without the confidences. A weighted vote needs every weight.
     """
     sheet = found.sheet
     wrong = np.zeros(len(sheet), np.bool_)
     rows = np.flatnonzero(doubts)
     for (place, used), among in cases(sheet.place[rows], found.used[rows]):
         fact = sheet.facts[place]
-        how = fact.policy.strategy
-        if how is None or how is not STRATEGY_OF[used]:
+        # Labels count only under the stated rule, not under one that replaces it.
+        if fact.policy.strategy is not STRATEGY_OF[used]:
             continue
+        how = fact.rules.aggregate or fact.policy.strategy or Strategy.MAJORITY
         group = rows[among]
         given = rows_of(sheet.labels, group)
         stated = sheet.claims.label[group]
