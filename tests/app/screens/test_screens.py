@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 from textual.worker import WorkerCancelled
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController
-from reviewdesk.app.screens.pages import CalibrationScreen
+from reviewdesk.app.screens.dialogs import PageDialog
+from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, showing, staged, verdict
+from tests.helpers import unmeasure
 
 Opened = tuple[Desk, Run]
 
@@ -98,3 +101,49 @@ async def test_each_page_keeps_its_place_through_turning_and_resizing(opened: Op
         await stage.resize(SMALL)
         assert name(stage) == "what-if"
         assert pane(stage).scroll_offset.y == place
+
+
+def details(stage: Stage) -> Pane:
+    screen = stage.app.top
+    assert isinstance(screen, RunsScreen)
+    return screen.query_one("#details", Pane)
+
+
+def older(path: Path) -> Desk:
+    """A desk that an older version left."""
+    desk, _ = open_run(path, report([verdict(i) for i in range(1, 13)]))
+    with closing(desk):
+        unmeasure(desk.conn)
+    return Desk.open(path, reviewer="ann")
+
+
+@pytest.mark.slow
+async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) -> None:
+    desk = older(tmp_path / "d.db")
+    run = desk.run()
+    async with staged(desk, run) as stage:
+        await stage.press("colon", *"order -agreement", "enter")
+        assert "order -agreement" in stage.drawn()
+        assert len(stage.session.keys) == 12
+        await stage.press("f5")
+        assert "alpha" in details(stage).text
+        assert "older version" not in details(stage).text
+
+
+async def test_it_leaves_the_header_in_view(tmp_path: Path) -> None:
+    async with showing(tmp_path, verdict(2), size=(40, 10)) as stage:
+        header = stage.cells()[0]
+        await stage.press("e")
+        assert isinstance(stage.app.screen, PageDialog)
+        assert stage.cells()[0] == header
+        assert "escalated" in stage.drawn()
+        await stage.press("enter", "j", "e")
+        assert len(stage.app.screen_stack) == 1
+
+
+@pytest.mark.slow
+async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
+    async with showing(tmp_path, *(verdict(i) for i in range(1, 4)), size=(100, 30)) as stage:
+        await stage.press("p", "f", "p", "f4", "e")
+        for word in ("accuracy", "ECE", "Brier"):
+            assert word in stage.drawn()

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 
+from reviewdesk.app.app import WorkerRunner
+from reviewdesk.app.controllers.jobs import Job, Report
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Rerun
@@ -15,6 +18,7 @@ from reviewdesk.domain.records import Item, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import Stage, open_run, report, showing, staged, verdict
 from tests.app.rerunkit import KEY, asking, ended, panel_file
+from tests.helpers import open_desk
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
 
@@ -208,3 +212,25 @@ def holds_key(folder: Path) -> bool:
     files = [file for file in folder.iterdir() if file.name.startswith("d.db")]
     assert any(file.name.endswith("-wal") for file in files)
     return any(KEY.encode() in file.read_bytes() for file in files)
+
+
+class Work:
+    """A job that holds so much that it must not be written out."""
+
+    done = False
+
+    def __call__(self, _desk: Desk, _report: Report) -> None:
+        self.done = True
+
+    def __repr__(self) -> str:
+        pytest.fail("a job was written out")
+
+
+async def test_a_job_is_not_written_out_when_it_starts(tmp_path: Path) -> None:
+    app: App[None] = App()
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        async with app.run_test():
+            work = Work()
+            WorkerRunner(app, desk, lambda tell: tell()).start(Job("job", work, lambda *_: None))
+            await app.workers.wait_for_complete()
+    assert work.done
