@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.cli.common import put_json_list
 from tests.cli.conftest import Cli, keys
 from tests.cli.gatekit import Write
 from tests.helpers import numbered, report, verdict
@@ -206,3 +207,13 @@ def test_show_gives_the_consensus_of_labels(cli: Cli, write: Write) -> None:
     assert vote["avg_confidence"] == pytest.approx(0.6)
     assert (found["label_reported"], found["decision"]) == ("SPLIT", None)
     assert [juror["status"] for juror in found["jurors"]] == ["ok", "ok", "ok", "error"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 500, 501, 1_200])
+def test_an_array_in_parts_is_that_of_one_list(
+    count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [{"id": f"v{at}", "score": at / 7, "odd": "\x7f ü"} for at in range(count)]
+    put_json_list(iter(values))
+    # What one call of json.dumps writes, with the one control character that it leaves.
+    assert capsys.readouterr().out == json.dumps(values).replace("\x7f", "\\u007f") + "\n"

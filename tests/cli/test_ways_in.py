@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from reviewdesk.errors import SettingsError
+from reviewdesk.settings import Settings, Share, values_of
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.cli.terminalkit import on_terminal
@@ -66,3 +68,24 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_queue(
         code, shown = app.end()
     assert (code, shown.decode().splitlines()) == (0, cli("queue").out.splitlines())
     assert b"\x1b" not in shown
+
+
+@pytest.mark.parametrize("text", ["5", "-1%", "101%", "five", "", "nan", "0.05 %%"])
+def test_a_share_that_is_none(loaded: Cli, text: str) -> None:
+    done = loaded("open", "--blind", "--repeat", text)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"--repeat: {text!r} is not a share from 0 to 1. Write 5% or 0.05; 0 gives none.\n"
+    )
+
+
+@pytest.mark.parametrize("written", ["5%", "0.05", ".05", " 5 %", 0.05])
+def test_a_share_as_it_may_be_written(written: str | float) -> None:
+    assert values_of({"repeat": written}) == {"repeat": Share(0.05)}
+    assert Settings().repeat == Share(0)
+
+
+@pytest.mark.parametrize("written", [True, 5, "5", [], "x%"])
+def test_a_setting_that_is_no_share(written: object) -> None:
+    with pytest.raises(SettingsError, match="repeat must be a share"):
+        values_of({"repeat": written})

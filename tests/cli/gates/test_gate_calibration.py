@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.gatekit import Write, facts, rows
+from tests.cli.gatekit import Write, entry, facts, rows, suite
+from tests.helpers import SAMPLES, report, verdict
 
 SUITE = b"""calibration:
   - name: "judge stays calibrated"
@@ -111,3 +113,92 @@ def test_an_empty_set_warns_and_passes_nothing(cli: Cli, write: Write, data: byt
     # The rate needs no rows: it is of the counts that the suite gives.
     assert (done.code, rows(done)) == (0, ["PASS", "SKIP"])
     assert "the file has no rows" in done.out
+
+
+SURE = b"".join(
+    b'{"confidence": 1.0, "correct": %s}\n' % (b"true" if at % 2 else b"false") for at in range(60)
+)
+"""Sure of everything and right half of the time: ECE 0.5, Brier 0.5."""
+
+
+def test_a_judge_and_a_jury_in_one_suite(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write("labels.jsonl", SURE)
+    both = b"calibration:\n  - name: judge\n    labels: labels.jsonl\n"
+    both += b"    expect: [{ target: accuracy, matcher: { exact: 0.5 } }]\n"
+    both += suite(entry("jury", f"report: {SAMPLES / 'release-notes.json'}"))
+    xml = tmp_path / "out.xml"
+    done = cli("gate", write("suite.yml", both), "--junit", xml)
+    assert (done.code, rows(done)) == (1, ["PASS", "FAIL"])
+    assert "(labels.jsonl, 60 labels, no report was read: " in done.out
+    assert 'classname="calibration" name="judge"' in xml.read_text(encoding="utf-8")
+
+
+def test_the_sample_of_a_judge(cli: Cli) -> None:
+    done = cli("gate", SAMPLES / "judge-gates.yml", "--json")
+    assert done.code == 1
+    first, second = facts(done)["entries"]
+    # Eight times the gap of each bin: one row in all but the last, where two of three are right.
+    ece = (0.16 + 0.28 + 0.58 + 0.34 + 0.12 + (0.96 + 0.93 + 0.91 - 2)) / 8
+    assert first["checks"][0]["value"] == pytest.approx(ece)
+    assert [one["status"] for one in first["checks"]] == ["fail", "pass", "pass"]
+    assert (first["status"], second["status"]) == ("fail", "pass")
+
+
+LIMITS = b"""    expect:
+      - { target: accuracy_low, matcher: { schema: { minimum: 0.98 } } }
+      - { target: accuracy, matcher: { schema: { minimum: 0.98 } } }
+      - { target: n, matcher: { exact: 8 } }
+"""
+STRICT = "--require-representative"
+
+
+@pytest.fixture
+def eight(cli: Cli, write: Write) -> Cli:
+    """Eight contents of fifty verdicts each, with eight labels that agree with the panel."""
+    bodies = [
+        verdict(f"c{c}#{i}", input=f"q{c}", output=f"a{c}", case={"test": f"t{c // 2}"})
+        for c in range(8)
+        for i in range(50)
+    ]
+    cli("ingest", write("report.json", report(*bodies)))
+    for c in range(8):
+        cli("label", f"c{c}#0", "pass")
+    return cli
+
+
+def test_eight_labels_prove_no_accuracy_of_98_percent(eight: Cli, write: Write) -> None:
+    done = eight(
+        "gate", write("s.yml", b"calibration:\n  - name: n\n    run: run\n" + LIMITS), "--json"
+    )
+    assert done.code == 1
+    found = facts(done)["entries"][0]
+    # Four cases of two contents each: n = C = 4, t = 3.1824 at 3 degrees, 4 / (4 + t²).
+    low, value, n = found["checks"]
+    assert low["value"] == pytest.approx(4 / (4 + 3.1824**2), abs=1e-4)
+    assert [one["status"] for one in (low, value, n)] == ["fail", "pass", "pass"]
+    assert "8 labels on 4 tests" in found["notes"]
+
+
+def test_a_suite_says_the_same_of_its_files(eight: Cli, write: Write) -> None:
+    known = eight("calibrate", "--json").json
+    assert (known["such_items"]["labels"], known["such_items"]["tests"]) == (8, 4)
+    text = eight("labels", "export", "--format", "full").out
+    write("labels.jsonl", text.encode())
+    suite = b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + LIMITS
+    found = facts(eight("gate", write("s.yml", suite), "--json"))["entries"][0]
+    assert found["checks"][0]["value"] == pytest.approx(known["such_items"]["accuracy_low"])
+    assert found["checks"][2]["status"] == "pass"
+
+
+def test_rows_without_their_content_have_an_independence_that_nobody_knows(
+    eight: Cli, write: Write
+) -> None:
+    text = eight("labels", "export").out
+    assert len(text.splitlines()) == 400
+    write("labels.jsonl", text.encode())
+    limit = b"    expect: [{ target: accuracy_low, matcher: { schema: { minimum: 0.9 } } }]\n"
+    suite = write("s.yml", b"calibration:\n  - name: n\n    labels: labels.jsonl\n" + limit)
+    assert eight("gate", suite).code == 0
+    done = eight("gate", suite, STRICT)
+    assert done.code == 3
+    assert "independence unknown" in done.err

@@ -3,14 +3,16 @@
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Cli, Done, give, once, rows
-from tests.cli.gatekit import Write
-from tests.helpers import numbered, report, verdict
+from tests.cli.gatekit import FOUR, Write
+from tests.helpers import numbered, open_desk, report, unmeasure, verdict
 
 FIGURES = ("n", "ece", "brier", "gap", "accuracy")
 
@@ -313,3 +315,164 @@ def test_a_format_and_a_tool_exclude_each_other(rich: Cli) -> None:
     assert (done.code, "--for and --format exclude each other" in done.err) == (2, True)
     done = rich("labels", "export", "--for", "langfuse")
     assert (done.code, done.out, "have no id of langfuse" in done.err) == (0, "", True)
+
+
+SOURCES = ("support", "score", "reported", "vote_share")
+
+
+@pytest.fixture
+def census(cli: Cli, write: Write) -> Cli:
+    """Four verdicts, one in each cell: the panel passes a and b, fails c and d."""
+    cli("ingest", write("report.json", report(*FOUR)))
+    give((("a", "pass"), ("b", "fail"), ("c", "fail"), ("d", "pass")))
+    return cli
+
+
+@pytest.mark.parametrize("source", SOURCES[:2] + SOURCES[3:])
+def test_yaml_holds_the_rows_of_the_lines(census: Cli, source: str) -> None:
+    option = ("--confidence", source)
+    done = census("labels", "export", "--format", "yaml", *option)
+    assert yaml.safe_load(done.out) == rows(census("labels", "export", *option))
+    assert f'# confidence_source: "{source}"' in done.out.splitlines()
+    full = rows(census("labels", "export", "--format", "full", *option))
+    assert {row["confidence_source"] for row in full} == {source}
+    pairs = {(row["confidence"], row["correct"]) for row in full}
+    assert pairs == {(row["confidence"], row["correct"]) for row in yaml.safe_load(done.out)}
+
+
+def test_each_source_has_its_own_confidence(census: Cli) -> None:
+    # a: 0.9, 0.8, 0.7 have mean 0.8, and all three vote pass. c: 0.2, 0.3, 0.1 have mean 0.2, and
+    # all three vote fail. No juror reports a confidence of its own.
+    exports = {one: rows(census("labels", "export", "--confidence", one)) for one in SOURCES}
+    found = {one: sorted({row["confidence"] for row in made}) for one, made in exports.items()}
+    assert found == {
+        "support": pytest.approx([0.8]),
+        "score": pytest.approx([0.2, 0.8]),
+        "reported": [],
+        "vote_share": [1.0],
+    }
+
+
+@pytest.mark.parametrize("kind", ["mcptest", "yaml", "full", "csv"])
+def test_rows_without_a_confidence_are_counted(census: Cli, kind: str) -> None:
+    done = census("labels", "export", "--format", kind, "--confidence", "reported")
+    assert done.code == 0
+    assert "4 labelled verdicts have no confidence of the kind reported" in done.err
+
+
+@pytest.mark.parametrize("kind", ["mcptest", "yaml"])
+def test_both_forms_give_the_figures_of_the_desk(census: Cli, write: Write, kind: str) -> None:
+    path = write("labels", census("labels", "export", "--format", kind).out.encode())
+    file, desk = census("calibrate", path, "--json").json, census("calibrate", "--json").json
+    for name in ("n", "ece", "brier", "gap", "accuracy"):
+        assert file[name] == desk[name]
+
+
+def test_no_labels_are_an_empty_list(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    done = cli("labels", "export", "--format", "yaml")
+    assert yaml.safe_load(done.out) == []
+    found = cli("calibrate", write("none.yaml", done.out.encode()), "--json").json
+    assert (found["n"], found["ece"], len(found["warnings"])) == (0, 0.0, 1)
+
+
+def test_a_name_cannot_leave_its_comment(cli: Cli, write: Write) -> None:
+    name = "x\n- evil: 1\x85\u2028\x1b[31m"
+    cli("ingest", write("report.json", report(verdict("a"), report_id=name)))
+    cli("label", "a", "pass")
+    done = cli("labels", "export", "--format", "yaml")
+    assert done.out.isascii()
+    assert done.out.replace("\n", "").isprintable()
+    assert yaml.safe_load(done.out) == [{"confidence": 0.8, "correct": True}]
+
+
+def test_an_export_without_rows_says_why(cli: Cli, write: Write) -> None:
+    # Neither threshold nor quorum is known, so that the panel decides nothing.
+    bare = [{"id": "j", "score": 0.4}]
+    named = [{"id": n, "case": {"test": n}, "output": n, "jurors": bare} for n in ("a", "b", "c")]
+    head = {"schema": "reviewdesk.report/1", "report_id": "bare", "verdicts": named}
+    cli("ingest", write("bare.json", json.dumps(head).encode()))
+    cli("label", "a", "fail")
+    cli("label", "b", "pass")
+    done = cli("labels", "export")
+    assert (done.code, done.out) == (0, "")
+    assert "2 labels are left out: the run states no decision of pass or fail there" in done.err
+    assert "--format full" in done.err
+    assert "--threshold" in done.err
+
+
+def test_an_export_says_that_unsure_labels_make_no_row(census: Cli) -> None:
+    census("label", "a", "unsure")
+    done = census("labels", "export")
+    assert len(rows(done)) == 3
+    assert "1 label is left out as unsure; --format full writes them" in done.err
+
+
+CARA = {"label": "fail", "by": "cara", "at": "2025-01-02T03:04:05Z", "note": "day 31"}
+
+
+@pytest.fixture
+def file(write: Write) -> Path:
+    """Three verdicts of four came with a label."""
+    return write("report.json", report(
+        verdict("a", human=CARA),
+        verdict("b", human={"label": "pass"}),
+        verdict("c", human={"label": "unsure", "by": "dan"}),
+        verdict("d"),
+    ))  # fmt: skip
+
+
+def test_they_are_counted_and_left_alone(cli: Cli, file: Path) -> None:
+    assert cli("ingest", file, "--json").json[0]["human_labels"] == 3
+    assert "3 human labels in the file; --import-labels takes them" in cli("ingest", file).out
+    assert cli("runs", "--json").json[0]["human_labels"] == 3
+    told = "run: 3 human labels in the file; --import-labels takes them"
+    assert cli("open", file).lines == [told]
+    assert told not in cli("open", file, "--import-labels").lines
+    cli("undo")
+    assert cli("labels", "list", "--json").json == []
+    assert cli("show", "a", "--json").json["human"] == CARA
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_they_are_taken_on_request_with_author_and_time(cli: Cli, file: Path, known: bool) -> None:
+    if known:
+        cli("ingest", file)
+    made = cli("ingest", file, "--import-labels", "--json").json[0]
+    assert made["new"] is not known
+    assert made["notes"] == ["3 labels taken from the file"]
+    full = rows(cli("labels", "export", "--format", "full"))
+    told = {row["id"]: (row["truth"], row["reviewer"], row["note"]) for row in full}
+    # Who is not named is whoever asked for it.
+    assert told == {
+        "a": ("fail", "cara", "day 31"), "b": ("pass", "ann", None), "c": ("unsure", "dan", None),
+    }  # fmt: skip
+    assert next(row["time"] for row in full if row["id"] == "a") == CARA["at"]
+    assert cli("undo", "--json").json["was"] == "import of 3 labels"
+    assert cli("labels", "list", "--json").json == []
+
+
+def test_an_item_that_has_a_label_is_left_alone_and_counted(cli: Cli, file: Path) -> None:
+    cli("ingest", file)
+    cli("label", "a", "pass")
+    made = cli("ingest", file, "--import-labels", "--json").json[0]
+    assert made["notes"] == ["2 labels taken from the file; 1 left alone: the item has a label"]
+    again = cli("ingest", file, "--import-labels", "--json").json[0]
+    assert again["notes"] == ["0 labels taken from the file; 3 left alone: the item has a label"]
+    held = {
+        row["id"]: (row["label"], row["reviewer"]) for row in cli("labels", "list", "--json").json
+    }
+    assert held["a"] == ("pass", "ann")
+
+
+def test_they_leave_with_the_report(cli: Cli, file: Path, tmp_path: Path) -> None:
+    cli("ingest", file)
+    cli("export", "report", "-o", tmp_path / "out.json")
+    assert cli("ingest", tmp_path / "out.json", "--json").json[0]["human_labels"] == 3
+
+
+def test_an_older_desk_counts_them_when_it_is_opened(cli: Cli, file: Path, desk_path: Path) -> None:
+    cli("ingest", file)
+    with closing(open_desk(desk_path)) as desk:
+        unmeasure(desk.conn)
+    assert cli("runs", "--json").json[0]["human_labels"] == 3
