@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -88,6 +89,9 @@ def read(text: str, name: str = "panel.yaml", folder: Path = SAMPLES) -> PanelSp
     return panel_from(Source.from_bytes(name, text.encode()), folder)
 
 
+SEAT = "jurors:\n- model: gpt-5\n  vendor: openai\n"
+
+
 def rows() -> list[tuple[str, str, str]]:
     """Name, text and error of each block of the table."""
     table = Path(__file__).with_name("bad_panels.txt").read_text(encoding="utf-8")
@@ -95,6 +99,10 @@ def rows() -> list[tuple[str, str, str]]:
     for block in table.split("==== ")[1:]:
         head, _, rest = block.partition("\n")
         text, _, told = rest.rpartition("\n=> ") if "\n=> " in rest else ("", "", rest[3:])
+        if head == "juror":
+            head, text = "panel.yaml", SEAT + indent(text, "  ")
+        elif head == "panel":
+            head, text = "panel.yaml", "jurors: [{model: gpt-5, vendor: openai}]\n" + text
         found.append((head, text, told.strip()))
     return found
 
