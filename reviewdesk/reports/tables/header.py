@@ -101,7 +101,8 @@ def _of_levels(start: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], int] | 
     """Return the names that pandas wrote on several levels, and the number of their records."""
     for at, record in enumerate(start[2:4], 2):
         if record[0].startswith('{"ImportId"'):
-            return tuple(start[0]), at + 1  # Qualtrics writes its questions and ids there
+            # Qualtrics writes its questions and ids there; its status says how a form came in.
+            return tuple("form state" if one == "Status" else one for one in start[0]), at + 1
         ids = sum(map(bool, record))
         levels = [one[ids:] for one in start[:at]]
         whole = all(map(all, levels)) and all(record[:ids])
