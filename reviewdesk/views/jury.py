@@ -75,6 +75,8 @@ def decision(item: Item) -> tuple[Block, ...]:
     if found.labels:
         counts = (f"{count} {label}" for label, count in found.labels.items())
         first.append((outside(", ".join(counts), 400), f" of {plural(votes.seated, 'juror')}"))
+    elif not votes.answered:
+        first.append(f"no votes of {plural(votes.seated, 'juror')}")
     else:
         jurors = f", of {plural(votes.seated, 'juror')}" if votes.seated != votes.answered else ""
         first.append(f"{votes.passes} of {plural(votes.answered, 'vote')} pass{jurors}")

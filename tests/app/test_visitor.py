@@ -68,6 +68,10 @@ async def test_whoever_comes_is_asked_for_a_name(tmp_path: Path, run: Run) -> No
     async with visiting(tmp_path / "desk.db", run) as on:
         assert on.at_the_door
         assert run.name in on.drawn()
+        await on.pilot.resize_terminal(42, 30)
+        await on.settle()
+        assert "have done are kept under it." in " ".join(on.drawn().replace("│", "").split())
+        await on.pilot.resize_terminal(*WIDE)
         for typed, refusal in {
             "": "no name was typed",
             "   ": "no name was typed",

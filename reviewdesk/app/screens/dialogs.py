@@ -552,15 +552,17 @@ class NoteDialog(Dialog[FieldInput]):
         self.query_one(TextArea).insert("\n")
 
 
-_WHY = """\
-Your name stands with every label that you give here. Use the same one each
-time: your place in the queue and what you have done are kept under it."""
+_WHY = (
+    "Your name stands with every label that you give here. Use the same one each time: your place "
+    "in the queue and what you have done are kept under it."
+)
 
 
 class DoorDialog(PromptField):
     """Asks for the reviewer's name until ``enter`` takes it."""
 
     low = False
+    CSS = "DoorDialog Bar { height: auto; }"
 
     def __init__(self, run: str, enter: Callable[[str], None]) -> None:
         """Ask for a name; ``enter`` raises ReviewDeskError if it refuses the name."""
