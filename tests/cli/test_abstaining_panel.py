@@ -65,12 +65,3 @@ def test_what_leaves_the_desk(loaded: Cli, tmp_path: Path) -> None:
     verdicts = json.loads(again.read_text(encoding="utf-8"))["verdicts"]
     assert len(verdicts) == len(STRATEGIES)
     assert all("decision" not in verdict for verdict in verdicts)
-
-
-def test_a_stated_decision_stands(cli: Cli, write: Write) -> None:
-    data = report(WITHHELD)
-    data["verdicts"][0]["decision"] = "pass"
-    cli("ingest", write("said.json", json.dumps(data).encode()))
-    shown = cli("show", "quorum", "--json").json
-    assert shown["decision"] == "pass"
-    assert set(shown["decisions"].values()) == {None}

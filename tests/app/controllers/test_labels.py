@@ -49,14 +49,6 @@ def test_the_label_is_on_disk_when_its_mark_is_shown(tmp_path: Path, review: Rev
     assert found.labelled.n == 1
 
 
-def test_a_held_key_labels_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 30) as review:
-        review.clock.wait(1)
-        review.press(*["label.pass"] * 30, wait=0.01)
-        assert review.labels.count(Truth.PASS) == 1
-        assert review.notice == "pass ignored: too soon"
-
-
 def test_a_stray_key_keeps_a_paste_from_labelling(review: Review) -> None:
     review.clock.wait(1)
     review.controller.guard.stray()

@@ -241,9 +241,6 @@ def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> No
     assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"
 
 
-FAILED: dict[str, Any] = {"id": "judge-2", "model": "m", "score": None, "error": {"message": "503"}}
-
-
 def consenting(stage: Stage) -> bool:
     return dialog(stage).has_class("-document")
 

@@ -25,19 +25,6 @@ def label_all(count: int) -> None:
     )
 
 
-def test_an_exact_export_gives_the_same_figures(cli: Cli, write: Write) -> None:
-    cli("ingest", write("report.json", numbered(24)))
-    label_all(24)
-    desk = cli("calibrate", "--json").json
-    assert (desk["design"], desk["n"]) == ("census", 24)
-    exported = rows(cli("labels", "export"))
-    assert all(row.keys() == {"confidence", "correct"} for row in exported)
-    path = write("labels.jsonl", cli("labels", "export").out.encode())
-    file = cli("calibrate", path, "--json").json
-    assert {name: file[name] for name in FIGURES} == {name: desk[name] for name in FIGURES}
-    assert (file["design"], file["tp"], file["observed_positive_rate"]) == ("file", None, None)
-
-
 @pytest.mark.slow
 def test_an_exact_export_warns_where_rows_weigh_differently(cli: Cli, write: Write) -> None:
     # 80 verdicts: 20 flagged and 60 of the rest, of which 30 are the audit.
@@ -214,21 +201,6 @@ def test_a_table_holds_what_the_lines_hold(rich: Cli, tmp_path: Path) -> None:
     assert [(row["id"], row["truth"], row["reviewer"]) for row in table] == [
         (row["id"], row["truth"], row["reviewer"]) for row in full
     ]
-
-
-def test_labels_in_a_report_are_taken_on_request_and_once(cli: Cli, write: Write) -> None:
-    human = {"label": "fail", "by": "dora", "at": "2025-01-02T03:04:05Z", "note": "seen"}
-    path = write("report.json", report(verdict("a", human=human), verdict("b")))
-    cli("ingest", path)
-    assert cli("show", "a", "--json").json["label"] is None
-    for _ in range(2):
-        assert cli("ingest", path, "--import-labels").code == 0
-    (row,) = cli("labels", "list", "--json").json
-    found = (row["id"], row["label"], row["reviewer"], row["at"], row["note"])
-    assert found == ("a", "fail", "dora", "2025-01-02T03:04:05Z", "seen")
-    assert cli("desk", "verify", "--json").json["events"] == 2
-    cli("undo")
-    assert cli("labels", "list", "--json").json == []
 
 
 def test_an_export_never_lands_on_the_desk(rich: Cli, desk_path: Path, tmp_path: Path) -> None:

@@ -68,17 +68,6 @@ def test_one_label_serves_one_content_in_every_run(tmp_path: Path) -> None:
         assert desk.progress(two).labelled == 1
 
 
-def test_without_an_output_a_label_does_not_travel(tmp_path: Path) -> None:
-    empty = {"input": "q", "output": "", "rubric": "r"}
-    first = report({**verdict("a"), **empty}, {**verdict("b"), **empty}, report_id="first")
-    second = report({**verdict("a"), **empty}, report_id="second")
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
-        one, two = load(desk, first), load(desk, second)
-        desk.label(desk.find(one, "a"), Truth.PASS)
-        assert [row.label for row in desk.rows(desk.queue(one, order="file"))] == [Truth.PASS, None]
-        assert desk.rows(desk.queue(two))[0].label is None
-
-
 def test_the_walk_skips_what_is_decided_and_ends_with_what_was_put_off(desk: Desk) -> None:
     run = desk.run()
     keys = desk.queue(run)

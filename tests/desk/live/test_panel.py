@@ -25,7 +25,6 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.juror import VENDORS, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import Generator, verdict_from_body
@@ -185,12 +184,6 @@ async def test_a_panel_is_asked() -> None:
 async def test_what_cannot_be_judged(panel: Panel, item: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         await panel.judge(item, transport=silent())
-
-
-def test_vendors_are_the_same_wherever_they_are_named() -> None:
-    for vendor in VENDORS:
-        assert key_variable(vendor) == VENDORS[vendor].key_env
-        assert key_variable(vendor, "OWN") == "OWN"
 
 
 async def test_a_callable_vote_decides_a_live_panel_by_labels() -> None:

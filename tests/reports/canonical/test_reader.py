@@ -52,13 +52,6 @@ def test_a_document_and_its_lines_give_the_same() -> None:
     assert document.notes == lines.notes == []
 
 
-def test_header_keys_behind_the_verdicts_count() -> None:
-    data = b'{"verdicts": [], "defaults": {"threshold": 0.7}, "schema": "reviewdesk.report/1"}'
-    report, bodies = _open(data)
-    assert bodies == []
-    assert report.header == {"schema": "reviewdesk.report/1", "defaults": {"threshold": 0.7}}
-
-
 def test_nulls_go_but_a_withheld_vote_stays() -> None:
     verdict = _verdict(
         "a",
@@ -250,15 +243,6 @@ def test_an_item_over_eight_megabytes_is_refused() -> None:
     assert "line 2: is over 8 MiB" in _refusal(_lines(HEADER, long))
     near = _verdict("a", input="x" * (7 << 20))
     assert len(_open(_document(near))[1]) == 1
-
-
-@pytest.mark.slow
-def test_windows_of_any_length_see_the_same() -> None:
-    # texts of growing length put the window's end into every kind of token
-    verdicts = [_verdict(f"v{n}", input="é" * (n * 37), score=0.125) for n in range(400)]
-    report, bodies = _open(_document(*verdicts))
-    assert bodies == verdicts
-    assert report.position == len(_document(*verdicts))
 
 
 def test_a_gzip_report_opens() -> None:
