@@ -1,12 +1,17 @@
 import gzip
 import hashlib
+import io
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from reviewdesk.errors import ReportError
+from reviewdesk.errors import InputFileError, ReportError
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
+from reviewdesk.reports.bytes.window import Outline, Window, outline_object
+from tests.reports.pieces import PieceSource
 
 
 def test_a_file_is_read_as_often_as_asked(tmp_path: Path) -> None:
@@ -90,3 +95,35 @@ def test_an_empty_file_is_left_to_its_reader(tmp_path: Path) -> None:
     # an empty labels file is an empty set, an empty report is an error
     (tmp_path / "empty").write_bytes(b"")
     assert Source.from_path(tmp_path / "empty").size == 0
+
+
+FAIL = failing(PieceSource.of("a.json", b"", (1,)))
+
+
+def _look(document: object, *, steps_in: bool) -> tuple[Outline, int]:
+    outline, asked = Outline("object"), 0
+
+    def answer() -> bool:
+        nonlocal asked
+        asked += 1
+        return steps_in
+
+    window = Window(io.BytesIO(json.dumps(document).encode()), FAIL, ImportTally())
+    window.peek()
+    outline_object(window, outline, FAIL, answer, lambda _: False)
+    return outline, asked
+
+
+@pytest.mark.slow
+def test_the_readers_are_asked_of_long_values_alone() -> None:
+    # Asking them looks at every key so far, which would be quadratic for many keys.
+    many = {f"k{number}": [number, "text"] for number in range(1000)}
+    outline, asked = _look(many, steps_in=True)
+    assert (len(outline.keys), asked) == (1000, 0)
+    outline, asked = _look({**dict(list(many.items())[:5]), "long": "x" * MAX_ITEM}, steps_in=True)
+    assert (outline.keys["long"], asked) == (None, 1)
+
+
+def test_a_long_value_is_an_error_where_no_reader_wants_a_shell() -> None:
+    with pytest.raises(InputFileError, match="long"):
+        _look({"long": ["x" * MAX_ITEM]}, steps_in=False)

@@ -1,4 +1,4 @@
-"""Juries in the shapes in which people write them open, or by the map that is proposed."""
+"""Juries in the shapes and small files that people have open, or by the map that is proposed."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ import pytest
 
 from reviewdesk.errors import UnclearTableError
 from reviewdesk.reports import ReadOptions, Source, read
-from tests.helpers import mostly_slow
+from tests.helpers import mostly_slow, verdict_problem
 
 NAMES = {
     "item": ["id", "item_id", "question_id", "case", "example_id", "qid", "uid"],
@@ -106,3 +106,45 @@ def test_a_jury_opens_in_any_shape(shape: str, wrap: str, seed: int, tmp_path: P
         assert said == expected[body["case"]["test"]]
         assert body["output"] == f"The {body['case']['test']}."
     assert {body["case"].get("dimension", "") for body in bodies} == {*asked}
+
+
+FACTS = ("decision", "input", "output", "alternative", "rubric", "generator")
+KINDS = [*map(json.loads, (Path(__file__).parent / "files/kinds.jsonl").read_text().splitlines())]
+"""A line of ``kinds.jsonl`` has the text of a file, and by item and judge the answers in it:
+the score as the file has it, else the vote; ``unknown`` for one that cannot be read, null for none.
+``person`` is a person's label, ``NAME why`` the reason of a judge, and the words of FACTS what the
+verdict says. A kind with ``options`` opens by them alone, and no map is proposed for it."""
+
+
+def _said(juror: Any) -> Any:
+    if juror.get("status") == "unknown":
+        return "unknown"
+    keys = ("raw_score", "score", "pass", "label")
+    return next((juror[key] for key in keys if juror.get(key) is not None), None)
+
+
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, every=6), ids=[one["kind"] for one in KINDS])
+def test_a_kind_of_file_opens_as_it_is_or_by_its_proposed_map(kind: Any, tmp_path: Path) -> None:
+    source = Source.from_bytes(kind["kind"], kind["text"].encode())
+    options: dict[str, Any] = {key: tuple(value) for key, value in kind.get("options", {}).items()}
+    try:
+        bodies = [*read(source, ReadOptions(**options)).verdicts()]
+    except UnclearTableError as error:
+        assert "options" not in kind
+        made = tmp_path / "map.toml"
+        made.write_text(error.details)
+        bodies = [*read(source, ReadOptions(map=str(made))).verdicts()]
+    assert [verdict_problem(body) for body in bodies] == [None] * len(bodies)
+    found = {
+        body["id"]: {one["id"]: _said(one) for one in body["jurors"]}
+        | {f"{one['id']} why": one.get("reason") for one in body["jurors"]}
+        | {"person": body.get("human", {}).get("label")}
+        | {fact: body.get(fact) for fact in FACTS}
+        for body in bodies
+    }
+    said = {
+        item: answers and {judge: found.get(item, {}).get(judge, "absent") for judge in answers}
+        for item, answers in kind["answers"].items()
+    }
+    assert said == kind["answers"]
+    assert len(found) == kind.get("verdicts", len(found))
