@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.errors import UsageError
+from reviewdesk.scale.crew import expand, local_copy, refuse_keys
 from tests.desk.archive.archivekit import verdicts, write_parts
 from tests.helpers import POSIX, ROOT, environment
 from tests.scale.workerkit import worker_processes
-
-pytestmark = pytest.mark.slow
 
 _HIDDEN = """
 import sys
@@ -44,6 +44,7 @@ def archive(folder: Path, *python: str, path: Path = ROOT) -> tuple[int, str, st
     return done.returncode, done.stdout, done.stderr, new.exists()
 
 
+@pytest.mark.slow
 def test_without_the_extra_a_sentence_says_how_to_get_it(tmp_path: Path) -> None:
     assert archive(tmp_path, "-c", _HIDDEN) == (
         2,
@@ -56,6 +57,7 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 @POSIX
 def test_workers_that_are_killed_while_they_start_are_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
@@ -72,6 +74,7 @@ def test_workers_that_are_killed_while_they_start_are_one_sentence(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 @POSIX
 def test_ctrl_c_is_one_sentence_and_leaves_no_desk_and_no_worker(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
@@ -88,3 +91,30 @@ def test_ctrl_c_is_one_sentence_and_leaves_no_desk_and_no_worker(tmp_path: Path)
     # It returns once nobody holds the output, which the workers do.
     assert process.communicate() == ("", "interrupted\n")
     assert (process.returncode, new.exists()) == (130, False)
+
+
+def test_a_pattern_names_files_in_order_and_a_plain_name_itself(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    paths = [tmp_path / name for name in ("b.jsonl", "a.jsonl", "sub/c.jsonl")]
+    for path in paths:
+        path.touch()
+    assert expand(str(tmp_path / "*.jsonl")) == [str(paths[1]), str(paths[0])]
+    assert expand(str(tmp_path / "**" / "*.jsonl")) == sorted(map(str, paths))
+    assert expand(str(tmp_path / "absent.jsonl")) == [str(tmp_path / "absent.jsonl")]
+
+
+def test_an_address_is_listed_and_copied_for_a_while() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe({"/evals/b.jsonl": b"two", "/evals/a.jsonl": b"one"})
+    found = expand("memory://evals/*.jsonl")
+    assert found == ["memory:///evals/a.jsonl", "memory:///evals/b.jsonl"]
+    with local_copy(found[1]) as path:
+        assert path.read_bytes() == b"two"
+    assert not path.exists()
+
+
+def test_an_address_with_a_password_is_refused_without_its_words() -> None:
+    with pytest.raises(UsageError) as refused:
+        refuse_keys("s3://ann:secret@evals/a.jsonl")
+    assert "secret" not in str(refused.value)
+    refuse_keys("s3://evals/a.jsonl")
