@@ -1,10 +1,13 @@
 """Filters, orders, blind review, search and jumps: what the queue then holds, and what is told."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from reviewdesk.app.controllers import core
+from reviewdesk.app.controllers.jobs import QUEUE
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
@@ -12,7 +15,7 @@ from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
-from tests.app.builders import open_run, refunds, report
+from tests.app.builders import WIDE, open_run, refunds, report, verdict
 from tests.app.reviewkit import Review, beside, form_of, question_of, reviewing
 
 Opened = tuple[Desk, Run]
@@ -259,3 +262,91 @@ def test_an_empty_queue_is_not_opened_with_advice_for_labels(
         assert not any(review.state.hints.get(f"label.{word}") for word in ("pass", "fail"))
     with reviewing(tmp_path / "b", 3, notice=advice) as review:
         assert review.notice == advice
+
+
+COUNT = 300
+
+
+@pytest.fixture
+def opened_desk(tmp_path: Path) -> Iterator[Opened]:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, COUNT + 1)]))
+    yield desk, run
+    desk.close()
+
+
+def name(opened_desk: Opened, place: int, order: str = "draw") -> str:
+    desk, run = opened_desk
+    return desk.rows(desk.queue(run, "", order)[place : place + 1])[0].id
+
+
+def test_the_whole_queue_is_there_at_the_first_look(opened_desk: Opened) -> None:
+    review = Review(*opened_desk, begun=False)
+    assert list(review.session.keys) == list(review.desk.queue(review.run))
+    assert (review.session.index, review.current) == (0, name(opened_desk, 0))
+
+
+def test_the_old_queue_stays_until_that_of_the_newest_filter_is_there(opened_desk: Opened) -> None:
+    review = Review(*opened_desk)
+    before = review.session.keys
+    for text in ("id~item/02", "id~item/01"):
+        review.controller.run(f"filter {text}")
+        review.quietly("item.next")
+    assert review.session.keys is before
+    assert review.current == name(opened_desk, 2)
+    review.finish(QUEUE)
+    assert (review.session.view.filter, len(review.session.keys)) == ("id~item/01", 10)
+    assert review.notice == "10 verdicts in the queue"
+    assert not review.runner.waiting.keys() & {QUEUE}
+
+
+def test_blind_review_hides_and_takes_its_order_at_once(opened_desk: Opened) -> None:
+    review = Review(*opened_desk)
+    review.controller.run("filter id~item/01")
+    review.quietly()
+    first = review.current
+    review.controller.handle("blind")
+    review.quietly()
+    assert review.session.hidden
+    # The open queue's order would tell the strata, and so would the queue read before.
+    review.finish(QUEUE)
+    assert review.current == first
+    assert list(review.session.keys) == list(review.desk.queue(review.run, "", "mix"))
+
+
+def test_a_filter_that_the_desk_cannot_answer_is_dropped(opened_desk: Opened) -> None:
+    review = Review(*opened_desk, view=View(filter="run:nowhere"))
+    said = "opened without the filter and order you left: filter, column 5: no run 'nowhere'"
+    assert review.notice.startswith(said)
+    assert (review.session.view.filter, len(review.session.keys)) == ("", COUNT)
+    assert review.current == name(opened_desk, 0)
+
+
+def test_a_filter_of_last_time_is_read_after_the_first_screen_of_a_large_run(
+    opened_desk: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = name(opened_desk, 3)
+    assert Review(*opened_desk, view=View(filter=f"id~{last}"), begun=False).session.view.filter
+    monkeypatch.setattr(core, "FILTERED_AT_ONCE", 0)
+    for moves in (0, 1):
+        review = Review(*opened_desk, view=View(filter=f"id~{last}", item=last), begun=False)
+        review.controller.begin(*WIDE)
+        assert review.session.view.filter == ""
+        assert review.current == last
+        review.controller.settle()
+        review.quietly(*["item.next"] * moves)
+        review.finish(QUEUE)
+        assert [*review.session.keys] == review.desk.queue(review.run, f"id~{last}").tolist()
+        assert review.current == last
+        assert review.notice.startswith("resumed at item 1 of 1" if not moves else "1 verdict")
+
+
+def test_a_screen_fetches_its_own_rows_only(opened_desk: Opened) -> None:
+    review = Review(*opened_desk)
+    seen: list[str] = []
+    review.desk.conn.set_trace_callback(seen.append)
+    review.controller.review.listed(review.session.keys[:40])
+    rows = len(seen)
+    review.controller.step(1)
+    review.desk.conn.set_trace_callback(None)
+    assert rows <= 6
+    assert not [query for query in seen if "ORDER BY draw" in query]

@@ -1,16 +1,33 @@
-"""The jury pane: what is cut where room is short, and what opens it."""
+"""The jury pane where room is short; every theme can be read: its inks on its surfaces."""
 
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
+from textual.color import Color
+from textual.theme import Theme
 
 from reviewdesk.app.controllers.state import ReadingOptions
+from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.paint.document import block_lines
+from reviewdesk.app.paint.inks import (
+    ANSI_DARK,
+    ANSI_LIGHT,
+    DEFAULTS,
+    DESK,
+    DESK_LIGHT,
+    HIGH_CONTRAST,
+    OWN,
+    Ink,
+    fallback,
+    ink_styles,
+)
 from reviewdesk.app.paint.item import jury_lines
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import table
 from reviewdesk.views.verdict import FIGURES, REASONS
+from tests.app.appkit import SMALL, showing
 from tests.app.builders import item_of, juror
 
 LONG = "so many words " * 60 + "and an end"
@@ -103,3 +120,134 @@ def test_an_open_section_of_figures_stays_open(item: Item) -> None:
 @pytest.mark.parametrize("width", [1, 12, 40])
 def test_no_line_is_wider_than_the_pane(item: Item, width: int) -> None:
     assert drawn(item, 18, width)
+
+
+PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]
+LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
+GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two colours by WCAG 2, from 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    return DEFAULTS | theme.to_color_system().generate() | theme.variables
+
+
+def colours(theme: Theme) -> dict[str, Color]:
+    """Every ink as the painters get it, the plain text among them."""
+    known = variables(theme)
+    inks = ink_styles(known, ansi=theme.ansi)
+    found = {name: style.foreground for name, style in inks.items() if style.foreground}
+    assert set(found) == {ink.value for ink in Ink} - {""}
+    return found | {"": Color.parse(known["foreground"])}
+
+
+def folded(colour: Color) -> Color:
+    return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
+
+
+# Black on white is the largest there is; #777777 is known as the grey that just misses 4.5 on
+# white and #767676 as the first that does not.
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [
+        ("#000000", "#ffffff", 21.0),
+        ("#ffffff", "#000000", 21.0),
+        ("#123456", "#123456", 1.0),
+        ("#777777", "#ffffff", 4.48),
+        ("#767676", "#ffffff", 4.54),
+    ],
+)
+def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
+    assert contrast(Color.parse(one), Color.parse(other)) == pytest.approx(ratio, abs=0.005)
+
+
+@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
+    under = Color.parse(variables(theme)[ground])
+    for name, ink in colours(theme).items():
+        least = 1.5 if name == Ink.RULE else LEAST[theme.name]
+        assert contrast(ink, under) >= least, (name, contrast(ink, under))
+        assert contrast(folded(ink), folded(under)) >= least, (name, "256 colours")
+
+
+# The sixteen colours of xterm and of the VGA text mode, which the Linux console has too.
+XTERM = (
+    "000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 "
+    "7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff"
+)
+VGA = (
+    "000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa "
+    "555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff"
+)
+PAIRS = ("block-cursor", "input-selection", "screen-selection")
+
+
+def shown(colour: Color, palette: str, plain: str) -> Color:
+    """A colour of the terminal's own, as the palette has it."""
+    assert colour.ansi is not None
+    return Color.parse(plain if colour.ansi < 0 else f"#{palette.split()[colour.ansi]}")
+
+
+@pytest.mark.parametrize("palette", [XTERM, VGA], ids=["xterm", "vga"])
+@pytest.mark.parametrize(("theme", "paper"), [(ANSI_DARK, "#000000"), (ANSI_LIGHT, "#ffffff")])
+def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: str) -> None:
+    ground, labeller = Color.parse(paper), "#ffffff" if paper == "#000000" else "#000000"
+    for name, ink in colours(theme).items():
+        # The brown of VGA on black is the worst with 4.0; no palette's red or blue is worse.
+        assert contrast(shown(ink, palette, labeller), ground) >= 3.9, name
+    for name in PAIRS:
+        pair = [
+            shown(Color.parse(theme.variables[f"{name}-{side}"]), palette, paper)
+            for side in ("foreground", "background")
+        ]
+        assert contrast(*pair) >= 4.5, name
+
+
+def test_sixteen_colours_are_the_terminals_own() -> None:
+    for theme in (ANSI_DARK, ANSI_LIGHT):
+        assert all(colour.ansi is not None for colour in colours(theme).values())
+        assert ink_styles(variables(theme), ansi=True)[Ink.MUTED].dim
+
+
+def test_the_palette_offers_themes_that_are_registered() -> None:
+    own = {theme.name for theme in OWN}
+    assert set(THEMES) <= own
+    assert next(iter(THEMES)) == "desk"
+    assert all(THEMES.values())
+
+
+def test_a_terminal_of_sixteen_colours_gets_a_theme_that_fits() -> None:
+    assert fallback("standard") == "high-contrast"
+    assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
+
+
+@pytest.mark.parametrize("name", ["ansi-dark", "ansi-light", "high-contrast", "no-color"])
+async def test_the_cursor_line_is_reversed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name == "no-color":
+        monkeypatch.setenv("NO_COLOR", "1")
+    else:
+        monkeypatch.setenv("REVIEWDESK_THEME", name)
+    async with showing(tmp_path, size=SMALL) as stage:
+        await stage.press("escape")
+        rows = [[segment for segment in row if segment.text.strip()] for row in stage.strips()]
+        lines = [row for row in rows if "item/00" in "".join(part.text for part in row)]
+        reversed_ = [[bool(part.style and part.style.reverse) for part in row] for row in lines]
+        assert "▸" in lines[0][0].text
+        assert all(reversed_[0])
+        assert not any(reversed_[1])

@@ -1,14 +1,17 @@
-"""The legend leaves nothing out that the painters draw."""
+"""The legend leaves out nothing that painters draw; the line of figures at the foot."""
 
 import ast
 from itertools import product
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 import reviewdesk
+from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.app.widgets.queue_list import (
     CAME_OUT,
     DECISIONS,
@@ -19,8 +22,11 @@ from reviewdesk.app.widgets.queue_list import (
     legend,
 )
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
-from reviewdesk.domain.records import QueueRow, Truth
+from reviewdesk.domain.records import Calibration, Design, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
+from tests.app.appkit import open_run, report, verdict
+from tests.app.reviewkit import session_of
+from tests.helpers import figures_of
 
 PAINTERS = ("app/widgets/queue_list", "app/paint/frame", "views/jury", "views/verdict")
 PLAIN = set("─−→")
@@ -87,3 +93,59 @@ def test_it_folds_at_every_width_and_loses_no_word_from_36_on(width: int) -> Non
     assert max(cell_len(content.plain) for content in lines) <= width
     if width >= 36:
         assert drawn(width).replace("─", "").split() == drawn(300).replace("─", "").split()
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> tuple[Session, Calibration]:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    session, found = session_of(desk, run, View()).session, figures_of(desk, run)
+    # 2 of 8 that should fail were passed.
+    labelled = replace(found.labelled, n=30, accuracy=0.8, tp=20, fn=2, tn=6, fp=2,
+                       specificity=0.75)  # fmt: skip
+    desk.close()
+    return session, replace(found, labelled=labelled, population=None, design=Design.AD_HOC)
+
+
+def strip_drawn(session: Session, found: Calibration, width: int = 100) -> list[str]:
+    return [line.plain for line in strip_lines(session, Figures(found, found.labelled), "B", width)]
+
+
+def test_it_holds_three_figures_and_what_they_are(shown: tuple[Session, Calibration]) -> None:
+    assert strip_drawn(*shown) == [
+        " 30 labels · accuracy 0.800 · false passes 0.250 · out of order"
+    ]
+    # What the labels are goes first, and then the line is cut.
+    assert strip_drawn(*shown, 55) == [" 30 labels · accuracy 0.800 · false passes 0.250"]
+    assert len(strip_drawn(*shown, 20)[0]) <= 20
+
+
+def test_the_run_is_told_before_the_labels_alone(shown: tuple[Session, Calibration]) -> None:
+    session, found = shown
+    whole = replace(found.labelled, n=24, accuracy=0.7, specificity=0.5)
+    found = replace(found, population=whole, design=Design.WEIGHTED)
+    assert strip_drawn(session, found) == [
+        " 24 labels · accuracy 0.700 · false passes 0.500 · weighted by group"
+    ]
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize(("n", "words"), [(0, " no pass or fail labels yet"), (3, " 3 labels")])
+def test_nothing_is_told_before_it_means_something(
+    shown: tuple[Session, Calibration], n: int, words: str, blind: bool
+) -> None:
+    session, found = shown
+    session = replace(
+        session,
+        view=View(blind=blind),
+        progress=replace(session.progress, verdicts=60, labelled=n),
+    )
+    found = replace(found, labelled=replace(found.labelled, n=n))
+    assert strip_drawn(session, found) == [f"{words} · figures after {20 - n} more labels"]
+    assert strip_drawn(session, found, 30) == [f" figures after {20 - n} more labels"]
+
+
+def test_a_blind_line_is_of_the_labels_alone(shown: tuple[Session, Calibration]) -> None:
+    session, found = shown
+    session = replace(session, view=View(blind=True))
+    whole = replace(found, population=replace(found.labelled, accuracy=0.1), design=Design.WEIGHTED)
+    assert strip_drawn(session, whole) == strip_drawn(*shown)

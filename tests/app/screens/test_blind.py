@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.settings import Settings, Share
 from tests.app.appkit import (
     SMALL,
     WIDE,
@@ -22,6 +24,7 @@ from tests.app.appkit import (
     staged,
     verdict,
 )
+from tests.helpers import Clock, mark, tag
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -103,3 +106,103 @@ async def test_the_twins_differ_in_the_open(tmp_path: Path) -> None:
         async with staged(desk, run) as stage:
             seen.append(stage.drawn())
     assert seen[0] != seen[1]
+
+
+LABELLED = 60
+REPEAT_STEPS: list[list[str]] = [
+    [], ["J"], ["K"], ["K"], ["space"], ["z"], ["z"], ["enter"], ["escape"], ["c"], ["escape"],
+    ["t"], ["escape"], ["f4"], ["escape"], ["question_mark"],
+]  # fmt: skip
+
+
+def work(path: Path, order: list[int], clock: Callable[[], datetime]) -> tuple[Desk, Run]:
+    return open_run(path, report([verdict(number) for number in order]), "same", clock)
+
+
+def came_back(path: Path) -> tuple[Desk, Run]:
+    """The first item has a label, a note, tags and a mark, and came back after the sixtieth."""
+    desk, run = work(path, [*range(1, 101)], Clock())
+    first, *others = desk.queue(run, "", "file")[:LABELLED]
+    desk.label(first, Truth.PASS, blind=True, more={"told": False})
+    desk.note(first, "a note")
+    tag(desk, first, ["tone"])
+    mark(desk, first, on=True)
+    for key in others[:-1]:
+        desk.label(key, Truth.PASS, blind=True, more={"told": False})
+    again = {"told": False, "again": desk.item(first).item_hash}
+    desk.label(others[-1], Truth.PASS, blind=True, more=again)
+    return desk, run
+
+
+def never_labelled(path: Path) -> tuple[Desk, Run]:
+    """The same item stands behind the sixtieth and has no label; the last one has one for it."""
+    order = [*range(2, LABELLED + 1), 1, *range(LABELLED + 1, 101)]
+    desk, run = work(path, order, Clock())
+    *others, _ = keys = desk.queue(run, "", "file")[:LABELLED]
+    last = desk.queue(run, "", "file")[-1]
+    desk.label(last, Truth.PASS, blind=True)
+    desk.note(last, "other work")
+    tag(desk, last, ["tone"])
+    mark(desk, last, on=True)
+    assert len(others) == len(keys) - 1
+    for key in others:
+        desk.label(key, Truth.PASS, blind=True)
+    return desk, run
+
+
+@pytest.mark.slow
+async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(tmp_path: Path) -> None:
+    async def step(stage: Stage, keys: list[str]) -> None:
+        if not keys:
+            stage.run("go item/060")
+            await stage.press("space")
+            assert stage.current == "item/001"
+        await stage.press(*keys)
+
+    twins = (came_back(tmp_path / "0.db"), never_labelled(tmp_path / "1.db"))
+    view, settings = View(blind=True, order="file"), Settings(repeat=Share("5%"))
+    await same_cells(twins, REPEAT_STEPS, step, size=SMALL, view=view, settings=settings)
+
+
+OPINION_STEPS = """
+|J|J|enter|escape escape|tab|at|escape|full_stop|s|u|U|m|m|T|escape|C|escape|t|tab|escape|c|escape
+y|d|escape|ctrl+p|=pass|escape|v v v|escape|backslash|=tag:|tab|escape|backslash =label:pass enter|n
+backslash =label:fail enter|backslash =label:none enter|backslash =wrong enter
+backslash =!wrong enter|backslash =note enter|backslash =tag:pleasing enter
+backslash =label:unsure enter|backslash =label:disputed enter
+backslash =tag:none enter|backslash =text~lovely enter
+backslash enter|slash =lovely enter|slash =terrible enter|escape|o|escape
+colon =compare second enter|escape|f4|tab|tab|tab|v|i|e|escape|enter|escape|f2|r|n|space|space|b|r
+"""
+"""What is pressed, a step after each bar or line, as in the twins of a blind session. The screen of
+runs is left out, as it shows the head of the log, a hash over all that anybody did."""
+
+
+def labelled_twin(path: Path, truth: Truth) -> tuple[Desk, Run]:
+    """A desk on which bob gave each of the first items this label, with a note and tags of it."""
+    path.unlink(missing_ok=True)
+    desk = Desk.open(path, reviewer="ann", clock=lambda: NOON)
+    for name, often in (("first", 3), ("second", 2)):
+        body = [verdict(i, (0.9, 0.8, 0.3) if i % often else (0.2, 0.1, 0.3)) for i in range(1, 9)]
+        source = Source.from_bytes(f"{name}.json", json.dumps(report(body)).encode())
+        desk.load(source, LoadOptions(seed=name))
+    bob = Desk.open(path, reviewer="bob", clock=lambda: NOON)
+    passed = truth is Truth.PASS
+    for key in desk.queue(desk.run("first"))[:6]:
+        bob.label(key, Truth.FAIL if passed else Truth.PASS)
+        bob.undo()
+        note, tag = ("lovely", "pleasing") if passed else ("terrible", "awful")
+        bob.label(key, truth, note=note, tags=[tag])
+    bob.close()
+    return desk, desk.run("first")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("blind", "size"), [(False, SMALL), (True, WIDE)], ids=["open", "blind"])
+async def test_labelled_twins_draw_the_same_cells(
+    tmp_path: Path, size: tuple[int, int], blind: bool
+) -> None:
+    steps = re.split(r"[|\n]", OPINION_STEPS.strip())
+    twins = (labelled_twin(tmp_path / "desk.db", truth) for truth in (Truth.PASS, Truth.FAIL))
+    settings, view = Settings(double=Share(1)), View(blind=blind)
+    await same_cells(twins, steps, step, size=size, view=view, settings=settings)

@@ -12,7 +12,7 @@ from reviewdesk.app.controllers.state import question_form
 from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import WIDE, Stage, showing, verdict
-from tests.app.paint.test_inks import contrast
+from tests.app.paint.test_jury import contrast
 
 LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
 ROUNDING = 0.01
