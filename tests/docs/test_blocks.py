@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 ELSEWHERE = DOCS / "how-to" / "gates-in-ci.md"
-"""Its blocks are run in ``test_gates_page``, which reads what they print."""
+"""Its blocks are run in ``test_whole_pages``, which reads what they print."""
 
 
 @pytest.mark.parametrize(
