@@ -83,7 +83,7 @@ _PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
 
 
 def answer(cli: click.Command, instruction: str) -> int:
-    """Print the completions or script that ``instruction`` names; return 1 for another shell."""
+    """Print the completions or script for a shell; return the exit code, 1 if it is unknown."""
     return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
 
 

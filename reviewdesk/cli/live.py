@@ -438,7 +438,7 @@ def _give_up(desk: Desk) -> None:
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun) -> None:
-    """Ask, and print each result; of verdicts that a filter chose, those that turned over."""
+    """Ask the jurors and print each result; of several verdicts, only those that turned over."""
     import asyncio
 
     from reviewdesk.desk.live.rerun import RerunListener, carry_out

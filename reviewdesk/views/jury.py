@@ -86,7 +86,7 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
-    """Return the agreement with its band, and ours if that differs or the stated has none."""
+    """Return the agreement and its band; ours too if the bands differ, alone if only it has one."""
     spread = found.agreement.spread
     pair = found.pair
     ours = _agreement_words(spread.band, spread.raw)

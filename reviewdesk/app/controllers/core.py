@@ -358,7 +358,7 @@ class Core:
         self.saved = f"saved ✓ {name}"
 
     def recalibrate(self, done: Sequence[Applied] = ()) -> None:
-        """Read the strip's figures in the background; ``done`` may be all that changed since."""
+        """Read the strip's figures in the background, after the reviewer's actions ``done``."""
         session = self.session
 
         def read(desk: Desk) -> Figures:

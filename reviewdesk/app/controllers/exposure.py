@@ -391,7 +391,10 @@ class Repeats:
         return {"told": told, "again": self._after(session, item)}
 
     def _after(self, session: Session, item: Item) -> str | None:
-        """Return the content that comes back after a label: always between two undecided items."""
+        """Return the content that comes back after a label of ``item``, or ``None``.
+
+        It comes between two undecided items, in a queue that does not reveal what was labelled.
+        """
         if not self._share or item.row.decided:
             return None
         if session.index is None or session.hidden_query:

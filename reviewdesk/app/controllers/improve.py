@@ -51,7 +51,7 @@ class _Read(Struct, frozen=True):
 
 
 def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
-    """Read and open the page of a panel file, which is asked for unless one is chosen and there."""
+    """Open the page of a panel file, and ask for the file unless a chosen one exists."""
     if core.session.withheld:
         core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
         return

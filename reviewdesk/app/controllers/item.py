@@ -463,7 +463,7 @@ def what_if(core: Core) -> None:
 
 
 def _unfold_texts(core: Core) -> None:
-    """Show the kinds of text whole that are folded in view, here and elsewhere, or fold all."""
+    """Show folded kinds of text whole, on this and other items; if none is folded, fold all."""
     item = core.session.item
     opened = core.reading.open_sections
     found = frozenset() if item is None else core.seen.folded(item)

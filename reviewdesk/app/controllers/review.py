@@ -534,7 +534,7 @@ class ReviewController(Core):
 def _hints(core: Core) -> Mapping[str, object]:
     """Return the review screen's actions for the footer, the most important first.
 
-    A false one is left out; a text replaces the registry's word.
+    An action whose value is False is left out; a text replaces the word of the registry.
     """
     session = core.session
     item = session.item

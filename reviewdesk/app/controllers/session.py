@@ -270,7 +270,7 @@ class ReviewSession:
         )
 
     def ahead(self) -> tuple[int, ...]:
-        """Return the verdicts to claim with a label: the one that follows it, and the next."""
+        """Return the verdicts to claim with a label: the next one and the one after it, if any."""
         session = self.session
         if session.item is None or session.index is None:
             return ()
@@ -349,7 +349,10 @@ class ReviewSession:
         return place if nearest == place else found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
-        """Return the place of the open question's next item; a response's criteria are together."""
+        """Return the place of the next item that the open question has drawn, or ``None``.
+
+        The criteria of one response come together.
+        """
         session = self.session
         if not self.asked or session.view.filter or session.view.order != "draw":
             return None

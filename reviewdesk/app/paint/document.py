@@ -49,7 +49,10 @@ from reviewdesk.views.words import NONE
 
 
 def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
-    """Plot scores from 0 to 1: ``●`` counted, ``○`` trimmed, ``◆`` trimmed dissent, 2..9 many."""
+    """Plot scores from 0 to 1: ``●`` is counted, ``○`` trimmed, ``◆`` a trimmed dissent.
+
+    A digit is the number of scores that share one place; 9 stands for nine or more.
+    """
     if width < 3:
         return Content("")
     marks: dict[int, list[Seat]] = {}

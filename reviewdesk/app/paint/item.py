@@ -183,7 +183,7 @@ def text_lines(text: str, width: int) -> PaintedText:
 
 
 def _folded_lines(text: str, width: int, hang: int) -> Iterator[tuple[int, Content]]:
-    """Yield the pieces of a line, folded under its indentation, each with its first character."""
+    """Fold a line under its indentation; yield each piece with the index of its first character."""
     if cells(text) <= width:
         yield 0, Content(text)
         return

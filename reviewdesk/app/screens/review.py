@@ -192,7 +192,7 @@ POLL = 1.0
 
 
 class _Covered(Container):
-    """Columns side by side, or a title and its pane: they cover it, so that it draws nothing."""
+    """A container that its children cover wholly, so that it draws nothing itself."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         del crop
@@ -370,7 +370,7 @@ class ReviewScreen(DeskScreen):
             self.front.controller.guard.shown_once()
 
     def _draw_texts(self, state: ViewState) -> None:
-        """Draw the item, or the page in its place, and the jury; equal painters paint the same."""
+        """Draw the item, or the page that is shown in its place, and the jury."""
         before = self._texts
         self.waiting = None
         self._texts = state

@@ -200,7 +200,10 @@ _COLOURS = {"ink": "39", "ground": "49"}
 
 @lru_cache(4096)
 def _change(before: str, after: str, *, blank: bool) -> tuple[str, str]:
-    """Return the parameters for another look, and that look; a blank keeps its invisible ink."""
+    """Return the parameters that turn one look into another, and the resulting look.
+
+    The ink of a blank without attributes is invisible, so it is not changed.
+    """
     old, new = (
         {one[0] if one["attribute"] else str(one.lastgroup): one[0] for one in found}
         for found in (_PART.finditer(before), _PART.finditer(after))
@@ -266,7 +269,7 @@ class Shown:
         return written
 
     def _write(self, row: int, column: int, cells: Iterable[Cell]) -> None:
-        """Write cells at a place, a look only where it changes."""
+        """Write cells at a place; a look is written only where it changes."""
         self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
         for text, look in cells:
             codes = ""

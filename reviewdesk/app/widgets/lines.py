@@ -33,7 +33,7 @@ def harmless(strip: Strip) -> Strip:
 def to_strip(
     widget: Widget, content: Content, width: int, under: Style | None = None, *, margin: int = 0
 ) -> Strip:
-    """Return a line of ``width`` cells behind ``margin`` blanks; a reversed one loses its inks."""
+    """Return a line of ``width`` cells, the first ``margin`` of them blank; no inks if reversed."""
     app: Any = widget.app
     base = widget.visual_style if under is None else under
     if base.reverse:
