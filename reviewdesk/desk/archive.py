@@ -594,6 +594,6 @@ def archive_name(patterns: Sequence[str]) -> str:
 
 
 def archive_source(patterns: Sequence[str], parts: int) -> str:
-    """Return the number of parts, and the first two patterns: a shell may expand thousands."""
+    """Return an archive's source as a text: the number of parts, and the first two patterns."""
     more = f" and {len(patterns) - 2:,} more" * (len(patterns) > 2)
     return f"{plural(parts, 'part')} of {', '.join(patterns[:2])}{more}"

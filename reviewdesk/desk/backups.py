@@ -139,7 +139,7 @@ def _problems(conn: Connection) -> list[str]:
 
 
 def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> tuple[Path | None, int]:
-    """Check a backup and replace the desk with it, which is kept under another name.
+    """Check a backup and replace the desk with it; the old desk is kept under another name.
 
     Return that name, ``None`` if there was no desk, and the number of the backup's runs. Raise
     DeskError if the backup is not whole and ``force`` is not given, or another process has the desk

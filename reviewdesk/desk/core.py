@@ -357,7 +357,7 @@ class Desk:
         view: View | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Event:
-        """Record an item's truth with ``tags`` and ``more`` facts; it is on disk at the return."""
+        """Record an item's truth with ``tags`` and ``more`` facts, on disk when this returns."""
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note, **(more or {})}
         given = {name: value for name, value in detail.items() if value is not None}
         return _save(self, Edit("label", key, given, truth, tags, view))

@@ -49,7 +49,10 @@ def source(name: str, max_size: int | None = None) -> "Source":
 
 
 def proposed_map(name: str, options: "LoadOptions", max_size: int | None = None) -> ProposedMap:
-    """Return a map for a table, with the options' rule and three verdicts as it reads them."""
+    """Return a map for a table, with three verdicts as the map reads them.
+
+    The strategy and the threshold of the options become part of the map.
+    """
     from reviewdesk.reports import propose
 
     made = propose(source(name, max_size), options)

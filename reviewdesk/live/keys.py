@@ -290,7 +290,10 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:
-    """Return a problem that is known before references are read; its variable comes first."""
+    """Return the problem with a key or header that is known before references are read, if any.
+
+    The text begins with the name of the variable.
+    """
     named = key_names(place)
     unknown = [name for name in named if name.startswith(MARK) and name not in environment]
     if unknown:

@@ -1,4 +1,4 @@
-"""Ask a run a question before labelling; the strip, whose figures answer it at every look."""
+"""Questions that a run is asked before labelling, and the strip, which answers at every look."""
 
 from collections.abc import Sequence
 from contextlib import suppress

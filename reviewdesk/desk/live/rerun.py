@@ -371,7 +371,7 @@ async def carry_out(
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
-    """Write each verdict's plan, unless it has one, and the consent to all; return plans' keys."""
+    """Write the plan of every verdict that lacks one, then the consent; return the plans' keys."""
     desk = journal.desk
     order = ready.order
 

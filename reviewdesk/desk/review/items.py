@@ -187,7 +187,10 @@ class PaceReader:
         return self.now
 
     def follow(self, found: Iterable[Event], run: Run) -> None:
-        """Take in the reviewer's next events; those of files, the shell or of many are untimed."""
+        """Take in the next events of the reviewer.
+
+        No time is counted for events from a file or the shell, and for one on many verdicts.
+        """
         for event in found:
             self._seq = event.seq
             if event.target is not None:
