@@ -76,7 +76,7 @@ class _Bucket:
 
 
 def drawn_sizes(buckets: Iterable[bytes]) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
-    """Count the contents in each stratum, and its verdicts that pass and that fail."""
+    """Return by stratum the number of contents, and the numbers of verdicts that pass and fail."""
     sizes = np.zeros(len(STRATA), np.int64)
     decided = np.zeros((len(STRATA), 3), np.int64)
     for data in buckets:

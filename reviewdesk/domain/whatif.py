@@ -104,9 +104,10 @@ class Variant(Struct, frozen=True):
 
 
 class PolicyCounts(Struct, frozen=True):
-    """The counts of one policy's decisions; ``valued`` if all that are made have a value.
+    """The counts of one policy's decisions over some verdicts; the counts of two parts add up.
 
-    ``own`` if every verdict names the policy itself.
+    ``valued`` says that every decided verdict has a value, ``own`` that every verdict names the
+    policy itself.
     """
 
     variant: Variant = Variant()

@@ -186,7 +186,7 @@ def spread_in(found: Verdicts) -> Spread:
 
 
 def _degraded(verdict: Verdict, used: Strategy | None) -> tuple[list[str], str]:
-    """Return why the panel is degraded, also with what to re-run: missing jurors or the panel."""
+    """Return the reasons why the panel is degraded, and a text that adds what to re-run."""
     waiting = sum(ballot.unscaled for ballot in verdict.ballots)
     answers = sum(ballot.usable for ballot in verdict.ballots) + waiting
     unasked = sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)

@@ -389,7 +389,7 @@ def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
 
 
 def at_sight(found: Verdicts) -> tuple[Ints, Ints]:
-    """Return, as bits, the breaches that columns show, and those that they do not exclude."""
+    """Return as bits, ``[n]``, the breaches that columns show, and those they cannot rule out."""
     sheet = found.sheet
     claims = sheet.claims
     cast = found.panels.cast

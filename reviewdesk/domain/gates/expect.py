@@ -52,7 +52,7 @@ class LimitCheck(Struct, frozen=True):
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
-    """Say what ECE a calibrated judge would show on these rows, and if the n labels are few."""
+    """Say how large a calibrated judge's ECE would be on these rows, and if n labels are few."""
     words = [f"up to {FEW} labels, a calibrated judge often misses it"] if n <= FEW else []
     if null is not None:
         about = "" if null.exact else "about "
@@ -163,7 +163,7 @@ class Expectation(Struct, frozen=True):
 
 
 class TargetValue(Struct, frozen=True):
-    """The value of a target, with its 95% interval if any; not checked if ``skip`` says why."""
+    """The value of a target and its 95% interval; if ``skip`` gives a reason, it is not checked."""
 
     value: Value
     origin: Origin | None = None

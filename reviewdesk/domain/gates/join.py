@@ -79,9 +79,9 @@ class SuiteLabels(Struct, frozen=True):
 class JoinCounts(Struct, frozen=True):
     """How many labels of a suite match an answer in a report, and how much of the frame it holds.
 
-    The ids of ``changed`` labels have another content there; of ``one_sided`` ones only one side
-    has an answer, or the suite does not say. The report has ``held`` of the ``frame``'s contents
-    (``None`` without one), and ``extra`` others.
+    The id of a ``changed`` label is in the report, with another content; for a ``one_sided`` label
+    only one side has an answer, or the suite does not say. Of the ``frame`` contents (``None``
+    without a frame) the report has ``held``, and it has ``extra`` others.
     """
 
     labels: int
@@ -107,9 +107,9 @@ class JoinCounts(Struct, frozen=True):
 class Joined(Struct):
     """The labels of a suite, joined to a report.
 
-    ``labels`` and the ``strata`` of the frame's contents are by the item of the report, ``items``
-    by content. ``sizes`` and ``decided`` count what the new panel decides by stratum: contents, and
-    verdicts passed and failed.
+    ``labels`` and ``strata`` hold, by the item of the report, the joined labels and the strata of
+    the frame's contents; ``items`` holds the item of each content. ``sizes`` counts by stratum the
+    contents that the new panel decides, ``decided`` its verdicts on them that pass and that fail.
     """
 
     counts: JoinCounts
@@ -201,7 +201,7 @@ def _reworded(
 
 
 def frame_of(contents: Iterable[PanelContent]) -> tuple[PanelContent, ...]:
-    """Return a run's contents, each once, in the stratum of its first flagged verdict, or first."""
+    """Return each content of a run in the stratum of its first flagged verdict, else its first."""
     contents = list(contents)
     decided = decisions(contents)
     found: dict[ContentKey, PanelContent] = {}
@@ -223,7 +223,7 @@ def decisions(contents: Iterable[PanelContent]) -> dict[ContentKey, Decision | N
 
 
 def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
-    """Set the strata's sizes from the labels' weights; ``passed`` has the decisions by item."""
+    """Set the sizes of strata from the labels' weights; ``passed`` has each item's decisions."""
     labels = {item: label for item, label in made.labels.items() if item in passed}
     for h in {label.stratum for label in labels.values() if label.stratum is not None}:
         mine = {item: label for item, label in labels.items() if label.stratum == h}
@@ -296,9 +296,9 @@ def pairs(
 def change(found: Sequence[PairedDecision]) -> Difference:
     """Estimate ``right(new) - right(old)`` for such items as the pairs; at least one is needed.
 
-    If both decide alike it is 0 without a label. A cell holds one stratum's pairs of one kind: both
-    decide and differ (+1 or -1), or one decides (0, and +1 or -1). Contents of a test count as
-    independent.
+    If both panels decide alike, the difference is 0 without any label. A cell holds the pairs of
+    one stratum and kind: both decide and differ (+1 or -1), or only one decides (0, and +1 or -1).
+    Contents of one test count as independent.
     """
     strata = Counter(one.stratum for one in found)
     sampled = Counter(one.stratum for one in found if one.truth in _RIGHT)

@@ -44,8 +44,9 @@ def as_run(
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    Rows on one content are one label of a case in ``tests``, drawn perhaps in another verdict's
-    stratum. ``None`` unless each row names one, and single rows of a stratum weigh alike.
+    Rows on one content are one label, whose stratum may be that of another verdict on the content;
+    ``tests`` names the case of each row. Return ``None`` unless each row names a stratum, and all
+    contents of a stratum weigh alike, if none has several rows.
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
@@ -148,7 +149,8 @@ def such_items(
 def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]:
     """Return sensitivity, specificity and kappa of a confusion alone, in counts or scaled weights.
 
-    A rate whose class is empty is 0.0, as the judge calibration document says, between 0 and 1.
+    A rate whose class is empty is 0.0, as the judge calibration document defines it, with the
+    interval 0..1.
     """
     cells = Cells(tp, fn, tn, fp)
     parts = [Part(tp + fp, tp + fp, tp), Part(tn + fn, tn + fn, tn)]
@@ -168,7 +170,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Estimate]
 
 
 def pass_rate(made: LabelledRows, lacking: str | None = None) -> Estimate:
-    """Return ``share`` for such items; its ends cover every truth of unanswered items."""
+    """Estimate how many such items should pass; the ends cover any truth of unanswered ones."""
     rates = []
     for one in (made, *either_answer(made, as_label=True)):
         effect = one.pass_effect(Target.ITEMS)

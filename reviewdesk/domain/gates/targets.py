@@ -74,7 +74,7 @@ _CORRECTIONS = {
 
 
 class Reliability(Cells, frozen=True):
-    """A judge against a trusted set, in counts, or in weights scaled to the number of labels."""
+    """A judge's decisions by the labels, in counts or in weights scaled to the number of labels."""
 
     @staticmethod
     def of(counts: Sequence[float], mass: Cells) -> "Reliability":
@@ -175,9 +175,10 @@ class JuryReadings:
 
     @cached_property
     def _both(self) -> tuple[AgreementPair, Spread, bool, bool]:
-        """The pair that views show, the ballots' spread, if they stopped early, and if none has it.
+        """The agreement that views show, the spread of the ballots, and two flags.
 
-        A report that states an agreement did not stop early.
+        The first flag says that the panel stopped early, which is never so if the report states an
+        agreement; the second says that neither the report nor the ballots have one.
         """
         from reviewdesk.domain.assessment.assess import pair_of, spread_in
         from reviewdesk.domain.jury.verdicts import verdicts_of

@@ -62,8 +62,8 @@ def cusum(z: Floats, k: float = STEP, h: float = math.inf) -> tuple[Floats, Ints
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
     """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
-    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN if missing. Without
-    ten usual offsets that vary, a juror has no alarm; without such a juror, ``None`` is the limit.
+    ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN if missing. A juror
+    without ten usual offsets that vary has no alarm; if none has them, the limit is ``None``.
     """
     usual = usual[-SIMULATED:]
     earlier = max(len(later) - SIMULATED, 0)
@@ -185,7 +185,7 @@ class Past(Struct, frozen=True):
 
 
 def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
-    """Combine the earlier runs, oldest first, of exactly these jurors: offsets depend on others."""
+    """Combine earlier runs of exactly these jurors, oldest first; others would shift offsets."""
     made: dict[str, tuple[int, Moments]] = {}
     rows = np.empty((0, len(jurors)))
     for run in found:

@@ -191,7 +191,8 @@ def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
 class JurorCounts(Struct, frozen=True):
     """One juror's votes against the labels; a positive is a response that should pass.
 
-    A dissent is a vote against a pass or fail of the panel; it is lone if it alone is, or trimmed.
+    A dissent is a vote against a pass or fail of the panel; it is lone if it is the only one, or
+    trimmed.
     """
 
     name: str
@@ -380,7 +381,7 @@ class Alike(Struct, frozen=True):
 
 
 class JurorPair(Struct, frozen=True):
-    """Two jurors of a run and of its ``halves``; they judge one truth, and agree beyond chance."""
+    """How two jurors agree in a run and its halves; one truth makes them agree beyond chance."""
 
     first: str
     second: str

@@ -28,7 +28,7 @@ from reviewdesk.domain.whatif import Variant, under
 Cell = tuple[Decision | None, Decision | None, Truth | None]
 """The decisions of the first and the second panel on an item, and the item's label."""
 _DECIDED = frozenset({Decision.PASS, Decision.FAIL})
-"""The decisions that are right or wrong; a label of the same word makes one right."""
+"""The decisions that a label can confirm; one is right if the label is the same word."""
 _KNOWN = frozenset({Truth.PASS, Truth.FAIL})
 
 

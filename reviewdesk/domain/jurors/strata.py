@@ -146,7 +146,10 @@ def question_items(
 
 
 def voted(votes: Small, labels: Labels) -> tuple[list[Voted], Clusters | None]:
-    """Count a rater's votes by stratum, and labels that count if two share content or case."""
+    """Count a rater's votes in each stratum, and gather the labels that count.
+
+    They are gathered by content and case; ``None`` if no two share one.
+    """
     strata = len(STRATA)
     cast = votes >= 0
     known = cast & (labels.truth >= 0)
@@ -219,9 +222,10 @@ def lone(against: Bools, gone: Bools) -> Bools:
 
 
 def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
-    """Mark the trimmed seats with an answer, ``[s, n]``: those ``stated`` by row, else ours.
+    """Mark the trimmed seats with an answer, ``[s, n]``.
 
-    Ours applies if a trimmed mean decided or no rule is known.
+    ``stated`` gives, by row, the seats that the report names; elsewhere our trim applies if a
+    trimmed mean decided or no rule is known.
     """
     scores = Scores(found.scores, found.weights)
     low, high = scores.ends(scores.cuts(found.fraction, found.rounding))

@@ -126,7 +126,8 @@ def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
 def smallest_gain(found: Sequence[TriedCell], k: int) -> float | None:
     """Return the smallest gain that a try after ``k`` others could show; ``None`` without one.
 
-    The candidate then only gains, in strata like those of the asked items.
+    It is that of a candidate which only gains: it is right on some items where its parent is wrong,
+    spread over the strata like the asked items.
     """
     asked = sum(one.asked for one in found)
     size = sum(one.size for one in found)

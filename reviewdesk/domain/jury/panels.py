@@ -160,7 +160,7 @@ class Panels:
 
     @cached_property
     def _kinds(self) -> tuple[list[tuple[Votes, Policy]], Ints]:
-        """The distinct votes with a policy, and the place of each panel's among them."""
+        """The distinct pairs of votes and policy, and the index of each panel's pair, ``[n]``."""
         columns = self.columns
         bars = (columns.quorum, columns.share, columns.minimum)
         kinds: list[tuple[Votes, Policy]] = []
@@ -477,7 +477,7 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
 
 
 def _counts_alone(found: Answers) -> Bools:
-    """Return whether a panel's own count of labels decides."""
+    """Return for which verdicts the panel's own count of labels decides, ``[n]``."""
     return found.sheet.of_policy([one.rules.aggregate is not None for one in found.sheet.facts])
 
 

@@ -31,7 +31,10 @@ def bands(values: Floats) -> Ints:
 
 
 def band(value: float | None) -> Band | None:
-    """Return the band of a raw agreement, if any: high from 0.8, medium from 0.667, else low."""
+    """Return the band of a raw agreement: high from 0.8, medium from 0.667, else low.
+
+    Return ``None`` for ``None``; raise UsageError if the value is not finite.
+    """
     number = math.nan if value is None else values.finite("agreement", value)
     return BAND_OF[bands(np.array([number]))[0]]
 

@@ -20,7 +20,7 @@ _HIDDEN = 1 << len(SIGNS)
 _END = b"\xff"
 """The end of a text among others; no text in UTF-8 has this byte."""
 _BLANK = r"[\s\x1c-\x1f\x80-\xff]"
-"""A blank in UTF-8: any byte beyond ASCII may be of one."""
+"""A blank in UTF-8; any byte beyond ASCII may be part of one."""
 
 _HINTS: dict[int, list[tuple[bytes, int, int]]] = {}
 """Each hint of a first group by the four bytes in its middle: its bytes, their start, its sign."""
@@ -38,7 +38,7 @@ _NEAR = 300
 
 @cache
 def _around(sign: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None]:
-    """Return what follows a hint, and what else may precede it, with a hyphen as a blank."""
+    """Return the patterns after and before a sign's hint; before it, a hyphen counts as a blank."""
     then = re.compile(SIGNS[sign].then.replace(r"\s", _BLANK).encode())
     before = SIGNS[sign].before.replace(" ", f"(?:{_BLANK}|-)+")
     return then, re.compile(before.encode()) if before else None
@@ -64,7 +64,7 @@ _MAY_BE[_slots(np.array([*_HINTS], np.uint32))] = True
 _ALIKE = {"\u212a": b"k", "\u0130": b"i", "\u0131": b"i", "\u017f": b"s"}
 """The letters that a pattern without case takes for ASCII letters."""
 _INSTEAD = {one.encode(): b"" for one in UNSEEN} | {k.encode(): v for k, v in _ALIKE.items()}
-"""What the patterns see instead of a character: nothing, or such a letter."""
+"""What patterns see in place of a character: nothing, or the ASCII letter it is taken for."""
 _LEAD = min(_INSTEAD)[0]
 _ODD_PAIRS, _ODD_THREES = (
     np.array([int.from_bytes(one) for one in (*_INSTEAD, TAGS) if len(one) == size])
@@ -72,7 +72,7 @@ _ODD_PAIRS, _ODD_THREES = (
 )
 _TAG = int.from_bytes(TAGS)
 _RUN = 6
-"""The number of characters in a row that nobody sees which make a passage."""
+"""How many invisible characters in a row make a hidden passage."""
 
 
 def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
@@ -87,7 +87,7 @@ def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
 
 
 def _hinted(texts: Sequence[str]) -> list[int]:
-    """Return the signs, as bits, that each text may show: it may have a hint of the first group."""
+    """Return for each text, as bits, the signs of which it may hold a hint."""
     found = [0] * len(texts)
     encoded = [text.encode(errors="replace") for text in texts]
     data = _END.join((*encoded, b"\n" * 7)).lower()

@@ -177,9 +177,9 @@ class Verdicts(Answers):
 
     @cached_property
     def null_bands(self) -> Ints:
-        """The bands, ``[k, n]``, of the r_WG by each null that may give the stated value, else -1.
+        """The band of r_WG by each null, ``[k, n]``; -1 where it does not give the stated value.
 
-        That by the uniform null comes first, which is the only one for answers by label.
+        The uniform null comes first, and is the only one for answers by label.
         """
         raw = 1 - self.panels.scores.variance / _NULLS[:, None]
         value = self.sheet.claims.value

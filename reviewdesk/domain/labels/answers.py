@@ -33,7 +33,8 @@ _SIGNS = np.array([[1.0], [-1.0]])
 class DrawnGroup(Struct, frozen=True):
     """One stratum as a question finds it: contents left, and the mean that the votes predict.
 
-    The values of ``known`` labels sum to ``low`` or ``high``: unclear ones count 0, or 1.
+    ``known`` contents were labelled before; their values sum to ``low`` if unclear labels count 0,
+    and to ``high`` if they count 1.
     """
 
     left: int
@@ -89,7 +90,7 @@ class Learned:
         return (size / rest) ** 2 / _variance(self.left, rest, q, means)
 
     def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
-        """Return how many labels, at the predicted means, reach a precision, and what they add."""
+        """Return how many labels, up to ``most``, reach a precision, and how much they add."""
         means = self.means()
         future = Learned(dict(self.left), self.sums, self.counts)
         found = 0.0
@@ -129,10 +130,10 @@ class ConfidenceSequence:
     labels: int = 0
 
     def __post_init__(self) -> None:
-        """Fix the bets, before the first label, for those planned: at most half of what is left.
+        """Fix the bets for the number of labels planned, before the first of them.
 
-        Near the end of a census each label tells so much that bets for it would be too small
-        before.
+        At most half of the contents left are planned for: near the end of a census each label tells
+        so much that bets planned for it would be too small before.
         """
         self.size = sum(one.left + one.known for one in self.groups.values())
         self.learned = Learned.of(self.groups)
@@ -154,7 +155,10 @@ class ConfidenceSequence:
         return sum(self.learned.left.values())
 
     def _bets(self, q: Mapping[int, float]) -> tuple[Floats, Floats, Callable[[int, Any], Any]]:
-        """Return the mean of what is left under each candidate, the stakes, and a label's value."""
+        """Return the means of what is left under each candidate, the stakes, and a function.
+
+        The function values a label by its stratum, so that its mean is that of all that is left.
+        """
         left = self.learned.left
         rest = self._rest
         means = self.learned.means()
@@ -351,11 +355,11 @@ def answer(
     """Answer the last question asked from every labelled content of the run, as it stands now.
 
     The questions before it are on the same figure, each with the labels from before the next; what
-    their bets won is kept, so that all together miss as rarely as one. Contents (those of
-    ``items``, of jurors) are drawn in blocks, with chances that depend on the first decisions in
-    earlier blocks; a label enters once those drawn before it have. When the question is closed,
-    unlabelled contents that were drawn before labelled ones count 0 for the lower end and 1 for the
-    upper.
+    their bets won is kept, so that all together miss as rarely as one. ``items`` are the contents
+    of a question about jurors. Contents are drawn in blocks, with chances that depend on the first
+    decisions in earlier blocks; a label enters once those drawn before it have. When the question
+    is closed, unlabelled contents that were drawn before labelled ones count 0 for the lower end
+    and 1 for the upper.
     """
     earlier = None
     for question, given in asked:
@@ -397,7 +401,10 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 def _reply(
     question: RunQuestion, sequence: ConfidenceSequence, look: Look, scale: float, *, narrow: bool
 ) -> tuple[Reply, int | None]:
-    """Return the reply, and about how many labels decide; ``scale`` is the figure's range."""
+    """Return the reply so far, and about how many more labels decide the question.
+
+    ``scale`` is how far the figure moves if the mean of the sequence moves from 0 to 1.
+    """
     if narrow and question.limit is None:
         return Reply.YES, 0
     if question.limit is not None:

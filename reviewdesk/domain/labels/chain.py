@@ -269,7 +269,7 @@ def _text(line: bytes, seq: int) -> str:
 
 
 def file_name(name: ChainName) -> str:
-    """Return a chain's file, in its desk's folder; two chains differ even if case is ignored."""
+    """Return a chain's file in its desk's folder; no two names differ in case alone."""
     text = "".join(
         char if _PLAIN.fullmatch(char) else "".join(f"%{byte:02x}" for byte in char.encode())
         for char in name.reviewer

@@ -72,8 +72,8 @@ _COUNTS = ("passes", "answered", "stratum", "rank")
 class LabelColumns:
     """One entry for each labelled verdict, by ascending ``key``; a missing number is NaN.
 
-    ``mark`` is its label's byte, ``decision`` an index into ``CODES``, -1 for none; the properties
-    are those of ``LabelledRow``, for all.
+    ``mark`` is its label's byte, ``decision`` an index into ``CODES``, -1 for none. The properties
+    give for all entries what those of ``LabelledRow`` give for one.
     """
 
     key: Column
@@ -120,7 +120,10 @@ class LabelColumns:
     def following(
         self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
     ) -> "LabelColumns":
-        """Return the columns of the labels that stand now, by marks; ``read`` reads new ones."""
+        """Return the columns of the labels that stand now.
+
+        ``marks`` are the bytes of the keys from ``first`` on; ``read`` gives the facts of new ones.
+        """
         held = np.frombuffer(marks, np.uint8)
         known = np.zeros(len(marks), np.bool_)
         places = self.key - first
@@ -194,7 +197,10 @@ class LabelColumns:
 
     @cached_property
     def contents(self) -> tuple[Ints, Ints]:
-        """The content of each entry (if not told, its place) as a number, and each one's first."""
+        """The content of each entry as a number, and the first entry of each content.
+
+        Without ``content``, entries at one place in the draw count as one content.
+        """
         return self.units if self.content is None else self._distinct(self.content)
 
     def _distinct(self, codes: Ints) -> tuple[Ints, Ints]:
@@ -220,14 +226,14 @@ class LabelColumns:
 
     @property
     def own_source(self) -> tuple[str, bool]:
-        """A blind session's confidence and if scores are stated, by the labelled verdicts alone."""
+        """By the labelled verdicts alone: the confidence source, and whether scores are stated."""
         stated = bool((~np.isnan(self.stated_score)).any())
         score = self.stated_score if stated else self.score
         scoreless = bool((self.judged & np.isnan(score)).any())
         return "vote_share" if scoreless else "support", stated
 
     def prefixes(self) -> dict[int, tuple[int, int]]:
-        """Return by stratum how many first places all have a label, and the number of labels."""
+        """Return by stratum how many first places are all labelled, and how many labels it has."""
         _, leads = self.units
         seen = self.mark[leads] & UNSEEN == 0
         found = {}

@@ -76,13 +76,16 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 
 
 def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
-    """Return where labels wait, most first, from each stratum's prefix length and label count."""
+    """Return where labels wait for an earlier place of the draw, those with the most first.
+
+    ``found`` has the length of each stratum's labelled prefix, and the number of its labels.
+    """
     made = [DrawGap(h, end, many - end) for h, (end, many) in found.items() if many > end]
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:
-    """Return the design, given the usable labels, the sizes of decided strata, and what counts."""
+    """Return the design by the usable labels, the strata's sizes, and the labels that count."""
     empty = [h for h in sizes if not counted.get(h)]
     if not labelled:
         return Design.NONE
@@ -101,9 +104,10 @@ RISK = 0.05
 
 
 class Stratum(Struct, frozen=True):
-    """One stratum of a run's draw, in contents; ``prefix`` of its first ones all have a label.
+    """One stratum of a run's draw, counted in contents.
 
-    ``counted`` of these say pass or fail, and stand for ``weight`` contents each.
+    Its first ``prefix`` contents all have a label; ``counted`` of these labels say pass or fail,
+    and each of them stands for ``weight`` contents.
     """
 
     name: str
@@ -134,8 +138,8 @@ class Stratum(Struct, frozen=True):
 class AuditSample(Struct, frozen=True):
     """The unmarked sample of the verdicts that nothing flagged.
 
-    ``errors`` of its ``counted`` labels contradict the panel; under five have a one-sided 95%
-    ``bound``.
+    ``errors`` of its ``counted`` labels contradict the panel. With fewer than five errors,
+    ``bound`` is the one-sided 95% bound on the error rate.
     """
 
     planned: int
@@ -194,7 +198,10 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
 
 
 def upper_bound(errors: int, k: int) -> float:
-    """Return the one-sided 95% bound (Clopper and Pearson 1934) after k draws with some errors."""
+    """Return the one-sided 95% upper bound on an error rate after ``errors`` in ``k`` draws.
+
+    It is 1.0 if every draw is an error. Source: Clopper and Pearson 1934.
+    """
     if errors >= k:
         return 1.0
     return bisect(lambda rate: 1 - beta_cdf(rate, errors + 1, k - errors) > RISK, errors / k, 1.0)

@@ -89,9 +89,9 @@ def segment_table(
 def worst_low(
     made: "LabelledRows", frame: Sequence[SegmentVerdict], by: str
 ) -> tuple[float | None, str]:
-    """Return the lowest end of accuracy for such items, whatever nobody answered, and where.
+    """Return the lowest lower end of accuracy for such items over all segments, and its segment.
 
-    ``None`` without enough labels.
+    It covers any answer of the unanswered items. ``None`` without enough labels.
     """
     # Imported here because it loads numpy.
     from reviewdesk.domain.labels.summary import either_answer
@@ -122,7 +122,7 @@ def counted_labels(part: "LabelledRows") -> int:
 def segment_rows(
     made: "LabelledRows", mine: Sequence[SegmentVerdict], places: Mapping[int, int]
 ) -> "LabelledRows":
-    """Return a segment's labels as a run's; ``places`` finds those of ``made`` by key."""
+    """Return a segment's labels like a run's; ``places`` has the index in ``made`` of each key."""
     units = defaultdict[int, set[int]](set)
     for one in mine:
         units[one.stratum].add(one.rank)
@@ -159,10 +159,10 @@ class WeighedDimension(Struct, frozen=True):
 
 
 class Composite(Struct, frozen=True):
-    """The weighted sum of a subject's dimensions, of the ``panel`` and of what should pass.
+    """The weighted sum of a subject's dimensions.
 
-    Both are ``None`` if a dimension has no verdict, as weights are never rescaled; ``found`` has
-    bounds if a group has no label.
+    ``panel`` weighs the panel's pass rates, ``found`` the shares that should pass, with bounds if a
+    group has no label. Both are ``None`` if a dimension has no verdict: weights are never rescaled.
     """
 
     subject: str
@@ -261,7 +261,10 @@ def _composite(
 
 
 def composite_low(found: Sequence[Composite], subject: str | None) -> tuple[float | None, str]:
-    """Return the lowest end of a subject's composite or of all, and which it is, or why not."""
+    """Return the lower end of a subject's composite, or of the worst one's, and whose it is.
+
+    Return ``None`` with the reason if a dimension has no verdict.
+    """
     mine = [one for one in found if subject in (None, one.subject)]
     if not mine:
         return None, f"no verdict of {show_line(subject or UNNAMED, 60)} has a dimension"

@@ -50,7 +50,10 @@ class SplitMade(Struct, frozen=True, tag="split"):
 
 
 class TryBegun(Struct, frozen=True, tag="try"):
-    """A candidate on a holdout, whose contents are ``items``; going on repeats it by ``name``."""
+    """A candidate that is tried on a holdout; continuing it repeats the event with its ``name``.
+
+    ``items`` are the hashes of the contents that are asked about.
+    """
 
     rubric: str
     name: str
@@ -72,7 +75,10 @@ class TryEnded(Struct, frozen=True, tag="tried"):
 
 
 class TryFigures(Struct, frozen=True):
-    """What an adoption reveals: accuracies through the draw; who alone was right, on how many."""
+    """The figures of a try that its adoption reveals; accuracies are through the draw.
+
+    On ``gained`` items the candidate alone was right, on ``lost`` items the parent alone.
+    """
 
     before: float
     after: float
@@ -184,8 +190,8 @@ def halved(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the groups that join the tuning half and the holdout; each has a name and a stratum.
 
-    By stratum, new groups in the order of a keyed hash fill up the holdout to half of all, less or
-    more an odd stratum's remainder; known groups keep their halves.
+    In each stratum new groups, in the order of a keyed hash, fill up the holdout to half of all
+    groups; an odd stratum's remainder is carried to the next. Known groups keep their halves.
     """
     strata: dict[str, list[str]] = {}
     for name, stratum in dict(reversed([*groups])).items():

@@ -54,7 +54,10 @@ from reviewdesk.domain.verdict import SLACK, Decision
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """A run's labelled verdicts and draw; ``rows``, ``weights`` are of those with a row."""
+    """The labelled verdicts of a run with their draw, and the rows that they give.
+
+    ``verdicts``, ``rows`` and ``weights`` cover the verdicts that give a row.
+    """
 
     labelled: Sequence[LabelledRow]
     figures: RunFigures
@@ -76,8 +79,8 @@ class LabelledRows:
     ) -> "LabelledRows":
         """Return the rows with given weights by stratum and item, scaled to the sizes of strata.
 
-        As older versions drew verdicts, weights may differ; an item that nobody answered has the
-        average.
+        Items of a stratum may weigh differently, as older versions drew verdicts. An item without a
+        weight, which nobody answered, has the average of its stratum.
         """
         units: dict[int, dict[bytes, None]] = {}
         for row in self.labelled:
@@ -212,8 +215,8 @@ def make_rows(
 def either_answer(made: LabelledRows, *, as_label: bool = False) -> tuple[LabelledRows, ...]:
     """Return the rows with the panel wrong on every unanswered item of the draw, then right.
 
-    ``as_label`` makes each a fail, then a pass. All count if labels do not represent the run; () if
-    none.
+    ``as_label`` makes every such item a fail, then a pass. If the labels do not represent the run,
+    all unanswered items count. Without any, return ().
     """
     everywhere = not made.weighing.design.stands
     passed = {
@@ -394,9 +397,9 @@ def simulate(
 ) -> tuple[SimulatedFigure, ...]:
     """Draw ``runs`` runs like the one at hand and check the intervals for this run.
 
-    A content of ``every`` verdict deserves its first one's decision with the rate ``(k + 1/2)/(m +
-    1)``, k of m labels in its stratum and decision being right. As many as count now are labelled,
-    by a fixed seed.
+    ``every`` has all verdicts. A content deserves its first verdict's decision with the rate ``(k +
+    1/2)/(m + 1)``, where k of the m labels in its stratum and decision are right. As many contents
+    of each stratum are labelled as count now. The seed is fixed.
     """
     rng = np.random.default_rng(0)
     decided = [one for one in every if one.judged]

@@ -24,7 +24,7 @@ FEW = "no item has two labels"
 
 
 class RatedStratum(Struct, frozen=True):
-    """A stratum's rated items, counted by labels; ``size`` verdicts, ``None`` if not drawn."""
+    """The items of a stratum by labels; they stand for ``size`` verdicts, ``None`` if not drawn."""
 
     items: Mapping[Labels, int]
     size: int | None = None
@@ -189,7 +189,7 @@ class ReviewerError(Struct, frozen=True):
 
 
 def error_rate(disagreement: float) -> float:
-    """Return ``(1 - √(1 - 2d))/2``, at most 1/2: independent errors of people who differ on d."""
+    """Return ``(1 - √(1 - 2d))/2``: the rate of independent errors of people who differ on d."""
     return (1 - math.sqrt(max(1 - 2 * disagreement, 0.0))) / 2
 
 
@@ -337,8 +337,8 @@ class TeamMember(Struct, frozen=True):
 class TeamPage(Struct, frozen=True):
     """How the people who labelled a run work and agree.
 
-    Two people labelled ``items``. An agreement that is ``drawn`` covers the drawn ones alone and
-    represents the run. ``disputed`` and ``adjudicated`` count verdicts.
+    ``items`` counts those that two people labelled. An agreement that is ``drawn`` covers the drawn
+    ones alone and represents the run. ``disputed`` and ``adjudicated`` count verdicts.
     """
 
     members: tuple[TeamMember, ...]

@@ -126,7 +126,7 @@ def case_key(case: Case) -> str:
 
 
 class CheckResult(Struct, frozen=True):
-    """One check's result, ``None`` if it gave no answer; ``reason`` says why it did not pass."""
+    """A check's result: ``passed`` is ``None`` without an answer; ``reason`` says why it failed."""
 
     name: str
     passed: bool | None

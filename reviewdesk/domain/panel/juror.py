@@ -112,7 +112,7 @@ OTHER_NAMES: Mapping[str, str] = {"google": "gemini"}
 
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:
-    """Return the variable of the key: the juror's, else the vendor's; ``None`` for own servers."""
+    """Return the variable that holds the key: the juror's, else the vendor's, which may be none."""
     return named or VENDORS[vendor].key_env
 
 

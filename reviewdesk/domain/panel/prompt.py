@@ -153,7 +153,7 @@ def contract_of(stated: str, system: str | None, template: str | None) -> int | 
 
 
 def fresh_nonce(slots: Mapping[str, str], draw: Callable[[], str]) -> str:
-    """Return a nonce of drawn digits that no text of the case contains, to close its own fence."""
+    """Return drawn digits that no text of the case contains, so that none can close its fence."""
     nonce = draw()
     while any(nonce in text for text in slots.values()):
         nonce += draw()

@@ -164,7 +164,7 @@ def rerun_facts(
 
 
 class OpenRerun(Struct, frozen=True):
-    """A running re-run and the ballots so far; of several verdicts, only the ``progress``."""
+    """A running re-run: its ballots so far or, for several verdicts, only its ``progress``."""
 
     keys: frozenset[int]
     verdict: str
@@ -212,7 +212,10 @@ class RerunResult(Struct, frozen=True):
 
 
 class RerunExtent(Struct, frozen=True):
-    """The jurors and verdicts of a re-run by the filter ``shown``; ``left`` wait since ``at``."""
+    """The jurors and the number of verdicts of a re-run; ``shown`` is the filter that chose these.
+
+    If the re-run was cut off, ``left`` verdicts have been waiting since ``at``.
+    """
 
     scope: RerunScope
     juror: str | None

@@ -111,7 +111,10 @@ def majority(choices: Sequence[Choice]) -> Choice:
 
 
 def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool = False) -> Choice:
-    """Return an answer's vote, stated or by the threshold, else or with ``labels`` its label."""
+    """Return an answer's vote, stated or from the threshold, else its label; ``None`` without one.
+
+    With ``labels`` it is always the label, because two labels may have the same vote.
+    """
     status, _, vote = answer({**ballot}, threshold)
     if status is not Status.OK:
         return None

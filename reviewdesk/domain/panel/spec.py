@@ -281,7 +281,7 @@ class PanelSpec:
         return STRATEGIES[strategy].reads is Reads.LABELS
 
     def counting_for(self, tags: Iterable[str]) -> LabelRules:
-        """Return how a case's labels are counted; none are declared if its route reads none."""
+        """Return how a case's labels are counted, without declared ones if its route reads none."""
         tags = list(tags)
         rules = self.rule.counting
         if not self.counts_itself(tags):
@@ -337,7 +337,7 @@ class PanelSpec:
         )
 
     def asking(self, tags: Iterable[str] | None = None) -> dict[str, Any]:
-        """The settings for asking that are set, as hashes and reports state them."""
+        """Return the settings for asking that are set, as panel hashes and reports state them."""
         rule = self.rule
         stated = {"stop_when_decided": rule.stop_when_decided or None, "swap": rule.swap or None}
         labelled = self.rule.labels if tags is None else self.wants_labels(tags)

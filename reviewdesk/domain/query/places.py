@@ -57,7 +57,8 @@ def members(
 ) -> bytearray:
     """Return a byte for each verdict of a run: 1 for those that represent a queue's contents.
 
-    ``first`` is the run's first key; ``contents`` numbers each verdict's, if two can share one.
+    ``first`` is the run's first key; ``contents`` has a number for the content of each verdict, and
+    without it all differ.
     """
     found = bytearray(size)
     if len(keys) <= _FEW:

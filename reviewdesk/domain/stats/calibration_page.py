@@ -60,7 +60,7 @@ class WorstSegment(Struct, frozen=True):
 class BlindSplit(Struct, frozen=True):
     """The figures of the verdicts all of whose labels were given blind, beside the others.
 
-    ``unsaid`` counts the others whose labels, from a shell or file, do not say.
+    ``unsaid`` counts the others whose labels do not say, as they come from a shell or a file.
     """
 
     blind: Metrics
@@ -130,7 +130,7 @@ class CalibrationPage(Struct, frozen=True):
     """The blockers that a blind session shows instead, if requested."""
 
     def telling(self, *, blind: bool = False) -> bool:
-        """Return True if the labels suffice, or all are given (not in a blind session)."""
+        """Return True if the labels suffice for figures or, unless ``blind``, are a census."""
         n = self.calibration.labelled.n
         left = self.counts.verdicts - self.counts.labelled
         census = self.calibration.design is Design.CENSUS and not blind
@@ -233,7 +233,7 @@ def edges(index: int) -> tuple[float, float]:
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     """Return a drill-down to the labelled verdicts of each bin; none in a blind session.
 
-    There the bins use confidences of another kind than a filter reads.
+    The bins of a blind session may use another kind of confidence than a filter reads.
     """
     if blind or page.fit is None:
         return ()

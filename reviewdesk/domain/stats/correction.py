@@ -44,7 +44,7 @@ def rate_or_zero(part: float, whole: float) -> float:
 
 
 class Cells(Struct, frozen=True):
-    """A rater's decisions against labels, in counts or weights; positives should pass."""
+    """A rater's decisions by the labels, in counts or weights; a positive should pass."""
 
     tp: float = 0
     fn: float = 0
@@ -93,7 +93,7 @@ class Cells(Struct, frozen=True):
         )
 
     def correct(self, observed: float, n: float | None = None) -> Corrected:
-        """Correct an observed rate, with the document's interval; n labels, by default all."""
+        """Correct an observed pass rate; the interval is for ``n`` labels, by default all."""
         sensitivity = self.sensitivity
         specificity = self.specificity
         rate, status = rogan_gladen(observed, sensitivity, specificity)
@@ -190,7 +190,10 @@ class Counters(Struct, frozen=True):
 
     @property
     def ess(self) -> float | None:
-        """Kish's effective number ``(Σw)² / Σw²`` of labels, each of the weight of its rows."""
+        """Kish's effective number of labels, ``(Σw)² / Σw²``; ``None`` without weight.
+
+        The w of a label is the sum of the weights of its rows.
+        """
         squares = self.sums[_SQUARES]
         return self._mass**2 / squares if squares > 0 else None
 

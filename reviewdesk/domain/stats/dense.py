@@ -141,7 +141,7 @@ def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:
 
 
 def dense(rows: Rows, m: int, values: Floats, *more: Floats) -> list[Floats]:
-    """Return the m values of each unit in seat order, ``[m, k]``, and those of ``more`` beside."""
+    """Return each unit's m values without NaN in seat order, ``[m, k]``; likewise for ``more``."""
     if isinstance(rows, slice) and m == len(values):
         return [values, *more]
     # Unit by unit, the values that are not missing come out in seat order.

@@ -67,7 +67,10 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Return ``I_x(a, b)`` for x in 0..1, a and b over 0. Source: Abramowitz and Stegun 26.5.8."""
+    """Return the regularised incomplete beta function ``I_x(a, b)``, for a and b over 0.
+
+    It is 0 for x under 0, and 1 for x over 1. Source: Abramowitz and Stegun 26.5.8.
+    """
     if not 0 < x < 1:
         return float(x >= 1)
     logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
@@ -243,7 +246,10 @@ def kappa_of(rows: Mapping[tuple[Hashable, Hashable], float]) -> float | None:
 
 
 def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:
-    """Return weights, 0 or more, of sum 1; equal if no kappa is above 0, ``None`` for ``None``."""
+    """Return weights from kappas: clipped at 0 and scaled to sum 1, or equal if none is above 0.
+
+    A juror without a kappa gets ``None``, and the others share all the weight.
+    """
     clipped = [None if kappa is None else max(kappa, 0.0) for kappa in kappas]
     known = [kappa for kappa in clipped if kappa is not None]
     total = math.fsum(known)

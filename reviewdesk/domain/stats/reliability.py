@@ -270,7 +270,7 @@ def share_ends(rows: Rows) -> tuple[float, float]:
 
 
 class Known(Struct, frozen=True):
-    """A stratum's mean and variance of a quantity; ``off`` to the ends of its 95% interval."""
+    """A quantity's mean and variance in a stratum; ``off`` is half as wide as its 95% interval."""
 
     mean: float
     variance: float

@@ -232,7 +232,7 @@ def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> 
 
 
 def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tuple[float, float]:
-    """Return the interval, Wilson's by default, of one stratum at ``n(N-1)/(N-n)``.
+    """Return one stratum's interval, Wilson's by default, at the sample size ``n(N-1)/(N-n)``.
 
     A fully labelled stratum gives a point, one without labels (0, 1).
     """
@@ -246,9 +246,10 @@ def part_interval(part: Part, z: float = Z, interval: Interval = wilson) -> tupl
 
 
 def midp_interval(part: Part, z: float = Z) -> tuple[float, float]:
-    """Return one stratum's mid-p interval, as ``part_interval`` does, moved outward by n/N of one.
+    """Return the mid-p interval of one stratum, as ``part_interval`` does.
 
-    The last verdict without a label may be of either kind.
+    Both ends are moved outward by n/N of one verdict, because the last verdict without a label may
+    be of either kind.
     """
     low, high = part_interval(part, z, midp)
     one = part.labelled / part.size**2 if 0 < part.labelled < part.size else 0.0
