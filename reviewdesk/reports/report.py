@@ -342,9 +342,10 @@ def elements(window: Window, path: Path) -> Iterator[Record]:
 
 
 class FirstLook(Struct, frozen=True):
-    """What the start of a file reveals: of JSON the ``outline``, of a text the start.
+    """What the start of a file reveals about its format.
 
-    ``columns`` are those of a binary table.
+    ``outline`` is filled for JSON alone; ``text`` is the start of a text file, and ``columns`` are
+    those of a binary table.
     """
 
     kind: str

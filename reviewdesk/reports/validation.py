@@ -82,7 +82,7 @@ class Wanted(Struct, frozen=True):
 
 
 def fulfilling(test: Callable[[Any], object]) -> AfterValidator:
-    """Return a validator by a test, which is used under a ``Wanted`` that says what it tests."""
+    """Return a validator that refuses what fails a test; a ``Wanted`` around it says why."""
 
     def check(value: Any) -> Any:
         if not test(value):

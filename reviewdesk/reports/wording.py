@@ -32,7 +32,7 @@ class FieldError(ValueError):
         self.problem = FieldProblem(tuple(path), text, hint)
 
     def within(self, *steps: str | int) -> "FieldError":
-        """Return the same error for the value around, in which ``steps`` lead to this one."""
+        """Return the error as one of an outer value, in which ``steps`` lead to this value."""
         found = self.problem
         return FieldError((*steps, *found.path), found.text, found.hint)
 

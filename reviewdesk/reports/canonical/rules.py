@@ -240,7 +240,7 @@ def clean_verdicts(texts: Sequence[bytes]) -> list[Any]:
 
 
 def _with_nulls(text: bytes) -> Any:
-    """Return a verdict; if it may have nulls, as an object, which keeps them."""
+    """Return a verdict's model or, if it may have nulls, its plain object, which keeps them."""
     return decode(text) if b"null" in text else verdict_model(text)
 
 

@@ -189,7 +189,7 @@ def _says_something(value: Any) -> bool:
 
 
 def understood(ballot: JsonObject, keys: Iterable[str]) -> JsonObject:
-    """Return the ballot, ``unknown`` if it states no answer or failure, but ``keys`` has any."""
+    """Return the ballot, with the status ``unknown`` if unread ``keys`` may hold its answer."""
     if ballot.get("status") not in (None, Status.OK):
         return ballot
     named = list(dict.fromkeys(keys))

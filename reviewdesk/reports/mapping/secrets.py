@@ -187,7 +187,8 @@ def _ordered(secrets: frozenset[str]) -> tuple[list[str], MaskedKeys]:
 def guard(body: dict[str, Any]) -> bool:
     """Remove anything like a key from a valid body; return True if something was removed.
 
-    Its errors, names, addresses and raw answers are changed in place, judged texts and reasons not.
+    Its errors, names, addresses and raw answers are changed in place, but not the judged texts and
+    the reasons.
     """
     jurors = body["jurors"]
     found = addressed = False

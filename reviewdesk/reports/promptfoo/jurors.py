@@ -314,7 +314,7 @@ def ballots(
     models: Models,
     panels: PanelReader,
 ) -> list[JsonObject]:
-    """Return the canonical ballots of a jury with the threshold ``shared``, or None for none."""
+    """Return a jury's canonical ballots, one by grader; ``shared`` is its threshold or None."""
     remarks = panels.notes
     ids = juror_ids(tuple([name for name, _ in jury_graders]))
     elements = []

@@ -75,7 +75,8 @@ class Tests:
     def place(self, row: JsonObject) -> tuple[str, int, str]:
         """Count a row; return its test's name, the repetition from 1, and the prompt.
 
-        Repetitions are of one prompt and provider. A prompt is named by its id, label or column.
+        Repetitions are counted by prompt and provider. A prompt is named by its id, label or
+        column.
         """
         case = record(row, "testCase")
         identity = [case.get(key) for key in ("description", "vars", "assert")]

@@ -200,7 +200,7 @@ class TableSurvey:
         return (f"read as one panel: {named}{more}; {advice}",)
 
     def off_scale(self, judge: str, dimension: str = "") -> bool:
-        """Return True if some score of the question or, for a tool, judge is outside 0..1."""
+        """Return True if a score of this question (in a tool's table: judge) is outside 0..1."""
         return self._off.holds(judge if self._by_judge else dimension)
 
     def is_scored(self, judge: str, dimension: str) -> bool:
@@ -234,7 +234,7 @@ class BallotMaker:
         self._remarks: list[tuple[str, Any]] = []
 
     def ballot(self, vote: Vote, own: JsonObject, row: TableRow) -> JsonObject:
-        """Return a vote's ballot with the judge as id; its fields are taken out of ``own``."""
+        """Return a vote's ballot, its judge as id; ``own`` loses a raw answer that both have."""
         made = vote.made or self._make(vote)
         for kind, what in vote.remarks:
             self._notes.remark(kind, what, row.at)
@@ -253,7 +253,7 @@ class BallotMaker:
             return None
 
     def _make(self, vote: Vote) -> JsonObject:
-        """Store a vote's ballot and remarks there; one that cannot be read is not understood."""
+        """Store the ballot and its remarks in the vote; a bad score makes it not understood."""
         self._remarks = []
         body: JsonObject = {"raw": vote.cells["raw"]} if "raw" in vote.cells else {}
         stated = _text(vote.cells.get("model"))

@@ -39,7 +39,7 @@ def judge_above(records: Sequence[Sequence[str]]) -> str:
 
 
 def section_of(record: Sequence[str], columns: Sequence[str]) -> str | None:
-    """Return the judge that a line between rows names, "" for the header again, else None."""
+    """Return the judge that a line between rows names, "" for a repeated header, or None."""
     if [*map(on_a_line, record)][: len(columns)] == [*columns]:
         return ""
     return (sum(map(bool, record)) < 3 and judge_above([record])) or None
@@ -49,7 +49,7 @@ _KEY = re.compile(r"#?\s*([^:=]{2,40}?)\s*[:=]\s*(\S.*)")
 
 
 def is_header(record: Sequence[str], most: int) -> bool:
-    """Return True unless a record is a title or a key and its value; ``most`` is the most cells."""
+    """Return False for a title or a key with its value; the fullest record has ``most`` cells."""
     return sum(map(bool, record)) > (2 if most > 3 and record[0] else 1)
 
 

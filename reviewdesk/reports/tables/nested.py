@@ -51,7 +51,7 @@ _NORM = re.compile(
 
 
 def raw_forms(columns: Iterable[str]) -> dict[str, str]:
-    """Return by column, such as ``score.norm``, that of the scores as the judge gave them."""
+    """Map columns of converted scores (``score.norm``) to those of given ones (``score.raw``)."""
     columns = [*columns]
     other = {_NORM.sub("", one).strip("_ ."): one for one in columns if not _RAW.search(one)}
     given = {_RAW.sub("", one).strip("_ ."): one for one in columns if _RAW.search(one)}

@@ -78,7 +78,7 @@ _PEOPLE = re.compile(
 )
 """Columns that name the person of a row, if several rows are about one item."""
 _RESPONSE = re.compile(r"response[ _]?id$", re.IGNORECASE)
-"""The person of a row in a form without names."""
+"""The column that stands for the person of a row, in a form without names."""
 _OF_FORM = re.compile(
     r"(?:timestamp|zeitstempel|horodateur|marca temporal|タイムスタンプ|(?:start|completion) ?time"
     r"|start ?date|submitted(?: at)?|submit date|recorded ?date)$",

@@ -80,7 +80,7 @@ class TableShapes(TableRoles):
     """The rules of a table whose columns do not hold one answer of one judge each."""
 
     def told_apart(self, made: JsonObject, besides: Sequence[str], *, wide: bool = True) -> str:
-        """Add columns to the item's id if its rows recur; return one that has no known role."""
+        """Add columns to the item's id if its rows recur; return one without a known role."""
         said = [made["item"], *filter(None, [*besides, made.get("epoch", "")])]
         if not made["item"] or not self.recurs(said):
             return ""

@@ -327,7 +327,7 @@ _OF_BODY = (
 
 
 def _jurors(ballots: list[Ballot]) -> list[JsonObject]:
-    """Return ballots by judge and repeat; verdicts may share one, which only ``guard`` changes."""
+    """Sort ballots by judge and repeat; verdicts may share one, which only ``guard`` changes."""
     judges = tuple([vote.judge for vote, _ in ballots])
     if len(set(judges)) < len(judges):
         seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
