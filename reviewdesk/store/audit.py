@@ -78,7 +78,10 @@ CheckedCall = Callable[[float, int], object]
 def verify(
     conn: Connection, expected: str | None = None, full: CheckedCall | None = None
 ) -> Verification:
-    """Check file, layout, chains and runs, and the log by a head; ``full`` decides runs again."""
+    """Check the file, its layout, chains and runs, and compare the log with a head.
+
+    ``full`` also decides every verdict again, and compares the full-text index with the bodies.
+    """
     harmful, other = layout_problems(conn)
     if harmful:
         # Nothing else is read, because a query of a foreign table or view may never end.
@@ -135,7 +138,10 @@ def _reading_damage(problems: list[str]) -> Iterator[None]:
 
 
 def objects(conn: Connection) -> Objects:
-    """Return the SQL of a desk's objects by type and name; of SQLite's own, columns and clauses."""
+    """Return the SQL of a desk's objects by type and name, without SQLite's own indexes.
+
+    SQLite's own tables are given by columns and clauses, because their SQL depends on its version.
+    """
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL
            ORDER BY type, name"""

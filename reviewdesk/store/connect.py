@@ -243,7 +243,7 @@ _WAIT_NOT = "PRAGMA busy_timeout=0"
 
 
 class ExplainedConnection(sqlite3.Connection):
-    """A connection whose statements raise a DeskError or UsageError, also if too slow."""
+    """A connection whose statements raise DeskError or UsageError if they fail or take too long."""
 
     path = Path()
     patience: float = BUSY_SECONDS
@@ -412,8 +412,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
     """Set the pragmas; mark a new file as a desk, and switch it to write-ahead logging.
 
-    Others may do so at once, for which SQLite does not wait; on a network disk it keeps its
-    journal.
+    Other processes may do this at the same time, and SQLite does not wait for them here. On a
+    network disk SQLite keeps its rollback journal.
     """
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()
@@ -470,7 +470,10 @@ def still_there(conn: ExplainedConnection) -> None:
 
 @contextmanager
 def writing(conn: ExplainedConnection, *, hashed: bool = True) -> Iterator[None]:
-    """Run one transaction, saved whole or not at all; if not ``hashed``, not on hashed tables."""
+    """Run one transaction that takes the write lock at once: all of it is saved, or nothing.
+
+    If it is not ``hashed``, it must not write to the tables that ``table_hashes`` covers.
+    """
     refuse_read_only(conn)
     still_there(conn)
     with explained(conn.path):

@@ -149,7 +149,7 @@ def last_action(conn: Connection, reviewer: str) -> str:
 
 
 def actions_after(conn: Connection, reviewer: str, last: str) -> list[str | None] | None:
-    """Return the ``once`` facts of actions since the event ``last``; ``None`` without it."""
+    """Return the ``once`` facts of actions after the event of hash ``last``; ``None`` if none."""
     whose = desk_id(conn), reviewer
     seq = lookup(conn, f"SELECT seq {_OWN} AND hash = ?3", (*whose, last))
     if seq is None and last:
@@ -236,9 +236,10 @@ def holds(conn: Connection, seen: Head) -> bool:
 def touched(
     conn: Connection, seen: Head, limit: int, reviewer: str
 ) -> tuple[Head, set[bytes], set[bytes]] | None:
-    """Return the newest event, and the items that may have changed since: own ones, then others'.
+    """Return the newest event, and the items whose labels may have changed since ``seen``.
 
-    ``None`` if ``seen`` was never the newest event, or after more than ``limit`` events or items.
+    First those that only ``reviewer`` has labelled or revealed since, then all others. ``None`` if
+    ``seen`` was never the newest event, or after more than ``limit`` events or items.
     """
     query = """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
                WHERE key >= ? ORDER BY key LIMIT ?"""
@@ -339,7 +340,10 @@ def fill(conn: Connection) -> None:
 
 
 def follow(conn: Connection, items: Collection[bytes]) -> Mapping[int, int]:
-    """Bring some items' state up to date in the caller's transaction; return changed bytes."""
+    """Bring the state of some items up to date with the log, inside the caller's transaction.
+
+    Return the bytes of the verdicts whose labels changed, by key.
+    """
     held = set[tuple[Any, ...]]()
     found = set[tuple[Any, ...]]()
     query = f"""SELECT 1, {_COLUMNS} FROM current_events WHERE item IN (*) UNION ALL
@@ -399,7 +403,7 @@ def marks(conn: Connection, first: int, size: int) -> bytearray:
 
 
 def put_window(found: bytearray, first: int, window: int, held: bytes) -> bytes:
-    """Write a window over the bytes of verdicts from key ``first`` on; return its part of them."""
+    """Write a window over the verdicts' bytes, from key ``first`` on; return the bytes written."""
     start = window * WINDOW - first
     low = max(start, 0)
     high = min(start + WINDOW, len(found))

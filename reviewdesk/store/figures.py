@@ -64,7 +64,7 @@ def label_columns(conn: Connection, first: int, held: bytes | bytearray) -> "dic
 def of_items(
     conn: Connection, run: int, truths: Mapping[bytes, Truth] | None = None
 ) -> list[LabelledRow]:
-    """Return a run's verdicts on items, with these truths, in draw order; or all, as unsure."""
+    """Return a run's verdicts in draw order: those with ``truths``, else all, as if unsure."""
     rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
     return [
         record(LabelledRow, row, truth=truths[row["item"]] if truths else Truth.UNSURE)

@@ -41,7 +41,10 @@ class DecidedKeys(Struct, frozen=True):
 
 
 class RunLabels:
-    """A run's labels as one byte for each verdict, read again by what changed, and deferrals."""
+    """A run's labels as one byte for each verdict, and what one reviewer deferred.
+
+    Only labels that changed are read again.
+    """
 
     def __init__(self, conn: Connection, run: Run, reviewer: str) -> None:
         """Read all labels of a run."""
@@ -117,8 +120,8 @@ class RunLabels:
     ) -> Progress:
         """Count the labelled, flagged, audited, deferred, unsure and disputed contents.
 
-        ``keys`` is the queue of which contents are left, by default the run; those ``waiting`` are
-        too.
+        ``keys`` is the queue whose unlabelled contents are counted as left, by default the run;
+        those ``waiting`` for a second opinion count as unlabelled.
         """
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
@@ -150,9 +153,10 @@ class RunLabels:
         )
 
     def first_gap(self, conn: Connection, waiting: Collection[int] = ()) -> tuple[int, int] | None:
-        """Return the key of a blind queue's first gap and the labels after it; ``None`` if none.
+        """Return the first verdict without a label in a blind queue, and how many labels follow.
 
-        Labels of responses that nobody saw, and those ``waiting``, do not count.
+        ``None`` if none do. Labels of responses that nobody saw, and those ``waiting`` for a second
+        opinion, do not count.
         """
         apart = {key - self._first for key in waiting}
         given = {byte: n for byte, n in self._counted().items() if byte and not byte & UNSEEN}
@@ -170,9 +174,9 @@ class RunLabels:
     ) -> int | None:
         """Return the index of the next verdict without a label after ``after``, or ``None``.
 
-        The search wraps around, deferred ones last, and among these starts behind one at ``after``.
-        Those in ``again`` count as unlabelled, deferred (True) or not; those of ``None`` are left
-        out.
+        The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
+        the search among them starts there. Verdicts in ``again`` count as unlabelled, and as
+        deferred if the value is True; those with ``None`` are left out.
         """
         put_off = [*self.put_off, *(key for key, late in again.items() if late)]
         waiting = set(put_off)
@@ -266,7 +270,7 @@ def row_and_note(
     reviewer: str,
     withheld: Withheld,
 ) -> tuple[QueueRow, str | None]:
-    """Return a verdict's row and own note; ``known`` is its item if the log names it."""
+    """Return a verdict's row and the reviewer's note; ``known`` holds its item if it has events."""
     [row], noted = _queue_rows(conn, [stored], known, reviewer, withheld)
     return row, noted.get(stored["item"], {}).get(reviewer)
 
@@ -297,7 +301,7 @@ def code(name: str) -> str:
 
 
 def confidence(source: str, stated: str) -> str:
-    """Return SQL for what ``LabelColumns.confidences`` maps; NULL without a pass or a fail."""
+    """Return SQL for a confidence as ``LabelColumns.confidences`` has it; NULL if undecided."""
     score = f"iif({stated}, stated_score, score)"
     shown = f"iif({source} = 'vote_share', 1.0 * passes / nullif(answered, 0), {score})"
     return f"""CASE WHEN decision NOT IN ('pass', 'fail') THEN NULL

@@ -201,7 +201,8 @@ def _readable(
 def scan_events(copy: Path, columns: Sequence[str], told: Told) -> list[dict[str, Any]]:
     """Return the events with a correct hash on the pages of a file, in the order of keys.
 
-    SQLite reads each page of rows as if it were all of the log, with these columns, first the key.
+    SQLite reads each page of rows as if it were all of the log, whose ``columns`` begin with the
+    key.
     """
     size = connect.PAGE_SIZE
     with closing(sqlite3.connect(":memory:")) as made:

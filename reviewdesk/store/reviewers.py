@@ -271,7 +271,10 @@ def claim_where(
     wanted: Collection[bytes] | Collection[int],
     now: datetime,
 ) -> frozenset[bytes]:
-    """Claim items of verdicts by a column, in one statement, so that one of two gets each."""
+    """Claim the items of verdicts, given by a column, and give up all others; return those claimed.
+
+    One statement claims, so only one of two reviewers gets an item.
+    """
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
     places = ", ".join("?" * len(wanted))
     items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
@@ -358,9 +361,10 @@ def begin(conn: Connection, at: str) -> None:
 
 
 def put(conn: Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
-    """Put the next events of a chain, with counters if not their own; return how many were new.
+    """Put the next events of a chain; return how many were new.
 
-    Raise ChainProblem if they do not continue the chain in this desk.
+    Each comes with its counter, unless it carries one itself. Raise ChainProblem if they do not
+    continue the chain in this desk.
     """
     desk = found[0][0].desk
     reviewer = found[0][0].reviewer

@@ -48,7 +48,10 @@ def all_runs(conn: Connection) -> list[Run]:
 
 
 def find(conn: Connection, name: str | None) -> Run:
-    """Return the run of this name or hash prefix, or opened last, or raise NotFoundError."""
+    """Return the run with this name or unique hash prefix; for ``None``, the run opened last.
+
+    Raise NotFoundError if no run fits, and UsageError if several do.
+    """
     if name is None:
         last = next(_runs(conn, "removed_at IS NULL ORDER BY opened DESC LIMIT 1"), None)
         if last is None:
@@ -177,7 +180,7 @@ _DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squ
 
 
 def run_means(conn: Connection, run: int) -> "RunMeans":
-    """Return a run's mean score by dimension; a decision alone is 1 or 0. Reads few bodies."""
+    """Return a run's mean score by dimension; a decision without a score counts as 1 or 0."""
     # Imported here because opening a run does not compare means.
     from reviewdesk.domain.run.volatility import RunMean, RunMeans
 

@@ -303,7 +303,7 @@ def _count_human(conn: Connection, _at: str) -> None:
 
 
 def _add_counters(conn: Connection, at: str) -> None:
-    """Number the events by their places, in one new event, as clocks of desks may differ."""
+    """Number the events by their places in the log; one new event holds these numbers."""
     conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
     # Key and seq grow alike as long as one chain continues without a gap in the keys.
     desk = events.desk_id(conn)
@@ -355,7 +355,7 @@ def bring_up(conn: Connection, version: int, at: str) -> None:
 
 
 def migrate(conn: ExplainedConnection, path: Path, at: str, *, copies: bool = True) -> None:
-    """Give a new or older desk, backed up if it has data and ``copies``, the present layout.
+    """Give a new or older desk the present layout; if ``copies``, back up one with data first.
 
     Raise DeskError if a newer version of reviewdesk made the desk, or it cannot be written.
     """

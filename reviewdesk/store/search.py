@@ -83,7 +83,8 @@ def find(
 ) -> "array[int]":
     """Return a run's indexed verdicts whose texts or notes contain every search term.
 
-    Left out are others' notes on ``withheld`` items, and if ``blind`` those on all, and reasons.
+    Notes of others on ``withheld`` items are left out; if ``blind``, so are all notes of others and
+    the jurors' reasons.
     """
     sought = parse_search(text)
     kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
@@ -249,7 +250,7 @@ class FilterContext(Struct, frozen=True):
 
 
 def matching(context: FilterContext, term: Term) -> Iterable[int]:
-    """Return what matches a term, not negated; UsageError while the index is incomplete."""
+    """Return the keys that match a term without its negation; UsageError until all is indexed."""
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
     return _CONDITIONS[name](context, term)
 
@@ -326,7 +327,7 @@ def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
 
 
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
-    """Find the panels with a juror's id, or model: only then bodies are searched, and once."""
+    """Find the panels with a juror's id or model; bodies are searched only if ids miss panels."""
     wanted = term.value.casefold()
     seats = measures.names(context.conn, context.run)
     # A number sign may belong to an id, or number the seats of one id.
