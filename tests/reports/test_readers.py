@@ -1,14 +1,20 @@
-"""Readers of other packages, which an entry point names."""
+"""Readers of other packages, which an entry point names, and texts of another file joined by id."""
 
+import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
+from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, dialects, formats, read
+from tests.helpers import report, verdict
+from tests.reports.tablekit import lines
 
 READER = """
 import json
@@ -84,3 +90,76 @@ def test_without_packages_there_are_the_readers_of_the_program() -> None:
     assert "nemo" not in formats()
     with pytest.raises(ReportError, match='it starts with "NEMO 1"'):
         _read(TEXT)
+
+
+SCORES = "item,judge,score\na,x,1\na,y,0\nb,x,1\n"
+FEEDBACK = lines(
+    {"run_id": "r1", "trace_id": "t1", "key": "x", "score": 1, "session_id": "s", "value": None}
+)
+
+
+def opened(text: str, texts: Path | None) -> tuple[list[dict[str, Any]], list[str]]:
+    options = ReadOptions(texts=None if texts is None else str(texts))
+    found = read(Source.from_bytes("scores.csv", text.encode()), options)
+    return [dict(body) for body in found.verdicts()], found.notes
+
+
+def told(body: dict[str, Any]) -> tuple[Any, ...]:
+    return body["id"], body.get("input"), body.get("output")
+
+
+def test_without_responses_the_desk_says_what_to_add(tmp_path: Path) -> None:
+    told = "no responses: add --texts FILE, a table with id and output"
+    with closing(Desk.open(tmp_path / "desk.db", reviewer="ann")) as desk:
+        for text, said in ((SCORES, True), ("item,judge,score,output\na,x,1,\nb,x,1,yes\n", False)):
+            loaded = desk.load(Source.from_bytes("scores.csv", text.encode()), LoadOptions())
+            assert (told in loaded.notes) is said
+
+
+def test_texts_are_joined_by_id(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("id,question,answer\na,q,one\nc,q,three\n", encoding="utf-8")
+    bodies, notes = opened(SCORES, path)
+    assert [*map(told, bodies)] == [("a", "q", "one"), ("b", None, None)]
+    assert any(note.startswith("1 verdict got texts from ") for note in notes)
+
+
+def test_messages_are_texts_and_a_tool_has_ids_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "texts.json"
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "one"}]
+    path.write_text(json.dumps([{"trace_id": "t1", "messages": talk}]), encoding="utf-8")
+    (body,), _ = opened(FEEDBACK, path)
+    assert told(body) == ("r1", "q", "one")
+
+
+def test_keys_in_texts_do_not_come_along(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    key = "sk-proj-" + "a1B2" * 12
+    path.write_text(f"id,answer\na,the key is {key}\n", encoding="utf-8")
+    (body, _), _ = opened(SCORES, path)
+    assert key not in str(body["output"])
+    canonical = Source.from_bytes("report.json", report(verdict("a", output=None)))
+    (body_of_ours,) = read(canonical, ReadOptions(texts=str(path))).verdicts()
+    assert key not in str(body_of_ours)
+
+
+def test_what_a_report_says_stays(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("id,question,answer\na,other,other\n", encoding="utf-8")
+    (body,), _ = opened("item,judge,score,output\na,x,1,mine\n", path)
+    assert told(body) == ("a", "other", "mine")
+
+
+def test_other_texts_make_another_run(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path in paths:
+        path.write_text(f"id,output\na,{path.stem}\n", encoding="utf-8")
+    one, two = (ReadOptions(texts=str(path)).given() for path in paths)
+    assert one["texts"] != two["texts"]
+
+
+def test_a_table_without_ids_or_texts_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ReportError, match=r"texts.csv: has no columns of ids and of texts"):
+        opened(SCORES, path)
